@@ -1,0 +1,38 @@
+"""IncrementalAlterConfigs: set, delete, append to and subtract from single settings."""
+
+from barnabas.wire.declare import field, request, response, struct
+from barnabas.wire.types import Bool, Int8, Int16, Int32, String
+
+
+@struct
+class AlterableConfig:
+    name: String = field()
+    config_operation: Int8 = field()
+    value: String | None = field(nullable="0+")
+
+
+@struct
+class AlterConfigsResource:
+    resource_type: Int8 = field()
+    resource_name: String = field()
+    configs: list[AlterableConfig] = field()
+
+
+@request(key=44, versions="0-1", flexible="1+")
+class IncrementalAlterConfigsRequest:
+    resources: list[AlterConfigsResource] = field()
+    validate_only: Bool = field()
+
+
+@struct
+class AlterConfigsResourceResponse:
+    error_code: Int16 = field()
+    error_message: String | None = field(nullable="0+")
+    resource_type: Int8 = field()
+    resource_name: String = field()
+
+
+@response(key=44, versions="0-1", flexible="1+")
+class IncrementalAlterConfigsResponse:
+    throttle_time_ms: Int32 = field()
+    responses: list[AlterConfigsResourceResponse] = field()

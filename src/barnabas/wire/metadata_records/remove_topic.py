@@ -1,0 +1,9 @@
+"""A topic and all its partitions are gone."""
+
+from barnabas.wire.declare import field, metadata_record
+from barnabas.wire.types import Uuid
+
+
+@metadata_record(key=9, versions="0", flexible="0+")
+class RemoveTopicRecord:
+    topic_id: Uuid = field()

@@ -1,0 +1,50 @@
+"""The primitive types of Kafka's protocol, as annotations that both mypy and the compiler read.
+
+They are CapWords so that a field called ``records`` or ``bytes`` cannot shadow the type it is declared with.
+A field is declared ``name: String``, ``isr: list[Int32]`` or ``error_message: String | None``; which *versions*
+allow null is said by ``field(nullable=...)``, since Kafka often allowed it later than the field itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from barnabas.model.ids import ZERO_UUID, Uuid as UuidBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """How one primitive is laid out: ``code`` is its letter for :mod:`struct`, or None when its width varies."""
+
+    name: str
+    code: str | None
+    size: int
+    zero: object
+
+
+class RecordsSource:
+    """Record batches that are not in memory: a length now, bytes at the moment of sending.
+
+    An encoder that meets one writes its length and leaves a cut in the frame; see :class:`~barnabas.wire.frames.OutFrame`.
+    """
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+Bool: TypeAlias = Annotated[bool, Primitive("bool", "?", 1, False)]
+Int8: TypeAlias = Annotated[int, Primitive("int8", "b", 1, 0)]
+Int16: TypeAlias = Annotated[int, Primitive("int16", "h", 2, 0)]
+Uint16: TypeAlias = Annotated[int, Primitive("uint16", "H", 2, 0)]
+Int32: TypeAlias = Annotated[int, Primitive("int32", "i", 4, 0)]
+Uint32: TypeAlias = Annotated[int, Primitive("uint32", "I", 4, 0)]
+Int64: TypeAlias = Annotated[int, Primitive("int64", "q", 8, 0)]
+Float64: TypeAlias = Annotated[float, Primitive("float64", "d", 8, 0.0)]
+Uuid: TypeAlias = Annotated[UuidBytes, Primitive("uuid", "16s", 16, ZERO_UUID)]
+String: TypeAlias = Annotated[str, Primitive("string", None, 0, "")]
+Bytes: TypeAlias = Annotated[bytes, Primitive("bytes", None, 0, b"")]
+# Decoded as a view into the frame, never copied; encoded from anything with a length.
+Records: TypeAlias = Annotated[bytes | bytearray | memoryview | RecordsSource, Primitive("records", None, 0, b"")]
