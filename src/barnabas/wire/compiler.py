@@ -20,7 +20,6 @@ import linecache
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 
@@ -58,28 +57,35 @@ def encode(message: Any, version: int) -> bytes:
     return bytes(out)
 
 
-@lru_cache(maxsize=None)  # bounded by the protocol: 600 versions, of which a node meets a few dozen
+# Bounded by the protocol: 600 versions, of which a node meets a few dozen.
+_decoders: dict[tuple[type[Any], int], Decoder] = {}
+_encoders: dict[tuple[type[Any], int], Encoder] = {}
+
+
 def decoder(cls: type[Any], version: int) -> Decoder:
-    declaration = declaration_of(cls)
-    _check_version(declaration, version)
-    source = _DecoderSource(flexible=version in declaration.flexible, version=version)
-    with source.function("decode", "buf, pos"):
-        source.line("end = len(buf)")
-        source.struct("o", cls)
-        source.line("return o, pos")
-    made: Decoder = source.compile("decode", f"{declaration.name} v{version}")
+    made = _decoders.get((cls, version))
+    if made is None:
+        declaration = declaration_of(cls)
+        _check_version(declaration, version)
+        source = _DecoderSource(flexible=version in declaration.flexible, version=version)
+        with source.function("decode", "buf, pos"):
+            source.line("end = len(buf)")
+            source.struct("o", cls)
+            source.line("return o, pos")
+        made = _decoders[cls, version] = source.compile("decode", f"{declaration.name} v{version}")
     return made
 
 
-@lru_cache(maxsize=None)
 def encoder(cls: type[Any], version: int) -> Encoder:
-    declaration = declaration_of(cls)
-    _check_version(declaration, version)
-    source = _EncoderSource(flexible=version in declaration.flexible, version=version)
-    with source.function("encode", "o, out"):
-        source.struct("o", cls)
-        source.line("return None")
-    made: Encoder = source.compile("encode", f"{declaration.name} v{version}")
+    made = _encoders.get((cls, version))
+    if made is None:
+        declaration = declaration_of(cls)
+        _check_version(declaration, version)
+        source = _EncoderSource(flexible=version in declaration.flexible, version=version)
+        with source.function("encode", "o, out"):
+            source.struct("o", cls)
+            source.line("return None")
+        made = _encoders[cls, version] = source.compile("encode", f"{declaration.name} v{version}")
     return made
 
 

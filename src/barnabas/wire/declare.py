@@ -20,7 +20,6 @@ import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any, TypeVar, Union, dataclass_transform, get_args, get_origin
 
 from barnabas.wire.types import Primitive
@@ -83,9 +82,13 @@ class Field:
                 return default_struct(cls)
 
 
-@lru_cache(maxsize=None)  # one per declared class
+_default_structs: dict[type[Any], Any] = {}  # one per declared class
+
+
 def default_struct(cls: type[Any]) -> Any:
-    return cls()
+    if cls not in _default_structs:
+        _default_structs[cls] = cls()
+    return _default_structs[cls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,7 @@ def field(
     tag: int | None = None,
     tagged: str | None = None,
     default: Any = _UNSET,
-    default_factory: Callable[[], Any] | None = None,  # noqa: ARG001
+    default_factory: Any = None,  # noqa: ARG001
     ignorable: bool = False,
     flexible: bool = True,
 ) -> Any:
@@ -150,10 +153,8 @@ def field_values(message: Any) -> dict[str, Any]:
     return {each.name: getattr(message, each.name) for each in declaration_of(type(message)).fields}
 
 
-def _equal(self: Any, other: object) -> bool:
-    if type(other) is not type(self):
-        return NotImplemented
-    return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+def _equal(self: Any, other: Any) -> bool:
+    return type(other) is type(self) and all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
 
 def _represent(self: Any) -> str:
@@ -206,7 +207,8 @@ def _declare(cls: type[_T], *, kind: str, key: int | None, versions: Versions, f
         "__hash__": None,
         "__repr__": _represent,
     }
-    return type(cls)(cls.__name__, (), namespace)
+    rebuilt: type[_T] = type(cls.__name__, (), namespace)
+    return rebuilt
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))

@@ -71,7 +71,7 @@ class FrameReader:
         filled = self._filled + size_bytes
         shared = self._shared
         position = 0
-        frames = []
+        frames: list[memoryview] = []
         while filled - position >= 4:
             (length,) = _LENGTH.unpack_from(shared, position)
             if not 0 < length <= self.size_bytes_max:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from barnabas.model.buffers import Buffer
 from barnabas.wire.apis import ApiKey
-from barnabas.wire.compiler import MalformedMessage
 from barnabas.wire.declare import declaration_of, field, message
+from barnabas.wire.tagged_fields import MalformedMessage
 from barnabas.wire.types import Int16, Int32, String
 
 _FIXED = struct.Struct(">hhih")
