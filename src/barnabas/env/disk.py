@@ -1,0 +1,101 @@
+"""The disk as a port: everything storage does to files, and nothing else.
+
+What an implementation promises, and the simulated one takes back in a power cut:
+
+- ``write_at`` and ``truncate`` are visible to every reader at once, durable only after ``sync``;
+- a new, renamed or removed name is durable only after ``sync_directory`` of its directory;
+- ``write_at`` writes everything or raises ``OSError``; after an error the bytes behind ``position`` are unknown.
+
+After a failed ``sync`` nothing may be assumed about what reached the disk, and calling it again may lie
+(the kernel marks the pages clean): the caller must give the directory up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from barnabas.model.buffers import Buffer
+
+
+class DiskFile(Protocol):
+    path: str
+
+    def size_bytes(self) -> int: ...
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """Fewer bytes only at the end of the file."""
+
+    def write_at(self, position: int, data: Buffer) -> None: ...
+
+    def write_all_at(self, position: int, parts: Sequence[Buffer]) -> None:
+        """Several buffers, one behind the other, in one call to the system."""
+
+    def truncate(self, size_bytes: int) -> None: ...
+
+    def sync(self) -> None: ...
+
+    def close(self) -> None:
+        """Give the descriptor back, once nobody has it pinned. The file may be used again and opens itself."""
+
+    def descriptor(self) -> int:
+        """For ``sendfile``. Pin the file for as long as the number is kept."""
+
+    def pin(self) -> None: ...
+
+    def unpin(self) -> None: ...
+
+    def moved_to(self, path: str) -> None:
+        """The file was renamed; its owner says so, since a disk does not know who has it open."""
+
+
+class DirectoryLock(Protocol):
+    def release(self) -> None: ...
+
+
+class Disk(Protocol):
+    def open(self, path: str) -> DiskFile:
+        """Open for reading and writing; creates the file."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def names(self, directory: str) -> list[str]:
+        """Names in a directory, sorted."""
+
+    def is_directory(self, path: str) -> bool: ...
+
+    def make_directory(self, path: str) -> None:
+        """With its parents; nothing happens when it exists."""
+
+    def read(self, path: str) -> bytes:
+        """The whole file; ``FileNotFoundError`` when there is none."""
+
+    def size_bytes(self, path: str) -> int: ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomic; replaces ``target``. Durable after ``sync_directory``."""
+
+    def remove(self, path: str) -> None:
+        """A file; nothing happens when it does not exist."""
+
+    def remove_directory(self, path: str) -> None:
+        """A directory and everything in it."""
+
+    def sync_directory(self, path: str) -> None: ...
+
+    def lock(self, path: str) -> DirectoryLock | None:
+        """None when another process holds it."""
+
+
+def write_atomically(disk: Disk, path: str, data: bytes) -> None:
+    """Replace a small file so that a crash leaves the old content or the new, whole."""
+    temporary = path + ".tmp"
+    file = disk.open(temporary)
+    try:
+        file.truncate(0)
+        file.write_at(0, data)
+        file.sync()
+    finally:
+        file.close()
+    disk.rename(temporary, path)
+    disk.sync_directory(path.rpartition("/")[0])

@@ -1,0 +1,246 @@
+"""What a broker demands of a batch before it is appended, with the error codes Kafka answers.
+
+The batch stays closed. Its header and checksum are always checked; of an uncompressed batch also the first records, and all
+of them where the topic is compacted and keys are required. What is *not* checked, and Apache Kafka does check by decompressing
+and reading every batch, is the inside of compressed batches and the records after the sixteenth: a producer that computes a right
+checksum over garbage can hurt the readers of its own topic, and nobody else. ``docs/decisions`` argues this.
+
+A topic's own wishes (another codec, an upper bound on age) do need every record; only those open the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from barnabas.model.errors import ErrorCode
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.batch_header import (
+    CHECKSUMMED_POSITION,
+    CODEC_MASK,
+    CONTROL_BIT,
+    HEADER_BYTES,
+    LENGTH_OVERHEAD_BYTES,
+    LOG_APPEND_TIME_BIT,
+    MAGIC,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    TimestampType,
+    read_header,
+    restamp,
+)
+from barnabas.records.compression import Codec, DecompressionFailed, decompress
+from barnabas.records.record import MalformedRecord, Record, read_records
+from barnabas.records.record_check import RecordFault, check_records
+
+# Enough that a batch built by hand is checked whole, few enough to cost a big batch next to nothing.
+CHECKED_RECORDS_MAX = 16
+LONG_MAX = 2**63 - 1
+_ALL_RECORDS = 2**31
+_MAGIC_SEEN_BYTES = 17  # base offset, length, leader epoch and magic: the least that can be told from garbage
+
+_FRAME_MAGICS = {Codec.GZIP: b"\x1f\x8b", Codec.LZ4: b"\x04\x22\x4d\x18", Codec.ZSTD: b"\x28\xb5\x2f\xfd"}
+
+
+class RecordError(NamedTuple):
+    batch_index: int
+    message: str | None
+
+
+class Refused(NamedTuple):
+    """Why a batch is not appended: an answer, not an exception."""
+
+    code: ErrorCode
+    message: str
+    record_errors: tuple[RecordError, ...] = ()
+
+
+class Accepted(NamedTuple):
+    """A batch ready for its offset: the producer's own bytes, or rebuilt ones where the topic asked for another codec."""
+
+    batch: memoryview
+    header: BatchHeader
+    append_time_ms: int  # -1 where the producer's timestamps stay
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRules:
+    """A topic's demands, made from its configuration once and not per request."""
+
+    size_bytes_max: int = 1_048_588
+    timestamp_type: TimestampType = TimestampType.CREATE_TIME
+    timestamp_before_ms_max: int = LONG_MAX
+    timestamp_after_ms_max: int = 3_600_000
+    codec: Codec | None = None  # None keeps the producer's
+    codec_level: int | None = None
+    keys_required: bool = False
+
+
+def validate(records: memoryview | None, rules: BatchRules, *, now_ms: int) -> Accepted | Refused:
+    """Check what one Produce request holds for one partition: exactly one batch."""
+    if records is None or len(records) < HEADER_BYTES:
+        return _too_short(records)
+    header = read_header(records)
+    (
+        base_offset,
+        batch_length,
+        _,
+        magic,
+        crc,
+        attributes,
+        last_offset_delta,
+        _,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        record_count,
+    ) = header
+    if magic != MAGIC or batch_length + LENGTH_OVERHEAD_BYTES != len(records):
+        return _wrong_frame(header, len(records))
+    if base_offset != 0:
+        return Refused(ErrorCode.INVALID_RECORD, f"the base offset of a produced batch must be 0, not {base_offset}")
+    if len(records) > rules.size_bytes_max:
+        return Refused(
+            ErrorCode.MESSAGE_TOO_LARGE, f"the batch has {len(records)} bytes where the topic allows {rules.size_bytes_max}"
+        )
+    computed_crc = crc32c(records[CHECKSUMMED_POSITION:])
+    if computed_crc != crc:
+        return Refused(ErrorCode.CORRUPT_MESSAGE, f"the batch's checksum is {crc:08x}, its bytes give {computed_crc:08x}")
+    if record_count <= 0 or last_offset_delta != record_count - 1:
+        return Refused(
+            ErrorCode.INVALID_RECORD, f"a batch of {record_count} records cannot span offsets 0 to {last_offset_delta}"
+        )
+    if attributes & CONTROL_BIT:
+        return Refused(ErrorCode.INVALID_RECORD, "clients may not write control records")
+    if producer_id >= 0:
+        if base_sequence < 0 or producer_epoch < 0:
+            return Refused(
+                ErrorCode.INVALID_RECORD,
+                f"producer {producer_id} sent epoch {producer_epoch} and sequence {base_sequence}; neither may be negative",
+            )
+    elif attributes & TRANSACTIONAL_BIT:
+        return Refused(ErrorCode.INVALID_RECORD, "a transactional batch needs a producer id")
+    codec = attributes & CODEC_MASK
+    if codec or rules.codec or rules.keys_required or rules.timestamp_before_ms_max != LONG_MAX:
+        rebuilt = _open_where_needed(records, header, rules, now_ms)
+        if rebuilt is not None:
+            return rebuilt
+    else:
+        try:
+            check_records(records[HEADER_BYTES:], record_count, records_max=CHECKED_RECORDS_MAX, keys_required=False)
+        except RecordFault as fault:
+            return _refused(fault)
+    if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        restamp(records, attributes | LOG_APPEND_TIME_BIT, now_ms)
+        return Accepted(records, read_header(records), now_ms)
+    if max_timestamp > now_ms + rules.timestamp_after_ms_max:
+        return _wrong_timestamps(records, header, rules, now_ms)
+    if attributes & LOG_APPEND_TIME_BIT:
+        # The topic keeps the producers' time, so a bit that says otherwise would make readers take the wrong field.
+        restamp(records, attributes & ~LOG_APPEND_TIME_BIT, max_timestamp)
+        header = read_header(records)
+    return Accepted(records, header, -1)
+
+
+def _too_short(records: memoryview | None) -> Refused:
+    if records is not None and len(records) >= _MAGIC_SEEN_BYTES and records[_MAGIC_SEEN_BYTES - 1] > MAGIC:
+        return Refused(ErrorCode.CORRUPT_MESSAGE, f"record batches have magic {MAGIC}, not {records[_MAGIC_SEEN_BYTES - 1]}")
+    return Refused(ErrorCode.INVALID_RECORD, "a produce request must hold exactly one record batch a partition, whole")
+
+
+def _wrong_frame(header: BatchHeader, size_bytes: int) -> Refused:
+    if not 0 <= header.magic <= MAGIC:
+        return Refused(ErrorCode.CORRUPT_MESSAGE, f"record batches have magic {MAGIC}, not {header.magic}")
+    if header.magic != MAGIC:
+        return Refused(ErrorCode.INVALID_RECORD, f"only record batches with magic {MAGIC} may be produced, not {header.magic}")
+    if header.batch_length < HEADER_BYTES - LENGTH_OVERHEAD_BYTES:
+        return Refused(ErrorCode.CORRUPT_MESSAGE, f"the batch announces a length of {header.batch_length}")
+    return Refused(
+        ErrorCode.INVALID_RECORD,
+        f"a produce request must hold exactly one whole batch a partition; this one has {header.size_bytes} of {size_bytes} bytes",
+    )
+
+
+def _refused(fault: RecordFault) -> Refused:
+    return Refused(ErrorCode.INVALID_RECORD, "one or more records have been rejected", (RecordError(fault.index, fault.message),))
+
+
+def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRules, now_ms: int) -> Accepted | Refused | None:
+    """For batches that are compressed or that the topic wants looked into. None: the batch may stay as it is."""
+    recompress = rules.codec is not None and rules.codec != header.codec
+    old_counts = rules.timestamp_before_ms_max != LONG_MAX and rules.timestamp_type is TimestampType.CREATE_TIME
+    if not (recompress or rules.keys_required or old_counts):
+        return None if _plausible(header.codec, records[HEADER_BYTES:]) else _undecodable(header.codec)
+    try:
+        body = decompress(header.codec, records[HEADER_BYTES:])
+        check_records(body, header.record_count, records_max=_ALL_RECORDS, keys_required=rules.keys_required)
+        if not (recompress or old_counts):
+            return None
+        opened = list(read_records(header, body))
+    except RecordFault as fault:
+        return _refused(fault)
+    except (DecompressionFailed, MalformedRecord) as wrong:
+        return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {wrong}")
+    if rules.timestamp_type is TimestampType.CREATE_TIME:
+        refused = _check_timestamps(opened, rules, now_ms)
+        if refused is not None:
+            return refused
+    if not recompress:
+        return None
+    return _recompress(header, opened, rules, now_ms)
+
+
+def _recompress(header: BatchHeader, opened: list[Record], rules: BatchRules, now_ms: int) -> Accepted:
+    append_time = rules.timestamp_type is TimestampType.LOG_APPEND_TIME
+    batch = build_batch(
+        (record._replace(timestamp=now_ms) for record in opened) if append_time else opened,
+        codec=rules.codec or Codec.NONE,
+        level=rules.codec_level,
+        timestamp_type=rules.timestamp_type,
+        producer_id=header.producer_id,
+        producer_epoch=header.producer_epoch,
+        base_sequence=header.base_sequence,
+        transactional=header.transactional,
+    )
+    return Accepted(memoryview(batch), read_header(batch), now_ms if append_time else -1)
+
+
+def _plausible(codec: int, body: memoryview) -> bool:
+    """Whether compressed bytes at least begin like what they claim to be. Snappy has no magic that all its writers use."""
+    if codec == Codec.SNAPPY or codec == Codec.NONE:
+        return True
+    magic = _FRAME_MAGICS.get(Codec(codec)) if codec in _FRAME_MAGICS else None
+    return magic is not None and bytes(body[: len(magic)]) == magic
+
+
+def _undecodable(codec: int) -> Refused:
+    if codec > Codec.ZSTD:
+        return Refused(ErrorCode.INVALID_RECORD, f"compression codec {codec} does not exist")
+    return Refused(ErrorCode.INVALID_RECORD, f"the compressed records do not begin like {Codec(codec).name.lower()}")
+
+
+def _wrong_timestamps(records: memoryview, header: BatchHeader, rules: BatchRules, now_ms: int) -> Refused:
+    """The header alone condemns the batch; opening it now only tells the producer which records."""
+    try:
+        opened = list(read_records(header, decompress(header.codec, records[HEADER_BYTES:])))
+    except (DecompressionFailed, MalformedRecord) as wrong:
+        return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {wrong}")
+    return _check_timestamps(opened, rules, now_ms) or Refused(
+        ErrorCode.INVALID_TIMESTAMP, f"the batch's largest timestamp {header.max_timestamp} is too far in the future"
+    )
+
+
+def _check_timestamps(opened: list[Record], rules: BatchRules, now_ms: int) -> Refused | None:
+    earliest = now_ms - rules.timestamp_before_ms_max
+    latest = now_ms + rules.timestamp_after_ms_max
+    errors = tuple(
+        RecordError(index, f"timestamp {record.timestamp} is not between {earliest} and {latest}")
+        for index, record in enumerate(opened)
+        if not earliest <= record.timestamp <= latest
+    )
+    if not errors:
+        return None
+    return Refused(ErrorCode.INVALID_TIMESTAMP, "one or more records have been rejected due to invalid timestamp", errors)
