@@ -48,9 +48,7 @@ def build_batch(
         assert record.offset >= last_offset or count == 0, f"offset {record.offset} after {last_offset}"
         last_offset = record.offset
         max_timestamp = max(max_timestamp, record.timestamp)
-        write_record(
-            body, offset_delta=record.offset - base_offset, timestamp_delta=record.timestamp - base_timestamp, record=record
-        )
+        write_record(body, offset_delta=record.offset - base_offset, timestamp_delta=record.timestamp - base_timestamp, record=record)
         count += 1
     if codec is not Codec.NONE:
         body = bytearray(compress(codec, body, level))

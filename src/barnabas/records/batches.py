@@ -34,14 +34,10 @@ def check_shape(header: BatchHeader, position: int) -> None:
     if header.magic != MAGIC:
         raise CorruptBatch(f"batch at position {position} has magic {header.magic}, not {MAGIC}")
     if header.last_offset_delta < 0 or header.base_offset < 0:
-        raise CorruptBatch(
-            f"batch at position {position} spans offsets {header.base_offset} to {header.last_offset}, which is no range"
-        )
+        raise CorruptBatch(f"batch at position {position} spans offsets {header.base_offset} to {header.last_offset}, which is no range")
 
 
 def check_crc(batch: Buffer, header: BatchHeader) -> None:
     computed = checksum(batch)
     if computed != header.crc:
-        raise CorruptBatch(
-            f"batch at offset {header.base_offset} has crc {header.crc:08x} but its {len(batch)} bytes give {computed:08x}"
-        )
+        raise CorruptBatch(f"batch at offset {header.base_offset} has crc {header.crc:08x} but its {len(batch)} bytes give {computed:08x}")

@@ -38,9 +38,7 @@ def read_control_type(record: Record) -> int:
     return kind
 
 
-def build_control_batch(
-    records: list[tuple[ControlType, bytes]], *, base_offset: int, timestamp: int, leader_epoch: int
-) -> bytearray:
+def build_control_batch(records: list[tuple[ControlType, bytes]], *, base_offset: int, timestamp: int, leader_epoch: int) -> bytearray:
     """Control records of the quorum: leader changes, snapshot headers and footers, voters."""
     return build_batch(
         [Record(base_offset + index, timestamp, control_key(kind), value) for index, (kind, value) in enumerate(records)],
@@ -50,9 +48,7 @@ def build_control_batch(
     )
 
 
-def build_end_transaction(
-    kind: ControlType, *, coordinator_epoch: int, producer_id: int, producer_epoch: int, timestamp: int
-) -> bytearray:
+def build_end_transaction(kind: ControlType, *, coordinator_epoch: int, producer_id: int, producer_epoch: int, timestamp: int) -> bytearray:
     """The marker that ends a producer's transaction in one partition."""
     assert kind in (ControlType.ABORT, ControlType.COMMIT)
     return build_batch(

@@ -103,16 +103,12 @@ def validate(records: memoryview | None, rules: BatchRules, *, now_ms: int) -> A
     if base_offset != 0:
         return Refused(ErrorCode.INVALID_RECORD, f"the base offset of a produced batch must be 0, not {base_offset}")
     if len(records) > rules.size_bytes_max:
-        return Refused(
-            ErrorCode.MESSAGE_TOO_LARGE, f"the batch has {len(records)} bytes where the topic allows {rules.size_bytes_max}"
-        )
+        return Refused(ErrorCode.MESSAGE_TOO_LARGE, f"the batch has {len(records)} bytes where the topic allows {rules.size_bytes_max}")
     computed_crc = crc32c(records[CHECKSUMMED_POSITION:])
     if computed_crc != crc:
         return Refused(ErrorCode.CORRUPT_MESSAGE, f"the batch's checksum is {crc:08x}, its bytes give {computed_crc:08x}")
     if record_count <= 0 or last_offset_delta != record_count - 1:
-        return Refused(
-            ErrorCode.INVALID_RECORD, f"a batch of {record_count} records cannot span offsets 0 to {last_offset_delta}"
-        )
+        return Refused(ErrorCode.INVALID_RECORD, f"a batch of {record_count} records cannot span offsets 0 to {last_offset_delta}")
     if attributes & CONTROL_BIT:
         return Refused(ErrorCode.INVALID_RECORD, "clients may not write control records")
     if producer_id >= 0:

@@ -1,0 +1,38 @@
+"""Whether the next batch starts a new segment. Pure: the log does what this says."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from barnabas.storage import offset_index, time_index
+from barnabas.storage.log_settings import LogSettings
+from barnabas.storage.segment import RELATIVE_OFFSET_MAX, Segment
+
+
+class RollReason(Enum):
+    SIZE = "the batch would make the segment larger than segment.bytes"
+    AGE = "the segment is older than segment.ms"
+    INDEX = "an index is full"
+    OFFSETS = "the offset is too far from the segment's base offset for an index"
+
+
+def roll_reason(
+    active: Segment, settings: LogSettings, *, batch_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
+) -> RollReason | None:
+    """Age is counted in the records' own time, from the first batch's timestamp, and by the clock only where there is none."""
+    if active.size_bytes > settings.segment_bytes - batch_bytes:
+        # Also for an empty segment: then the batch alone is too big, which the log refuses before it asks.
+        return RollReason.SIZE
+    if last_offset - active.base_offset > RELATIVE_OFFSET_MAX:
+        return RollReason.OFFSETS
+    if not active.size_bytes:
+        return None
+    age_ms = max_timestamp - active.first_timestamp if active.first_timestamp >= 0 else now_ms - active.created_ms
+    if age_ms > settings.segment_ms - settings.segment_jitter_ms:
+        return RollReason.AGE
+    if (
+        len(active.index) * offset_index.ENTRY_BYTES >= settings.index_bytes_max - offset_index.ENTRY_BYTES
+        or len(active.time_index) * time_index.ENTRY_BYTES >= settings.index_bytes_max - time_index.ENTRY_BYTES
+    ):
+        return RollReason.INDEX
+    return None

@@ -1,0 +1,96 @@
+"""A file of fixed-width entries that only ever grows at its end or is cut there: what all three indexes are on disk.
+
+New entries wait in memory and are written a page at a time, so the append path makes no system call for an index. A crash loses the
+waiting ones, which is fine: an index is derived from its log, and after a crash it is derived again.
+
+Unlike Kafka we do not preallocate: an index is always as long as its entries, which is also what Kafka leaves when it
+closes a segment.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from barnabas.env.disk import Disk, DiskFile
+
+WAITING_BYTES_MAX = 4096
+
+
+class IndexFile:
+    __slots__ = ("_disk", "_entry", "_file", "_waiting", "_written", "path")
+
+    def __init__(self, disk: Disk, path: str, entry: struct.Struct) -> None:
+        self._disk = disk
+        self.path = path
+        self._entry = entry
+        self._waiting = bytearray()
+        self._file: DiskFile | None = None
+        self._written = disk.size_bytes(path) // entry.size if disk.exists(path) else 0
+
+    def create(self) -> None:
+        """Make the file, empty, and keep no descriptor: most indexes are not touched again for a while."""
+        file = self._opened()
+        file.truncate(0)
+        file.close()
+        self._written = 0
+        self._waiting.clear()
+
+    def __len__(self) -> int:
+        return self._written + len(self._waiting) // self._entry.size
+
+    def append(self, *values: Any) -> None:
+        self._waiting += self._entry.pack(*values)
+        if len(self._waiting) >= WAITING_BYTES_MAX:
+            self.write_out()
+
+    def __getitem__(self, index: int) -> tuple[Any, ...]:
+        size = self._entry.size
+        if index >= self._written:
+            return self._entry.unpack_from(self._waiting, (index - self._written) * size)
+        return self._entry.unpack(self._opened().read_at(index * size, size))
+
+    def read_all(self) -> list[tuple[Any, ...]]:
+        self.write_out()
+        data = self._opened().read_at(0, self._written * self._entry.size)
+        return list(self._entry.iter_unpack(data[: len(data) // self._entry.size * self._entry.size]))
+
+    def write_out(self) -> None:
+        if self._waiting:
+            self._opened().write_at(self._written * self._entry.size, self._waiting)
+            self._written += len(self._waiting) // self._entry.size
+            self._waiting.clear()
+
+    def truncate(self, count: int) -> None:
+        if count < len(self):
+            self.write_out()
+            self._opened().truncate(count * self._entry.size)
+            self._written = count
+
+    def trim(self) -> None:
+        """Cut what is not a whole entry, which a crash or a foreign writer can leave behind."""
+        self.write_out()
+        self._opened().truncate(self._written * self._entry.size)
+
+    def sync(self) -> None:
+        self.write_out()
+        self._opened().sync()
+
+    def close(self) -> None:
+        self.write_out()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Close without writing what waits."""
+        if self._file is not None:
+            self._file.close()
+
+    def moved_to(self, path: str) -> None:
+        self.path = path
+        if self._file is not None:
+            self._file.moved_to(path)
+
+    def _opened(self) -> DiskFile:
+        if self._file is None:
+            self._file = self._disk.open(self.path)
+        return self._file

@@ -1,0 +1,109 @@
+"""Which leader wrote from which offset on: ``leader-epoch-checkpoint``.
+
+A replica that comes back asks the leader where its own last epoch ended, and truncates there; the high watermark would not do,
+because it lags (KIP-101). Epochs and start offsets both rise strictly. The file is written on every change, before
+the first batch of the epoch can be read by anybody.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import NamedTuple
+
+from barnabas.env.disk import Disk, write_atomically
+from barnabas.storage.checkpoints import CheckpointDamaged, read_lines
+from barnabas.storage.file_names import LEADER_EPOCHS
+
+UNDEFINED_OFFSET = -1
+UNDEFINED_EPOCH = -1
+
+
+class EpochStart(NamedTuple):
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochs:
+    def __init__(self, disk: Disk, directory: str, entries: list[EpochStart] | None = None) -> None:
+        self._disk = disk
+        self._path = f"{directory}/{LEADER_EPOCHS}"
+        self.entries = entries if entries is not None else []
+
+    @classmethod
+    def load(cls, disk: Disk, directory: str) -> LeaderEpochs:
+        """A damaged or missing file is an empty one: recovery reads the epochs from the batches again."""
+        try:
+            lines = read_lines(disk, f"{directory}/{LEADER_EPOCHS}")
+            entries = [EpochStart(int(epoch), int(start)) for epoch, start in (line.split() for line in lines)]
+        except (FileNotFoundError, CheckpointDamaged, ValueError):
+            return cls(disk, directory)
+        epochs = cls(disk, directory)
+        for entry in entries:
+            epochs._insert(entry)
+        return epochs
+
+    @property
+    def latest(self) -> int:
+        return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """From ``start_offset`` on, batches are of ``epoch``. Known epochs change nothing."""
+        if epoch > self.latest:
+            self._insert(EpochStart(epoch, start_offset))
+            self.write()
+
+    def _insert(self, entry: EpochStart) -> None:
+        # An epoch in which nothing was written vanishes when the next one starts at the same offset.
+        while self.entries and (self.entries[-1].epoch >= entry.epoch or self.entries[-1].start_offset >= entry.start_offset):
+            self.entries.pop()
+        self.entries.append(entry)
+
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of the batch that holds ``offset``."""
+        slot = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset) - 1
+        return self.entries[slot].epoch if slot >= 0 else UNDEFINED_EPOCH
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochStart:
+        """The largest known epoch at or below ``epoch``, and the offset where it ended. (-1, -1) when we cannot know."""
+        if epoch == UNDEFINED_EPOCH or not self.entries:
+            return EpochStart(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+        if epoch == self.latest:
+            return EpochStart(epoch, log_end_offset)
+        higher = bisect_right(self.entries, epoch, key=lambda entry: entry.epoch)
+        if higher == len(self.entries):
+            # The asker claims an epoch this log has never seen: nothing can be said about where it ended.
+            return EpochStart(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
+        if higher == 0:
+            # Older than everything we remember: it ended where our memory begins.
+            return EpochStart(epoch, self.entries[0].start_offset)
+        return EpochStart(self.entries[higher - 1].epoch, self.entries[higher].start_offset)
+
+    def truncate_end(self, offset: int) -> None:
+        """Forget epochs that begin at or above ``offset``."""
+        kept = [entry for entry in self.entries if entry.start_offset < offset]
+        if len(kept) < len(self.entries):
+            self.entries = kept
+            self.write()
+
+    def truncate_start(self, offset: int) -> None:
+        """Forget what lies below ``offset``; the epoch that spans it now starts there."""
+        epoch = self.epoch_at(offset)
+        kept = [entry for entry in self.entries if entry.start_offset > offset]
+        if epoch != UNDEFINED_EPOCH:
+            kept.insert(0, EpochStart(epoch, max(offset, 0)))
+        if kept != self.entries:
+            self.entries = kept
+            self.write()
+
+    def clear(self) -> None:
+        self.entries = []
+        self.write()
+
+    def write(self) -> None:
+        write_atomically(self._disk, self._path, self.text().encode())
+
+    def text(self) -> str:
+        return f"0\n{len(self.entries)}\n" + "".join(f"{epoch} {start}\n" for epoch, start in self.entries)
+
+    def moved_to(self, directory: str) -> None:
+        self._path = f"{directory}/{LEADER_EPOCHS}"

@@ -1,0 +1,409 @@
+"""The log of one partition: append, read, find by time, truncate.
+
+Offsets in order::
+
+    log start offset <= high watermark (kept by the partition) <= log end offset
+    recovery point   <= log end offset      everything below it is known to be on the disk
+
+Everything here runs on one thread. Appends go to the page cache; :meth:`Log.flushable` and :meth:`Log.flushed` let somebody else do the
+waiting for the disk. An ``OSError`` from any method means that the directory can no longer be trusted, and its owner takes it offline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from barnabas.env.disk import Disk
+from barnabas.model.buffers import Buffer
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition
+from barnabas.records.batch_header import BatchHeader, assign_offset, read_header
+from barnabas.records.record import Record, open_batch
+from barnabas.records.validation import Refused
+from barnabas.storage.append_plan import roll_reason
+from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, offset_name
+from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.log_settings import LogSettings
+from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, snapshot_path, write_snapshot
+from barnabas.storage.producer_state import ProducerState, SentBatch
+from barnabas.storage.regions import FileRegion
+from barnabas.storage.segment import Location, Segment
+from barnabas.storage.segment_list import SegmentList
+from barnabas.storage.transaction_index import AbortedTransaction
+
+# A reader's next offset is nearly always where an earlier read ended, so those ends need no search.
+REMEMBERED_READ_ENDS = 64
+
+
+class Appended(NamedTuple):
+    base_offset: int
+    last_offset: int
+    append_time_ms: int
+    duplicate: bool = False
+
+
+class Read(NamedTuple):
+    """What a fetch gets: batches still on disk, and whether the first one alone is larger than was asked for."""
+
+    region: FileRegion | None
+    oversized: bool = False
+
+
+class OffsetOutOfRange(ValueError):
+    pass
+
+
+class TimestampOffset(NamedTuple):
+    timestamp: int
+    offset: int
+    leader_epoch: int
+
+
+class Log:
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        partition: TopicPartition,
+        settings: LogSettings,
+        *,
+        segments: SegmentList,
+        leader_epochs: LeaderEpochs,
+        producers: ProducerState,
+        log_start_offset: int,
+        log_end_offset: int,
+        recovery_point: int,
+    ) -> None:
+        self.disk = disk
+        self.directory = directory
+        self.partition = partition
+        self.settings = settings
+        self.segments = segments
+        self.leader_epochs = leader_epochs
+        self.producers = producers
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        self.recovery_point = recovery_point
+        self._read_ends: dict[int, tuple[Segment, int]] = {}
+        # A log that is empty up to here has no producers to write down.
+        self._snapshot_offset = log_start_offset
+        # Called after a roll, with the segment that was sealed: someone should flush it in the background.
+        self.on_roll: Callable[[Log], None] | None = None
+        self._unflushed_records = 0
+
+    # -- appending ------------------------------------------------------------------------------------------------------------
+
+    def append(
+        self, batch: memoryview, header: BatchHeader, *, leader_epoch: int, now_ms: int, append_time_ms: int = -1
+    ) -> Appended | Refused:
+        """Give a validated batch its offset, patch it in place and write it; the batch's header still says offset 0."""
+        size = len(batch)
+        if size > self.settings.segment_bytes:
+            return Refused(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"a batch of {size} bytes does not fit into segments of {self.settings.segment_bytes}",
+            )
+        if header.producer_id >= 0 and not header.control:
+            known = self.producers.check(header)
+            if known is not None:
+                if isinstance(known, SentBatch):
+                    return Appended(known.base_offset, known.last_offset, append_time_ms, duplicate=True)
+                return known
+        base_offset = self.log_end_offset
+        last_offset = base_offset + header.last_offset_delta
+        max_timestamp = header.max_timestamp
+        active = self.segments.active
+        if roll_reason(active, self.settings, batch_bytes=size, last_offset=last_offset, max_timestamp=max_timestamp, now_ms=now_ms):
+            active = self.roll(now_ms=now_ms)
+        assign_offset(batch, base_offset, leader_epoch)
+        if leader_epoch > self.leader_epochs.latest:
+            self.leader_epochs.assign(leader_epoch, base_offset)
+        active.append(batch, last_offset=last_offset, max_timestamp=max_timestamp)
+        self.log_end_offset = last_offset + 1
+        if header.producer_id >= 0:
+            self._follow_producer(header, batch, base_offset)
+        self._unflushed_records += header.record_count
+        if self._unflushed_records >= self.settings.flush_messages:
+            self.flush()
+        return Appended(base_offset, last_offset, append_time_ms)
+
+    def _follow_producer(self, header: BatchHeader, batch: Buffer, base_offset: int) -> None:
+        aborted = self.producers.replay(header, batch, base_offset)
+        if aborted is not None:
+            self.segments.active.transaction_index.append(aborted)
+
+    def roll(self, *, now_ms: int) -> Segment:
+        """Close the active segment and start the next at the log end offset. The caller may rely on nothing being flushed."""
+        sealed = self.segments.active
+        sealed.seal()
+        # Producers as of the new segment's start, so that opening the log needs to replay only this segment.
+        self.snapshot_producers()
+        segment = Segment.create(
+            self.disk,
+            self.directory,
+            self.log_end_offset,
+            index_interval_bytes=self.settings.index_interval_bytes,
+            created_ms=now_ms,
+        )
+        self.disk.sync_directory(self.directory)
+        self.segments.add(segment)
+        if self.on_roll is not None:
+            self.on_roll(self)
+        return segment
+
+    # -- reading --------------------------------------------------------------------------------------------------------------
+
+    def read(self, offset: int, *, size_bytes_max: int, end_offset: int, at_least_one: bool) -> Read:
+        """Batches from the one that holds ``offset``, up to but not including ``end_offset``, of one segment, as a file region.
+
+        The region may end inside a batch, as Kafka's do; readers drop the rest. ``OffsetOutOfRange`` outside of
+        [log start offset, log end offset].
+        """
+        if offset >= end_offset or offset >= self.log_end_offset:
+            if not self.log_start_offset <= offset <= self.log_end_offset:
+                raise OffsetOutOfRange(f"{offset} is not in {self.log_start_offset} to {self.log_end_offset}")
+            return Read(None)
+        if offset < self.log_start_offset:
+            raise OffsetOutOfRange(f"{offset} is below the log's start {self.log_start_offset}")
+        found = self._position_of(offset)
+        if found is None:
+            return Read(None)
+        segment, position, first_bytes = found
+        stop = self._stop_position(segment, end_offset)
+        available = stop - position
+        if available <= 0:
+            return Read(None)
+        size = min(available, size_bytes_max)
+        oversized = False
+        if size < available:
+            if first_bytes is None:
+                first_bytes = next(segment.steps(position)).size_bytes
+            if size < first_bytes:
+                if not at_least_one:
+                    return Read(None, oversized=True)
+                size, oversized = min(available, first_bytes), True
+        if position + size == self.segments.active.size_bytes and segment is self.segments.active:
+            self._remember_end(segment)
+        return Read(FileRegion(segment.file, position, size), oversized)
+
+    def _position_of(self, offset: int) -> tuple[Segment, int, int | None] | None:
+        """The segment and position of the batch that holds ``offset``, or the next behind a gap, and its size where it is known."""
+        remembered = self._read_ends.get(offset)
+        if remembered is not None:
+            segment, position = remembered
+            if position < segment.size_bytes:
+                return segment, position, None
+        # Compaction may have emptied the end of a segment; what follows is then in a later one.
+        for segment in self.segments.starting_with(offset):
+            location = segment.locate(offset)
+            if location is not None:
+                return segment, location.position, location.size_bytes
+        return None
+
+    def _stop_position(self, segment: Segment, end_offset: int) -> int:
+        if end_offset >= segment.next_offset:
+            return segment.size_bytes
+        location = segment.locate(end_offset)
+        return location.position if location is not None else segment.size_bytes
+
+    def _remember_end(self, segment: Segment) -> None:
+        ends = self._read_ends
+        if len(ends) >= REMEMBERED_READ_ENDS and self.log_end_offset not in ends:
+            del ends[next(iter(ends))]
+        ends[self.log_end_offset] = (segment, segment.size_bytes)
+
+    def locate(self, offset: int) -> Location | None:
+        return self.segments.holding(offset).locate(offset)
+
+    def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTransaction]:
+        """Aborted transactions with records in ``[start_offset, end_offset)``."""
+        found: list[AbortedTransaction] = []
+        for segment in self.segments.starting_with(start_offset):
+            some, complete = segment.transaction_index.collect(start_offset, end_offset)
+            found += some
+            if complete:
+                break
+        return found
+
+    def end_of_region(self, region: FileRegion, start_offset: int) -> int:
+        """An offset at or above everything in ``region``: where aborted transactions stop to matter for its reader."""
+        segment = self.segments.holding(start_offset)
+        limit = region.position + len(region)
+        if limit >= segment.size_bytes:
+            return segment.next_offset
+        for location in segment.steps(region.position):
+            if location.position + location.size_bytes >= limit:
+                return location.last_offset + 1
+        return segment.next_offset
+
+    # -- finding by time ------------------------------------------------------------------------------------------------------
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record whose timestamp is at or after ``timestamp``."""
+        for segment in self.segments:
+            if segment.next_offset <= self.log_start_offset and segment is not self.segments.active:
+                continue
+            found = segment.offset_at_or_after(timestamp, self.log_start_offset)
+            if found is None:
+                continue
+            position, header = found
+            record = _first_record(
+                segment.read_batch(position, header),
+                lambda record: record.offset >= self.log_start_offset and record.timestamp >= timestamp,
+            )
+            if record is not None:
+                return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
+        return None
+
+    def offset_of_max_timestamp(self) -> TimestampOffset | None:
+        """The record with the largest timestamp; of several, the first."""
+        largest = max(self.segments, key=lambda segment: segment.max_timestamp)
+        if largest.max_timestamp < 0:
+            return None
+        for position, header in largest.headers(self._batch_position(largest, largest.offset_of_max_timestamp)):
+            if header.max_timestamp == largest.max_timestamp:
+                record = _first_record(largest.read_batch(position, header), lambda record: record.timestamp == largest.max_timestamp)
+                if record is not None:
+                    return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
+        return None
+
+    @staticmethod
+    def _batch_position(segment: Segment, offset: int) -> int:
+        location = segment.locate(offset)
+        return location.position if location is not None else 0
+
+    # -- cutting --------------------------------------------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> None:
+        """Remove everything at and above ``offset``, which becomes the log end offset."""
+        if offset >= self.log_end_offset:
+            return
+        self._read_ends.clear()
+        if offset <= self.segments.first.base_offset:
+            self.truncate_fully(offset)
+            return
+        for segment in reversed(list(self.segments)):
+            if segment.base_offset >= offset and len(self.segments) > 1:
+                self._discard(segment)
+        self.segments.active.truncate_to(offset)
+        self.log_end_offset = offset
+        self.recovery_point = min(self.recovery_point, offset)
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.leader_epochs.truncate_end(offset)
+        self.rebuild_producers()
+
+    def truncate_fully(self, offset: int) -> None:
+        """Start anew at ``offset`` with nothing."""
+        self._read_ends.clear()
+        for segment in list(self.segments):
+            self._remove_files(segment)
+        fresh = Segment.create(self.disk, self.directory, offset, index_interval_bytes=self.settings.index_interval_bytes, created_ms=0)
+        self.disk.sync_directory(self.directory)
+        self.segments.replace_all(fresh)
+        self.log_start_offset = self.log_end_offset = self.recovery_point = offset
+        self.leader_epochs.clear()
+        self._drop_snapshots(keep_below=0)
+        self.producers.clear()
+
+    def advance_start(self, offset: int) -> None:
+        """Records below ``offset`` may no longer be read; segments wholly below go when retention comes by."""
+        assert offset <= self.log_end_offset
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.leader_epochs.truncate_start(offset)
+
+    def _discard(self, segment: Segment) -> None:
+        self.segments.remove(segment)
+        self._remove_files(segment)
+
+    def _remove_files(self, segment: Segment) -> None:
+        segment.close()
+        for suffix in SEGMENT_SUFFIXES:
+            path = f"{self.directory}/{offset_name(segment.base_offset)}{suffix}"
+            if self.disk.exists(path):
+                # Two steps, so that a crash between removing the log and removing its indexes leaves no segment behind.
+                self.disk.rename(path, path + DELETED_SUFFIX)
+                self.disk.remove(path + DELETED_SUFFIX)
+
+    # -- producers ------------------------------------------------------------------------------------------------------------
+
+    def snapshot_producers(self) -> None:
+        """Write the producers as of the log end offset, unless that snapshot exists."""
+        if self._snapshot_offset == self.log_end_offset:
+            return
+        write_snapshot(self.disk, self.directory, self.log_end_offset, self.producers)
+        self._snapshot_offset = self.log_end_offset
+
+    def rebuild_producers(self) -> None:
+        """The producers as of the log end offset, from the latest snapshot that reaches no further and the batches behind it."""
+        self.producers.clear()
+        self._drop_snapshots(keep_below=self.log_end_offset + 1)
+        start = self.log_start_offset
+        for offset in reversed(list_snapshots(self.disk, self.directory)):
+            try:
+                for producer in read_snapshot(self.disk, self.directory, offset):
+                    self.producers.restore(producer)
+            except ValueError:
+                self.producers.clear()
+                self.disk.remove(snapshot_path(self.directory, offset))
+                continue
+            start = offset
+            break
+        self._snapshot_offset = start
+        for segment in self.segments.starting_with(start):
+            if segment.next_offset <= start:
+                continue
+            for position, header in segment.headers():
+                if header.base_offset >= start and header.producer_id >= 0:
+                    batch = segment.read_batch(position, header) if header.control else b""
+                    self.producers.replay(header, batch, header.base_offset)
+
+    def _drop_snapshots(self, *, keep_below: int) -> None:
+        for offset in list_snapshots(self.disk, self.directory):
+            if offset >= keep_below:
+                self.disk.remove(snapshot_path(self.directory, offset))
+        self._snapshot_offset = -1
+
+    # -- the disk -------------------------------------------------------------------------------------------------------------
+
+    def flushable(self) -> tuple[int, list[Segment]]:
+        """The log end offset, and the segments to sync so that it becomes the recovery point."""
+        return self.log_end_offset, [
+            segment for segment in self.segments.starting_with(self.recovery_point) if segment.next_offset > self.recovery_point
+        ]
+
+    def flushed(self, offset: int) -> None:
+        self.recovery_point = max(self.recovery_point, min(offset, self.log_end_offset))
+
+    def flush(self) -> None:
+        """Wait for the disk here and now."""
+        offset, segments = self.flushable()
+        for segment in segments:
+            segment.sync()
+        self._unflushed_records = 0
+        self.flushed(offset)
+
+    def close(self) -> None:
+        """A clean end: everything durable, the producers written down, indexes complete."""
+        self.segments.active.time_index.maybe_append(self.segments.active.max_timestamp, self.segments.active.offset_of_max_timestamp)
+        self.flush()
+        self.snapshot_producers()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Give the descriptors back and write nothing, as after a crash or when the directory failed."""
+        for segment in self.segments:
+            segment.abandon()
+
+    def size_bytes(self) -> int:
+        return self.segments.size_bytes()
+
+
+def _first_record(batch: bytes, wanted: Callable[[Record], bool]) -> Record | None:
+    """The first record that fits. A batch that cannot be read, since batches are accepted closed, stands for its first record."""
+    try:
+        return next((record for record in open_batch(batch) if wanted(record)), None)
+    except ValueError:
+        header = read_header(batch)
+        return Record(header.base_offset, header.max_timestamp, None, None)

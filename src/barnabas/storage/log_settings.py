@@ -1,0 +1,57 @@
+"""A topic's configuration as the log needs it: parsed once per change, read on every append."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from barnabas.records.batch_header import TimestampType
+from barnabas.records.compression import Codec
+from barnabas.records.validation import BatchRules
+
+_CODECS = {"producer": None, "uncompressed": Codec.NONE} | {codec.name.lower(): codec for codec in Codec if codec}
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    segment_bytes: int = 1_073_741_824
+    segment_ms: int = 604_800_000
+    segment_jitter_ms: int = 0
+    index_bytes_max: int = 10_485_760
+    index_interval_bytes: int = 4096
+    flush_messages: int = 2**63 - 1
+    flush_ms: int = 2**63 - 1
+    file_delete_delay_ms: int = 60_000
+    min_insync_replicas: int = 1
+    rules: BatchRules = field(default_factory=BatchRules)
+
+    @classmethod
+    def from_topic_config(cls, values: Mapping[str, Any]) -> LogSettings:
+        """``values`` are the effective settings of one topic, parsed, under Kafka's names."""
+        codec = _CODECS[values["compression.type"]]
+        return cls(
+            segment_bytes=values["segment.bytes"],
+            segment_ms=values["segment.ms"],
+            segment_jitter_ms=values["segment.jitter.ms"],
+            index_bytes_max=values["segment.index.bytes"],
+            index_interval_bytes=values["index.interval.bytes"],
+            flush_messages=values["flush.messages"],
+            flush_ms=values["flush.ms"],
+            file_delete_delay_ms=values["file.delete.delay.ms"],
+            min_insync_replicas=values["min.insync.replicas"],
+            rules=BatchRules(
+                size_bytes_max=values["max.message.bytes"],
+                timestamp_type=(
+                    TimestampType.LOG_APPEND_TIME if values["message.timestamp.type"] == "LogAppendTime" else TimestampType.CREATE_TIME
+                ),
+                timestamp_before_ms_max=values["message.timestamp.before.max.ms"],
+                timestamp_after_ms_max=values["message.timestamp.after.max.ms"],
+                codec=codec,
+                codec_level=values[f"compression.{codec.name.lower()}.level"] if codec in _LEVELLED else None,
+                keys_required="compact" in values["cleanup.policy"],
+            ),
+        )
+
+
+_LEVELLED = (Codec.GZIP, Codec.LZ4, Codec.ZSTD)

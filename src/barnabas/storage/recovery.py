@@ -1,0 +1,276 @@
+"""Opening a partition's log, whatever state a crash left its directory in.
+
+What may be found, and what is done:
+
+=============================  ====================================================================================================
+``*.deleted``                  an interrupted removal: removed
+``*.cleaned``                  an interrupted compaction that had not finished writing: removed
+``*.swap``                     a compaction that had finished: the swap is completed, the segments it replaces are removed
+log without index              the index is derived from the log
+index without log              an interrupted removal: removed
+torn, zero-filled or           cut at the first batch that is not whole, does not match its checksum or goes back in offsets
+damaged tail                   (only behind the recovery point, and only after an unclean stop; see ``docs/non_obvious.md``)
+segments behind a cut          removed: their offsets would leave a hole
+snapshot that is damaged       the producers are replayed from the log instead
+=============================  ====================================================================================================
+
+After a clean stop nothing is scanned but the end of the active segment.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from barnabas.env.disk import Disk
+from barnabas.model.ids import TopicPartition
+from barnabas.records.batch_header import BatchHeader
+from barnabas.records.batches import CorruptBatch, walk
+from barnabas.storage.file_names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    offset_name,
+    parse_segment_file,
+)
+from barnabas.storage.leader_epochs import LeaderEpochs
+from barnabas.storage.log import Log
+from barnabas.storage.log_settings import LogSettings
+from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, snapshot_path
+from barnabas.storage.producer_state import ProducerState
+from barnabas.storage.segment import Segment
+from barnabas.storage.segment_list import SegmentList
+
+
+@dataclass(slots=True)
+class RecoveryReport:
+    """What opening a log had to do, for the one who logs it."""
+
+    segments_recovered: int = 0
+    bytes_truncated: int = 0
+    segments_removed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def eventful(self) -> bool:
+        return bool(self.bytes_truncated or self.segments_removed or self.notes)
+
+
+def open_log(
+    disk: Disk,
+    directory: str,
+    partition: TopicPartition,
+    settings: LogSettings,
+    *,
+    clean: bool,
+    recovery_point: int,
+    log_start_offset: int,
+    now_ms: int,
+) -> tuple[Log, RecoveryReport]:
+    """Open an existing directory, or a new and empty one. ``clean`` says that the last owner stopped in good order."""
+    report = RecoveryReport()
+    _finish_interrupted(disk, directory, report)
+    segments = _open_segments(disk, directory, settings, now_ms, report)
+    epochs = LeaderEpochs.load(disk, directory)
+    if not segments:
+        first = Segment.create(disk, directory, log_start_offset, index_interval_bytes=settings.index_interval_bytes, created_ms=now_ms)
+        disk.sync_directory(directory)
+        segments = [first]
+        fresh = True
+    else:
+        fresh = False
+        if clean:
+            _check_indexes(segments, report)
+        else:
+            segments = _recover(disk, directory, segments, epochs, recovery_point, report)
+    segment_list = SegmentList(segments)
+    active = segment_list.active
+    if not fresh:
+        active.activate()
+        for segment in segments:
+            segment.load_tail()
+    log_end_offset = active.next_offset
+    log_start_offset = min(max(log_start_offset, segment_list.first.base_offset), log_end_offset)
+    log = Log(
+        disk,
+        directory,
+        partition,
+        settings,
+        segments=segment_list,
+        leader_epochs=epochs,
+        producers=ProducerState(),
+        log_start_offset=log_start_offset,
+        log_end_offset=log_end_offset,
+        recovery_point=log_end_offset if clean else min(recovery_point, log_end_offset),
+    )
+    if not fresh:
+        # An epoch may start at the very end, when its leader had written nothing yet; above it, it was lost with the tail.
+        epochs.truncate_end(log_end_offset + 1)
+        _remove_stray_snapshots(disk, directory, segment_list)
+        log.rebuild_producers()
+    return log, report
+
+
+def _finish_interrupted(disk: Disk, directory: str, report: RecoveryReport) -> None:
+    swapped: set[int] = set()
+    names = disk.names(directory)
+    for name in names:
+        path = f"{directory}/{name}"
+        if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
+            disk.remove(path)
+            report.notes.append(f"removed {name}")
+        elif name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
+            parsed = parse_segment_file(name)
+            if parsed is not None:
+                swapped.add(parsed[0])
+    for base_offset in sorted(swapped):
+        _complete_swap(disk, directory, base_offset, report)
+    for name in disk.names(directory):
+        if name.endswith(SWAP_SUFFIX):
+            # Indexes of a swap whose log is already in place.
+            disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
+            report.notes.append(f"finished swapping {name}")
+
+
+def _complete_swap(disk: Disk, directory: str, base_offset: int, report: RecoveryReport) -> None:
+    """A swapped-in log replaces every old segment whose offsets it covers."""
+    path = f"{directory}/{offset_name(base_offset)}{LOG_SUFFIX}"
+    end = _end_of(disk, path + SWAP_SUFFIX, base_offset)
+    for name in disk.names(directory):
+        parsed = parse_segment_file(name)
+        if parsed is None or parsed[2] or parsed[1] not in SEGMENT_SUFFIXES:
+            continue
+        if base_offset < parsed[0] < end:
+            disk.remove(f"{directory}/{name}")
+            report.notes.append(f"removed {name}, replaced by a compacted segment")
+    for suffix in SEGMENT_SUFFIXES:
+        stem = f"{directory}/{offset_name(base_offset)}{suffix}"
+        if disk.exists(stem + SWAP_SUFFIX):
+            disk.rename(stem + SWAP_SUFFIX, stem)
+    disk.sync_directory(directory)
+
+
+def _end_of(disk: Disk, path: str, base_offset: int) -> int:
+    end = base_offset
+    # A damaged header ends what the swap can claim to replace.
+    with suppress(CorruptBatch):
+        for _, header in walk(memoryview(disk.read(path))):
+            end = header.last_offset + 1
+    return end
+
+
+def _open_segments(disk: Disk, directory: str, settings: LogSettings, now_ms: int, report: RecoveryReport) -> list[Segment]:
+    present = {
+        (parsed[0], parsed[1]): name for name in disk.names(directory) if (parsed := parse_segment_file(name)) is not None and not parsed[2]
+    }
+    bases = sorted(base for base, suffix in present if suffix == LOG_SUFFIX)
+    for (base, suffix), name in present.items():
+        if suffix in SEGMENT_SUFFIXES and (base, LOG_SUFFIX) not in present:
+            disk.remove(f"{directory}/{name}")
+            report.notes.append(f"removed {name}, which has no log")
+    segments = []
+    for base in bases:
+        segment = Segment(disk, directory, base, index_interval_bytes=settings.index_interval_bytes, created_ms=now_ms)
+        segments.append(segment)
+        if (base, INDEX_SUFFIX) not in present or (base, TIME_INDEX_SUFFIX) not in present:
+            for _ in segment.rebuild():
+                pass
+            report.notes.append(f"rebuilt the indexes of {offset_name(base)}")
+    return segments
+
+
+def _check_indexes(segments: list[Segment], report: RecoveryReport) -> None:
+    """After a clean stop the indexes are believed if they can be; only the active segment's will be appended to."""
+    active = segments[-1]
+    for file in (active.index.file, active.time_index.file):
+        file.trim()
+    fault = active.index.fault(active.size_bytes)
+    if fault is None:
+        active.load_tail()
+        fault = active.time_index.fault(active.next_offset) or active.transaction_index.fault()
+    if fault is not None:
+        report.notes.append(f"rebuilt the indexes of {offset_name(active.base_offset)}: {fault}")
+        producers = ProducerState()
+        for header, batch in active.rebuild():
+            _index_abort(active, producers, header, batch)
+
+
+def _recover(
+    disk: Disk, directory: str, segments: list[Segment], epochs: LeaderEpochs, recovery_point: int, report: RecoveryReport
+) -> list[Segment]:
+    """Scan what the recovery point does not vouch for: every segment that may reach above it, and always the last."""
+    kept: list[Segment] = []
+    producers = ProducerState()
+    truncated = False
+    for slot, segment in enumerate(segments):
+        is_last = slot == len(segments) - 1
+        end = segments[slot + 1].base_offset if not is_last else None
+        if truncated:
+            _remove_segment(disk, directory, segment)
+            report.segments_removed += 1
+            continue
+        if end is not None and end <= recovery_point:
+            kept.append(segment)
+            continue
+        _producers_at(disk, directory, segment.base_offset, kept, producers)
+        before = segment.size_bytes
+        for header, batch in segment.rebuild():
+            if header.leader_epoch > epochs.latest:
+                epochs.assign(header.leader_epoch, header.base_offset)
+            _index_abort(segment, producers, header, batch)
+        report.segments_recovered += 1
+        report.bytes_truncated += before - segment.size_bytes
+        if segment.damage is not None:
+            report.notes.append(segment.damage)
+        truncated = segment.size_bytes < before
+        kept.append(segment)
+        if not is_last:
+            segment.seal()
+    return kept
+
+
+def _producers_at(disk: Disk, directory: str, offset: int, kept: list[Segment], producers: ProducerState) -> None:
+    """The producers when ``offset`` was the end of the log, for finding which transactions a segment's markers abort."""
+    producers.clear()
+    start = kept[0].base_offset if kept else offset
+    for candidate in reversed([each for each in list_snapshots(disk, directory) if each <= offset]):
+        try:
+            for producer in read_snapshot(disk, directory, candidate):
+                producers.restore(producer)
+        except ValueError:
+            disk.remove(snapshot_path(directory, candidate))
+            continue
+        start = candidate
+        break
+    for segment in kept:
+        if segment.base_offset >= start or segment is kept[-1]:
+            for position, header in segment.headers():
+                if start <= header.base_offset < offset and header.producer_id >= 0:
+                    producers.replay(header, segment.read_batch(position, header) if header.control else b"", header.base_offset)
+
+
+def _index_abort(segment: Segment, producers: ProducerState, header: BatchHeader, batch: memoryview) -> None:
+    aborted = producers.replay(header, batch, header.base_offset)
+    if aborted is not None:
+        segment.transaction_index.append(aborted)
+
+
+def _remove_segment(disk: Disk, directory: str, segment: Segment) -> None:
+    segment.abandon()
+    for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX):
+        disk.remove(f"{directory}/{offset_name(segment.base_offset)}{suffix}")
+    disk.sync_directory(directory)
+
+
+def _remove_stray_snapshots(disk: Disk, directory: str, segments: SegmentList) -> None:
+    """Snapshots belong to segments; one more, the youngest, may lie at the end of the log."""
+    bases = {segment.base_offset for segment in segments}
+    snapshots = list_snapshots(disk, directory)
+    for offset in snapshots[:-1]:
+        if offset not in bases:
+            disk.remove(snapshot_path(directory, offset))

@@ -1,0 +1,303 @@
+"""One segment of a partition's log: the batches from its base offset up to the next segment, and three indexes.
+
+Invariants:
+
+- ``size_bytes`` is where the next batch goes, and every byte before it belongs to a whole batch;
+- ``next_offset`` is one above the last batch's last offset, or the base offset while the segment is empty;
+- only the last segment of a log is active; a sealed one is never written again (compaction replaces it whole).
+
+Offsets inside the indexes are relative and fit 31 bits, which bounds how many offsets one segment may span.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.env.disk import Disk
+from barnabas.model.buffers import Buffer
+from barnabas.records.batch_header import HEADER_BYTES, LENGTH_OVERHEAD_BYTES, BatchHeader, read_header
+from barnabas.records.batches import CorruptBatch, check_crc, check_shape
+from barnabas.storage.file_names import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    offset_name,
+)
+from barnabas.storage.offset_index import OffsetIndex
+from barnabas.storage.time_index import TimeIndex
+from barnabas.storage.transaction_index import TransactionIndex
+
+# Base offset, batch length and last offset delta: all a search needs.
+_STEP = struct.Struct(">qi11xi")
+# One read covers what lies between two index entries, with room for batches that are larger than the interval.
+SEARCH_READ_BYTES = 16 * 1024
+SCAN_READ_BYTES = 1024 * 1024
+RELATIVE_OFFSET_MAX = 2**31 - 1
+
+
+class Location(NamedTuple):
+    """A batch in a segment."""
+
+    position: int
+    size_bytes: int
+    base_offset: int
+    last_offset: int
+
+
+class Segment:
+    __slots__ = (
+        "_bytes_since_entry",
+        "_index_interval_bytes",
+        "base_offset",
+        "created_ms",
+        "damage",
+        "directory",
+        "disk",
+        "file",
+        "first_timestamp",
+        "index",
+        "max_timestamp",
+        "next_offset",
+        "offset_of_max_timestamp",
+        "size_bytes",
+        "time_index",
+        "transaction_index",
+    )
+
+    def __init__(self, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, created_ms: int) -> None:
+        """Opens the files that are there and makes the log file if it is missing; reads nothing yet."""
+        self.disk = disk
+        self.directory = directory
+        self.base_offset = base_offset
+        self.created_ms = created_ms
+        stem = f"{directory}/{offset_name(base_offset)}"
+        self.file = disk.open(stem + LOG_SUFFIX)
+        self.index = OffsetIndex(disk, stem + INDEX_SUFFIX, base_offset)
+        self.time_index = TimeIndex(disk, stem + TIME_INDEX_SUFFIX, base_offset)
+        self.transaction_index = TransactionIndex(disk, stem + TRANSACTION_INDEX_SUFFIX)
+        self.size_bytes = self.file.size_bytes()
+        self.next_offset = base_offset
+        # The largest timestamp so far and the last offset of the batch it was in; -1 while empty.
+        self.max_timestamp = -1
+        self.offset_of_max_timestamp = base_offset
+        # Of the first batch: what the age of the segment is counted from, because it means the same after a restart.
+        self.first_timestamp = -1
+        self._bytes_since_entry = 0
+        self._index_interval_bytes = index_interval_bytes
+        self.damage: str | None = None  # why the last rebuild had to cut the file
+
+    @classmethod
+    def create(cls, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, created_ms: int) -> Segment:
+        """A new, empty, active segment."""
+        segment = cls(disk, directory, base_offset, index_interval_bytes=index_interval_bytes, created_ms=created_ms)
+        assert segment.size_bytes == 0, f"{segment.file.path} already holds {segment.size_bytes} bytes"
+        segment.index.reset()
+        segment.time_index.reset()
+        return segment
+
+    def append(self, batch: Buffer, *, last_offset: int, max_timestamp: int) -> int:
+        """Write one batch, its offsets already assigned; the position it went to. ``OSError`` leaves the segment as it was."""
+        position = self.size_bytes
+        assert last_offset >= self.next_offset, f"offset {last_offset} below {self.next_offset} in {self.file.path}"
+        self.file.write_at(position, batch)
+        size = len(batch)
+        self.size_bytes = position + size
+        self.next_offset = last_offset + 1
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp = max_timestamp
+            self.offset_of_max_timestamp = last_offset
+        if position == 0:
+            self.first_timestamp = max_timestamp
+        if self._bytes_since_entry > self._index_interval_bytes:
+            self.index.append(last_offset, position)
+            self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+            self._bytes_since_entry = 0
+        self._bytes_since_entry += size
+        return position
+
+    def locate(self, offset: int) -> Location | None:
+        """The batch that holds ``offset``, or the next one behind a gap; None when the segment ends before."""
+        if offset >= self.next_offset:
+            return None
+        _, position = self.index.lookup(offset)
+        for location in self.steps(position):
+            if location.last_offset >= offset:
+                return location
+        return None
+
+    def steps(self, position: int) -> Iterator[Location]:
+        """Batches from ``position`` on, reading only what is needed to step."""
+        chunk, start = b"", position
+        while position + HEADER_BYTES <= self.size_bytes:
+            at = position - start
+            if at + _STEP.size > len(chunk):
+                size = min(SEARCH_READ_BYTES, self.size_bytes - position)
+                chunk, start, at = self.file.read_at(position, size), position, 0
+                if len(chunk) < HEADER_BYTES:
+                    return
+            base_offset, length, last_delta = _STEP.unpack_from(chunk, at)
+            if length < HEADER_BYTES - LENGTH_OVERHEAD_BYTES or last_delta < 0:
+                raise CorruptBatch(f"{self.file.path} has no batch at position {position}")
+            size_bytes = length + LENGTH_OVERHEAD_BYTES
+            yield Location(position, size_bytes, base_offset, base_offset + last_delta)
+            position += size_bytes
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """Positions and headers of all whole batches from ``position`` on, bodies not read."""
+        while position + HEADER_BYTES <= self.size_bytes:
+            data = self.file.read_at(position, SEARCH_READ_BYTES)
+            start = 0
+            while start + HEADER_BYTES <= len(data):
+                header = read_header(data, start)
+                check_shape(header, position + start)
+                if position + start + header.size_bytes > self.size_bytes:
+                    return
+                yield position + start, header
+                start += header.size_bytes
+            if start == 0:
+                return
+            position += start
+
+    def scan(self, position: int = 0) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+        """Every whole batch from ``position`` on with its bytes, checksums verified.
+
+        ``CorruptBatch`` at the first that is cut off, damaged or goes back in offsets: everything before it is good.
+        """
+        expected = self.base_offset
+        wanted = SCAN_READ_BYTES
+        while position < self.size_bytes:
+            data = memoryview(self.file.read_at(position, min(wanted, self.size_bytes - position)))
+            wanted = SCAN_READ_BYTES
+            start = 0
+            while len(data) - start >= HEADER_BYTES:
+                header = read_header(data, start)
+                check_shape(header, position + start)
+                if header.base_offset < expected:
+                    raise CorruptBatch(
+                        f"offset {header.base_offset} at position {position + start} of {self.file.path} follows {expected - 1}"
+                    )
+                stop = start + header.size_bytes
+                if stop > len(data):
+                    wanted = max(SCAN_READ_BYTES, header.size_bytes)
+                    break
+                batch = data[start:stop]
+                check_crc(batch, header)
+                yield position + start, header, batch
+                expected = header.last_offset + 1
+                start = stop
+            if (start == 0 and wanted > self.size_bytes - position) or len(data) < HEADER_BYTES:
+                raise CorruptBatch(f"{self.file.path} ends inside the batch at position {position}")
+            position += start
+
+    def truncate_to(self, offset: int) -> None:
+        """Remove every batch that reaches ``offset`` or lies above it; the segment becomes active."""
+        location = self.locate(offset)
+        self.index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
+        if location is not None:
+            self.file.truncate(location.position)
+            self.size_bytes = location.position
+        self.load_tail()
+
+    def load_tail(self) -> None:
+        """Learn end, largest timestamp and first timestamp from the files: indexes first, then the batches behind their last entry."""
+        self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last()
+        _, position = self.index.last()
+        self.next_offset = self.base_offset
+        last_entry = position
+        for _, header in self.headers(position):
+            self.next_offset = header.last_offset + 1
+            if header.max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
+        self._bytes_since_entry = self.size_bytes - last_entry
+        self.first_timestamp = -1
+        for _, header in self.headers():
+            self.first_timestamp = header.max_timestamp
+            break
+
+    def rebuild(self) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """Derive the indexes from the batches, which are handed on, and cut the file at the first that is not whole.
+
+        Must be run to its end. The transaction index is cleared; whoever follows producers fills it.
+        """
+        self.index.reset()
+        self.time_index.reset()
+        self.transaction_index.reset()
+        self.max_timestamp, self.offset_of_max_timestamp, self.first_timestamp = -1, self.base_offset, -1
+        self.next_offset = self.base_offset
+        self.damage = None
+        valid, last_entry = 0, 0
+        try:
+            for position, header, batch in self.scan():
+                if header.last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
+                    raise CorruptBatch(f"offset {header.last_offset} is too far from base offset {self.base_offset}")
+                if header.max_timestamp > self.max_timestamp:
+                    self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
+                if position == 0:
+                    self.first_timestamp = header.max_timestamp
+                if position - last_entry > self._index_interval_bytes:
+                    self.index.append(header.last_offset, position)
+                    self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+                    last_entry = position
+                valid = position + header.size_bytes
+                self.next_offset = header.last_offset + 1
+                yield header, batch
+        except CorruptBatch as damage:
+            # The tail of a crash. What is in front of it is whole, and nothing behind it can be trusted.
+            self.damage = str(damage)
+        if valid < self.size_bytes:
+            self.file.truncate(valid)
+            self.size_bytes = valid
+        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+        self._bytes_since_entry = self.size_bytes - last_entry
+        self.index.file.write_out()
+        self.time_index.file.write_out()
+
+    def activate(self) -> None:
+        self.index.activate()
+        self.time_index.activate()
+
+    def seal(self) -> None:
+        """No more appends: the largest timestamp becomes the last entry of the time index."""
+        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+        self.index.file.write_out()
+        self.time_index.file.write_out()
+        self.index.seal()
+        self.time_index.seal()
+
+    def sync(self) -> None:
+        self.file.sync()
+        self.index.file.sync()
+        self.time_index.file.sync()
+        if self.transaction_index.on_disk:
+            self.transaction_index.file.sync()
+
+    def close(self) -> None:
+        self.file.close()
+        self.index.file.close()
+        self.time_index.file.close()
+        self.transaction_index.file.close()
+
+    def abandon(self) -> None:
+        for file in (self.index.file, self.time_index.file, self.transaction_index.file):
+            file.abandon()
+        self.file.close()
+
+    def offset_at_or_after(self, timestamp: int, start_offset: int) -> tuple[int, BatchHeader] | None:
+        """Position and header of the first batch at or above ``start_offset`` whose largest timestamp reaches ``timestamp``."""
+        if self.max_timestamp < timestamp:
+            return None
+        location = self.locate(max(start_offset, self.time_index.lookup(timestamp)))
+        if location is None:
+            return None
+        for position, header in self.headers(location.position):
+            if header.max_timestamp >= timestamp and header.last_offset >= start_offset:
+                return position, header
+        return None
+
+    def read_batch(self, position: int, header: BatchHeader) -> bytes:
+        return self.file.read_at(position, header.size_bytes)
