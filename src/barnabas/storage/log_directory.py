@@ -1,0 +1,210 @@
+"""One directory of ``log.dirs``: its lock, its partitions, its checkpoints, and whether it can still be trusted.
+
+A directory fails as a whole: after an ``OSError`` nothing in it is written any more and its partitions answer
+KAFKA_STORAGE_ERROR, while the other directories go on. It comes back with a restart, through recovery.
+
+Directories whose names say ``-delete`` are on their way out and are removed at the next start; ``-stray`` ones belonged to no topic
+when somebody looked and are kept: metadata that is missing must never delete data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from barnabas.env.disk import DirectoryLock, Disk, write_atomically
+from barnabas.model.ids import METADATA_TOPIC, TopicPartition, Uuid
+from barnabas.storage import checkpoints
+from barnabas.storage.checkpoints import CheckpointDamaged, read_offsets, write_offsets
+from barnabas.storage.file_names import (
+    DELETE_DIRECTORY_SUFFIX,
+    FUTURE_DIRECTORY_SUFFIX,
+    STRAY_DIRECTORY_SUFFIX,
+    is_marked,
+    marked_directory_name,
+    parse_partition_directory,
+    partition_directory_name,
+)
+from barnabas.storage.log import Log
+from barnabas.storage.log_settings import LogSettings
+from barnabas.storage.partition_metadata import read_topic_id, write_topic_id
+from barnabas.storage.recovery import RecoveryReport, open_log
+
+LOCK = ".lock"
+CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
+UNKNOWN_BROKER_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLog:
+    """A partition's log as it was found at start."""
+
+    log: Log
+    topic_id: Uuid | None
+    high_watermark: int
+    report: RecoveryReport
+
+
+class DirectoryLocked(Exception):
+    """Another process uses the directory."""
+
+
+class LogDirectory:
+    def __init__(self, disk: Disk, path: str, directory_id: Uuid) -> None:
+        self.disk = disk
+        self.path = path
+        self.directory_id = directory_id
+        self.logs: dict[TopicPartition, Log] = {}
+        self.high_watermarks: dict[TopicPartition, Callable[[], int]] = {}
+        self.failure: str | None = None
+        self._lock: DirectoryLock | None = None
+        self._written: dict[str, Mapping[TopicPartition, int]] = {}
+
+    # -- owning it ------------------------------------------------------------------------------------------------------------
+
+    def lock(self) -> None:
+        """``DirectoryLocked`` when somebody else, Kafka included, has it."""
+        self._lock = self.disk.lock(f"{self.path}/{LOCK}")
+        if self._lock is None:
+            raise DirectoryLocked(f"{self.path} is in use by another process, which holds its {LOCK} file.")
+
+    def unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    @property
+    def online(self) -> bool:
+        return self.failure is None
+
+    def fail(self, reason: str) -> None:
+        """Give the directory up. Nothing is written any more, so that recovery finds it as the failure left it."""
+        if self.failure is None:
+            self.failure = reason
+            for log in self.logs.values():
+                log.abandon()
+
+    # -- opening --------------------------------------------------------------------------------------------------------------
+
+    def take_clean_shutdown(self) -> tuple[bool, int]:
+        """Whether the last owner stopped in good order, and the broker epoch it had. The mark is removed: it is true only once."""
+        path = f"{self.path}/{CLEAN_SHUTDOWN}"
+        if not self.disk.exists(path):
+            return False, UNKNOWN_BROKER_EPOCH
+        try:
+            epoch = int(json.loads(self.disk.read(path))["brokerEpoch"])
+        except (ValueError, KeyError, TypeError):
+            epoch = UNKNOWN_BROKER_EPOCH
+        self.disk.remove(path)
+        self.disk.sync_directory(self.path)
+        return True, epoch
+
+    def open_logs(self, settings_of: Callable[[str], LogSettings], *, clean: bool, now_ms: int) -> Iterator[FoundLog]:
+        """Open every partition found here, recovering each as needed. Damaged checkpoints cost time, not data."""
+        recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINTS)
+        start_offsets = self._read_checkpoint(checkpoints.LOG_START_OFFSETS)
+        high_watermarks = self._read_checkpoint(checkpoints.HIGH_WATERMARKS)
+        for name in self.disk.names(self.path):
+            directory = f"{self.path}/{name}"
+            if is_marked(name, DELETE_DIRECTORY_SUFFIX):
+                self.disk.remove_directory(directory)
+                continue
+            if is_marked(name, STRAY_DIRECTORY_SUFFIX) or is_marked(name, FUTURE_DIRECTORY_SUFFIX):
+                continue
+            partition = parse_partition_directory(name)
+            if partition is None or partition.topic == METADATA_TOPIC or not self.disk.is_directory(directory):
+                continue
+            log, report = open_log(
+                self.disk,
+                directory,
+                partition,
+                settings_of(partition.topic),
+                clean=clean,
+                recovery_point=recovery_points.get(partition, 0),
+                log_start_offset=start_offsets.get(partition, 0),
+                now_ms=now_ms,
+            )
+            self.logs[partition] = log
+            high_watermark = min(high_watermarks.get(partition, log.log_start_offset), log.log_end_offset)
+            yield FoundLog(log, read_topic_id(self.disk, directory), max(high_watermark, log.log_start_offset), report)
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        try:
+            return read_offsets(self.disk, f"{self.path}/{name}")
+        except CheckpointDamaged:
+            return {}
+
+    # -- partitions -----------------------------------------------------------------------------------------------------------
+
+    def create(self, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, *, now_ms: int) -> Log:
+        """A new, empty log. Its directory is durable before anybody hears of it."""
+        directory = f"{self.path}/{partition_directory_name(partition)}"
+        self.disk.make_directory(directory)
+        write_topic_id(self.disk, directory, topic_id)
+        log, _ = open_log(self.disk, directory, partition, settings, clean=True, recovery_point=0, log_start_offset=0, now_ms=now_ms)
+        self.disk.sync_directory(self.path)
+        return log
+
+    def add(self, log: Log) -> None:
+        self.logs[log.partition] = log
+
+    def mark_deleted(self, partition: TopicPartition, unique: Uuid) -> str:
+        """Take a partition away under a name that says so; the path that :meth:`remove_marked` wants, some time later."""
+        return self._mark(partition, unique, DELETE_DIRECTORY_SUFFIX)
+
+    def mark_stray(self, partition: TopicPartition, unique: Uuid) -> str:
+        """Put a partition aside that no topic claims. It is kept."""
+        return self._mark(partition, unique, STRAY_DIRECTORY_SUFFIX)
+
+    def _mark(self, partition: TopicPartition, unique: Uuid, suffix: str) -> str:
+        log = self.logs.pop(partition)
+        self.high_watermarks.pop(partition, None)
+        log.abandon()
+        marked = f"{self.path}/{marked_directory_name(partition, unique, suffix)}"
+        self.disk.rename(log.directory, marked)
+        self.disk.sync_directory(self.path)
+        return marked
+
+    def remove_marked(self, path: str) -> None:
+        if self.disk.exists(path):
+            self.disk.remove_directory(path)
+
+    # -- checkpoints ----------------------------------------------------------------------------------------------------------
+
+    def checkpoint_recovery_points(self) -> None:
+        self._checkpoint(checkpoints.RECOVERY_POINTS, {partition: log.recovery_point for partition, log in self.logs.items()})
+
+    def checkpoint_start_offsets(self) -> None:
+        """Only starts that the first segment does not already say."""
+        self._checkpoint(
+            checkpoints.LOG_START_OFFSETS,
+            {
+                partition: log.log_start_offset
+                for partition, log in self.logs.items()
+                if log.log_start_offset > log.segments.first.base_offset
+            },
+        )
+
+    def checkpoint_high_watermarks(self) -> None:
+        self._checkpoint(checkpoints.HIGH_WATERMARKS, {partition: offset() for partition, offset in self.high_watermarks.items()})
+
+    def _checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Written only when something moved: an idle node does not touch its disk."""
+        if self.online and self._written.get(name) != offsets:
+            write_offsets(self.disk, f"{self.path}/{name}", offsets)
+            self._written[name] = offsets
+
+    # -- stopping -------------------------------------------------------------------------------------------------------------
+
+    def close(self, *, broker_epoch: int) -> None:
+        """A clean stop: the mark that says so is written last, when it is true."""
+        if self.online:
+            for log in self.logs.values():
+                log.close()
+            self.checkpoint_recovery_points()
+            self.checkpoint_start_offsets()
+            self.checkpoint_high_watermarks()
+            mark = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+            write_atomically(self.disk, f"{self.path}/{CLEAN_SHUTDOWN}", mark.encode())
+        self.unlock()

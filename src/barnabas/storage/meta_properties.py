@@ -1,0 +1,55 @@
+"""``meta.properties``: whose directory this is. Written once by ``storage format``, compared at every start.
+
+A directory of another cluster or another node must never be appended to, so a mismatch refuses to start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from barnabas.config.properties import read_properties, write_properties
+from barnabas.env.disk import Disk, write_atomically
+from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
+
+META_PROPERTIES = "meta.properties"
+_VERSION = 1
+
+
+class MetaPropertiesDamaged(ValueError):
+    """The file is there and cannot be believed. One sentence, shown to the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetaProperties:
+    cluster_id: str
+    node_id: NodeId
+    directory_id: Uuid
+
+
+def read_meta_properties(disk: Disk, directory: str) -> MetaProperties | None:
+    """None for a directory that was never formatted."""
+    path = f"{directory}/{META_PROPERTIES}"
+    if not disk.exists(path):
+        return None
+    values = read_properties(disk.read(path).decode("latin-1"))
+    version = values.get("version")
+    if version != str(_VERSION):
+        raise MetaPropertiesDamaged(f"{path} has version {version}; only version {_VERSION} of KRaft can be read.")
+    try:
+        return MetaProperties(values["cluster.id"], NodeId(int(values["node.id"])), parse_uuid(values["directory.id"]))
+    except KeyError as missing:
+        raise MetaPropertiesDamaged(f"{path} lacks {missing.args[0]}.") from None
+    except ValueError as wrong:
+        raise MetaPropertiesDamaged(f"{path} cannot be read: {wrong}.") from None
+
+
+def write_meta_properties(disk: Disk, directory: str, meta: MetaProperties) -> None:
+    text = write_properties(
+        {
+            "version": str(_VERSION),
+            "cluster.id": meta.cluster_id,
+            "node.id": str(meta.node_id),
+            "directory.id": uuid_text(meta.directory_id),
+        }
+    )
+    write_atomically(disk, f"{directory}/{META_PROPERTIES}", text.encode("ascii"))

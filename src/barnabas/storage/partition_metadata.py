@@ -1,0 +1,27 @@
+"""``partition.metadata``: which topic's partition a directory holds. Topics are deleted and created again under one name;
+their ids tell their directories apart."""
+
+from __future__ import annotations
+
+from barnabas.env.disk import Disk, write_atomically
+from barnabas.model.ids import Uuid, parse_uuid, uuid_text
+from barnabas.storage.file_names import PARTITION_METADATA
+
+
+def read_topic_id(disk: Disk, directory: str) -> Uuid | None:
+    """None where there is no file or it cannot be read: the directory is then nobody's until somebody claims it."""
+    try:
+        text = disk.read(f"{directory}/{PARTITION_METADATA}").decode()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    if fields.get("version") != "0":
+        return None
+    try:
+        return parse_uuid(fields["topic_id"].strip())
+    except (KeyError, ValueError):
+        return None
+
+
+def write_topic_id(disk: Disk, directory: str, topic_id: Uuid) -> None:
+    write_atomically(disk, f"{directory}/{PARTITION_METADATA}", f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode())
