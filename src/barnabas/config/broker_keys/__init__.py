@@ -1,0 +1,62 @@
+"""Every setting of a broker or controller: Kafka 4.3's, and our own under ``barnabas.``.
+
+:data:`SUBJECTS` keeps the keys together that a reader would look for together, in the order of the documentation page;
+:data:`BROKER_KEYS` finds one by its name. :data:`DYNAMIC_ONLY_KEYS` can be set on a running broker but not in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from barnabas.config.broker_keys import (
+    cleaner,
+    delegation_tokens,
+    groups,
+    log,
+    metrics,
+    network,
+    own,
+    quotas,
+    raft,
+    remote_log,
+    replication,
+    security,
+    security_sasl,
+    security_tls,
+    server,
+    share,
+    streams,
+    transactions,
+)
+from barnabas.config.keys import ConfigKey
+
+__all__ = ["BROKER_KEYS", "DYNAMIC_ONLY_KEYS", "SUBJECTS"]
+
+SUBJECTS: Mapping[str, tuple[ConfigKey, ...]] = MappingProxyType(
+    {
+        "The node": server.KEYS,
+        "Listeners and connections": network.KEYS,
+        "Logs": log.KEYS,
+        "Compaction": cleaner.KEYS,
+        "Replication": replication.KEYS,
+        "Controllers and the metadata log": raft.KEYS,
+        "Consumer groups": groups.KEYS,
+        "Streams groups": streams.KEYS,
+        "Share groups": share.KEYS,
+        "Producers and transactions": transactions.KEYS,
+        "Quotas": quotas.KEYS,
+        "Authorization": security.KEYS,
+        "TLS": security_tls.KEYS,
+        "SASL": security_sasl.KEYS,
+        "Delegation tokens": delegation_tokens.KEYS,
+        "Metrics": metrics.KEYS,
+        "Tiered storage": remote_log.KEYS,
+        "Barnabas' own": own.KEYS,
+    }
+)
+
+BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType({key.name: key for keys in SUBJECTS.values() for key in keys})
+assert len(BROKER_KEYS) == sum(map(len, SUBJECTS.values())), "a key is declared twice"
+
+DYNAMIC_ONLY_KEYS: Mapping[str, ConfigKey] = MappingProxyType({key.name: key for key in quotas.DYNAMIC_ONLY_KEYS})

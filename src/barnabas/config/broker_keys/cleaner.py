@@ -1,0 +1,89 @@
+"""Compaction, which Kafka's settings call the log cleaner."""
+
+from __future__ import annotations
+
+from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, DOUBLE, DOUBLE_MAX, INT, LONG, LONG_MAX, ConfigKey, at_least, between
+from barnabas.config.effects import WITH_COMPACTION
+
+KEYS = (
+    ConfigKey("log.cleaner.enable", BOOLEAN, True, "Whether compacted topics are compacted at all.", effect=WITH_COMPACTION),
+    ConfigKey("log.cleaner.threads", INT, 1, "How many workers compact.", scope=CLUSTER_WIDE, valid=at_least(0), effect=WITH_COMPACTION),
+    ConfigKey(
+        "log.cleaner.io.max.bytes.per.second",
+        DOUBLE,
+        DOUBLE_MAX,
+        "The most bytes a second that compaction reads and writes together.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.dedupe.buffer.size",
+        LONG,
+        134_217_728,
+        "The memory that all workers share to remember the last offset of each key.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.io.buffer.size",
+        INT,
+        524_288,
+        "The memory that all workers share for reading and writing.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.io.buffer.load.factor",
+        DOUBLE,
+        0.9,
+        "How full the memory for keys may get before a pass ends.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.backoff.ms",
+        LONG,
+        15_000,
+        "How long a worker sleeps when no log needs compaction.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.min.cleanable.ratio",
+        DOUBLE,
+        0.5,
+        "The share of a log that must be uncompacted before it is compacted.",
+        scope=CLUSTER_WIDE,
+        valid=between(0, 1),
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.delete.retention.ms",
+        LONG,
+        86_400_000,
+        "How long a tombstone is kept, so that a slow reader still sees the deletion.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.min.compaction.lag.ms",
+        LONG,
+        0,
+        "How long a record is safe from compaction.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_COMPACTION,
+    ),
+    ConfigKey(
+        "log.cleaner.max.compaction.lag.ms",
+        LONG,
+        LONG_MAX,
+        "How long a record may wait for compaction, whatever the ratio says.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_COMPACTION,
+    ),
+)

@@ -1,0 +1,126 @@
+"""Listeners, sockets and connections.
+
+``max.connections``, ``max.connection.creation.rate`` and ``num.network.threads`` may also be set for one listener, as
+``listener.name.<listener>.<key>``.
+"""
+
+from __future__ import annotations
+
+from barnabas.config.declare import CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, PER_BROKER, STRING, ConfigKey, at_least, list_of
+from barnabas.config.effects import ONE_EVENT_LOOP, WITH_QUOTAS, WITH_REPLICATION
+
+KEYS = (
+    ConfigKey(
+        "listeners",
+        LIST,
+        ("PLAINTEXT://:9092",),
+        "The addresses this node listens on, as NAME://host:port; an empty host is every interface.",
+        scope=PER_BROKER,
+        valid=list_of(may_be_empty=False),
+    ),
+    ConfigKey(
+        "advertised.listeners",
+        LIST,
+        None,
+        "The addresses clients are told to connect to, where they differ from listeners.",
+        valid=list_of(may_be_empty=False),
+    ),
+    ConfigKey(
+        "listener.security.protocol.map",
+        STRING,
+        "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
+        "Which security protocol each listener name speaks, as NAME:PROTOCOL pairs.",
+        scope=PER_BROKER,
+    ),
+    ConfigKey(
+        "socket.send.buffer.bytes",
+        INT,
+        102_400,
+        "The send buffer of each socket (SO_SNDBUF); -1 leaves it to the operating system.",
+    ),
+    ConfigKey(
+        "socket.receive.buffer.bytes",
+        INT,
+        102_400,
+        "The receive buffer of each socket (SO_RCVBUF); -1 leaves it to the operating system.",
+    ),
+    ConfigKey(
+        "socket.request.max.bytes",
+        INT,
+        104_857_600,
+        "The largest request accepted; a longer one closes its connection.",
+        valid=at_least(1),
+    ),
+    ConfigKey("socket.listen.backlog.size", INT, 50, "How many connections may wait to be accepted.", valid=at_least(1)),
+    ConfigKey(
+        "socket.connection.setup.timeout.ms",
+        LONG,
+        10_000,
+        "How long this node waits for a connection to another to open, doubled after each failure.",
+        effect=WITH_REPLICATION,
+    ),
+    ConfigKey(
+        "socket.connection.setup.timeout.max.ms",
+        LONG,
+        30_000,
+        "The ceiling to which the wait for a connection to open may grow.",
+        effect=WITH_REPLICATION,
+    ),
+    ConfigKey(
+        "max.connections.per.ip",
+        INT,
+        INT_MAX,
+        "How many connections one IP address may hold.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+    ),
+    ConfigKey(
+        "max.connections.per.ip.overrides",
+        STRING,
+        "",
+        "Exceptions to max.connections.per.ip, as host:count pairs.",
+        scope=CLUSTER_WIDE,
+    ),
+    ConfigKey(
+        "max.connections",
+        INT,
+        INT_MAX,
+        "How many connections this node holds, or one listener when set with its prefix.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+    ),
+    ConfigKey(
+        "max.connection.creation.rate",
+        INT,
+        INT_MAX,
+        "How many new connections a second this node accepts, or one listener when set with its prefix.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_QUOTAS,
+    ),
+    ConfigKey("connections.max.idle.ms", LONG, 600_000, "After how long without a request a connection is closed."),
+    ConfigKey(
+        "queued.max.requests",
+        INT,
+        500,
+        "How many requests may wait for a thread before sockets are no longer read.",
+        valid=at_least(1),
+        effect=ONE_EVENT_LOOP,
+    ),
+    ConfigKey(
+        "queued.max.request.bytes",
+        LONG,
+        -1,
+        "How many bytes of requests may wait for a thread; -1 sets no bound.",
+        effect=ONE_EVENT_LOOP,
+    ),
+    ConfigKey(
+        "num.network.threads",
+        INT,
+        3,
+        "How many threads read and write the sockets of each listener.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=ONE_EVENT_LOOP,
+    ),
+)

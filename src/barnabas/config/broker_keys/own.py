@@ -1,0 +1,16 @@
+"""Settings that Kafka does not have. All begin with ``barnabas.``, so that no future key of Kafka's can collide with them."""
+
+from __future__ import annotations
+
+from barnabas.config.addresses import is_address
+from barnabas.config.declare import STRING, ConfigKey, Matching
+
+KEYS = (
+    ConfigKey(
+        "barnabas.prometheus.listener",
+        STRING,
+        "",
+        "The host:port where Prometheus may scrape this node's metrics; empty opens none.",
+        valid=Matching("empty or host:port", lambda text: not text or is_address(text)),
+    ),
+)

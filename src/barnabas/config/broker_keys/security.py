@@ -1,0 +1,57 @@
+"""Authorization and principals.
+
+``super.users`` and ``allow.everyone.if.no.acl.found`` are read by Kafka's StandardAuthorizer and stand in no ConfigDef, so
+DescribeConfigs gives them no type and hides their values.
+"""
+
+from __future__ import annotations
+
+from barnabas.config.declare import BOOLEAN, CLASS, LIST, PER_BROKER, STRING, ConfigKey, list_of, no_effect, refused
+from barnabas.config.effects import WITH_ACLS
+
+KEYS = (
+    ConfigKey(
+        "authorizer.class.name",
+        STRING,
+        "",
+        "The authorizer that decides who may do what; empty allows everything.",
+        effect=refused("there is no authorizer yet, and without one everything would be allowed"),
+    ),
+    ConfigKey(
+        "super.users",
+        STRING,
+        "",
+        "Principals that may do everything, as Type:name entries separated by semicolons.",
+        effect=refused("there is no authorizer yet, so no user can be set apart"),
+    ),
+    ConfigKey(
+        "allow.everyone.if.no.acl.found",
+        BOOLEAN,
+        False,
+        "Whether a resource without any ACL is open to everyone.",
+        effect=WITH_ACLS,
+    ),
+    ConfigKey(
+        "early.start.listeners",
+        LIST,
+        None,
+        "Listeners that open before the authorizer has loaded its ACLs.",
+        valid=list_of(),
+        effect=no_effect("no authorizer delays the start of a listener"),
+    ),
+    ConfigKey(
+        "principal.builder.class",
+        CLASS,
+        "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
+        "The class that turns an authenticated connection into a principal.",
+        scope=PER_BROKER,
+        effect=refused("principal builders are JVM classes, and ignoring one would give clients other names"),
+    ),
+    ConfigKey(
+        "security.providers",
+        STRING,
+        None,
+        "Classes that add security algorithms.",
+        effect=refused("security providers are JVM classes, and ignoring one would change which algorithms are used"),
+    ),
+)

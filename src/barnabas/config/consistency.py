@@ -1,0 +1,176 @@
+"""Settings that are fine one by one and cannot hold together: what ``KafkaConfig`` checks after parsing, rule by rule.
+
+Each rule is a function of all settings that raises :class:`ConfigError`; :data:`RULES` are tried in order and the first broken one
+is reported. The bounds that group settings set each other are not here: they arrive with groups, whose settings change nothing yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from barnabas.config.addresses import is_host, voter
+from barnabas.config.keys import ConfigError
+from barnabas.config.listeners import (
+    advertised_controller_listeners,
+    advertised_listeners,
+    controller_listeners,
+    inter_broker_listener_name,
+    listeners,
+    pairs,
+)
+from barnabas.config.settings import BrokerSettings
+from barnabas.config.topic_keys import topic_defaults
+from barnabas.config.values import read_integer
+
+_MEBIBYTE: Final = 1024 * 1024
+
+
+def check(settings: BrokerSettings) -> None:
+    for rule in RULES:
+        rule(settings)
+
+
+def _one_node_id(settings: BrokerSettings) -> None:
+    if settings["node.id"] != settings["broker.id"]:
+        raise ConfigError(f"node.id is {settings['node.id']} and broker.id is {settings['broker.id']}, but they must be the same.")
+
+
+def _times(settings: BrokerSettings) -> None:
+    topic = topic_defaults(settings.values)
+    for name, least in (("segment.ms", 1), ("segment.jitter.ms", 0)):
+        value = topic[name]
+        assert isinstance(value, int)
+        if value < least:
+            source = "log.roll.ms" if name == "segment.ms" else "log.roll.jitter.ms"
+            raise ConfigError(f"{source} must be at least {least}, but is {value}.")
+    if topic["retention.ms"] == 0:
+        raise ConfigError("log.retention.ms must be -1 for no limit, or at least 1, but comes to 0.")
+
+
+def _cleaner_memory(settings: BrokerSettings) -> None:
+    workers = settings.integer("log.cleaner.threads")
+    # Kafka divides by the number of threads before it looks at it, and so cannot start with none.
+    if workers < 1 or settings.integer("log.cleaner.dedupe.buffer.size") // workers <= _MEBIBYTE:
+        raise ConfigError("log.cleaner.dedupe.buffer.size must be more than 1048576 bytes for each of log.cleaner.threads.")
+
+
+def _replica_waits(settings: BrokerSettings) -> None:
+    wait_ms = settings.integer("replica.fetch.wait.max.ms")
+    for name in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
+        if wait_ms > settings.integer(name):
+            raise ConfigError(f"replica.fetch.wait.max.ms is {wait_ms}, which must not exceed {name}, {settings.integer(name)}.")
+
+
+def _quorum(settings: BrokerSettings) -> None:
+    voters = settings.strings("controller.quorum.voters")
+    if not voters and not settings.strings("controller.quorum.bootstrap.servers"):
+        raise ConfigError("controller.quorum.voters must name the voters of the quorum, as id@host:port entries.")
+    ids = {parsed[0] for parsed in map(voter, voters) if parsed is not None}
+    node_id = settings.integer("node.id")
+    if "controller" in settings.strings("process.roles"):
+        if ids and node_id not in ids:
+            raise ConfigError(f"controller.quorum.voters must include this node, {node_id}, because it is a controller.")
+    elif node_id in ids:
+        raise ConfigError(f"controller.quorum.voters must not include this node, {node_id}, because it is not a controller.")
+
+
+def _controller_listeners(settings: BrokerSettings) -> None:
+    names = settings.strings("controller.listener.names")
+    own = {listener.name for listener in controller_listeners(settings)}
+    roles = settings.strings("process.roles")
+    if "controller" not in roles:
+        if own:
+            raise ConfigError(f"listeners must not have {', '.join(sorted(own))}, which controllers use, because this node is none.")
+        return
+    for name in names:
+        if name not in own:
+            raise ConfigError(f"listeners must have {name}, which controller.listener.names gives to this controller.")
+    if "broker" not in roles:
+        for listener in listeners(settings):
+            if listener.name not in own:
+                raise ConfigError(f"listeners must not have {listener.name}, because only a broker serves clients.")
+
+
+def _advertised_listeners(settings: BrokerSettings) -> None:
+    advertised = advertised_listeners(settings)
+    if "broker" in settings.strings("process.roles"):
+        names = {listener.name for listener in advertised}
+        if not names:
+            raise ConfigError("advertised.listeners must have a listener for clients, one that is not in controller.listener.names.")
+        if inter_broker_listener_name(settings) not in names:
+            raise ConfigError(
+                f"inter.broker.listener.name must be one of the advertised {', '.join(sorted(names))},"
+                f" but is {inter_broker_listener_name(settings)}."
+            )
+        for name in sorted(names - {listener.name for listener in listeners(settings)}):
+            raise ConfigError(f"advertised.listeners has {name}, which listeners does not open.")
+    for listener in advertised:
+        if listener.host == "0.0.0.0":  # noqa: S104 - refused, not bound
+            raise ConfigError(f"advertised.listeners must give {listener.name} an address that others can reach, not 0.0.0.0.")
+    # A controller may listen on every interface without saying more: its host is then found out. It may not advertise that.
+    for listener in advertised_controller_listeners(settings):
+        if listener.host == "0.0.0.0" and listener not in controller_listeners(settings):  # noqa: S104 - refused, not bound
+            raise ConfigError(f"advertised.listeners must give {listener.name} an address that others can reach, not 0.0.0.0.")
+
+
+def _inter_broker(settings: BrokerSettings) -> None:
+    if {"inter.broker.listener.name", "security.inter.broker.protocol"} <= settings.explicit:
+        raise ConfigError("Only one of inter.broker.listener.name and security.inter.broker.protocol may be set.")
+    name = settings["inter.broker.listener.name"]
+    if "broker" not in settings.strings("process.roles") and name in settings.strings("controller.listener.names"):
+        raise ConfigError(f"inter.broker.listener.name must not be {name}, which only controllers use.")
+
+
+def _only_plaintext(settings: BrokerSettings) -> None:
+    for listener in (*listeners(settings), *advertised_listeners(settings)):
+        if listener.protocol != "PLAINTEXT":
+            raise ConfigError(f"The listener {listener.name} speaks {listener.protocol}, but only PLAINTEXT can be served yet.")
+
+
+def _cordoned_directories(settings: BrokerSettings) -> None:
+    cordoned = settings.strings("cordoned.log.dirs")
+    if "*" in cordoned:
+        if len(cordoned) > 1:
+            raise ConfigError("cordoned.log.dirs must be * alone or a list of directories.")
+        return
+    directories = settings.strings("log.dirs") or settings.strings("log.dir")
+    for directory in cordoned:
+        if directory not in directories:
+            raise ConfigError(f"cordoned.log.dirs has {directory}, which is not one of log.dirs.")
+
+
+def _waiting_requests(settings: BrokerSettings) -> None:
+    waiting, largest = settings.integer("queued.max.request.bytes"), settings.integer("socket.request.max.bytes")
+    if 0 < waiting < largest:
+        raise ConfigError(f"queued.max.request.bytes is {waiting}, which must not be less than socket.request.max.bytes, {largest}.")
+
+
+def _connections(settings: BrokerSettings) -> None:
+    overrides = pairs("max.connections.per.ip.overrides", settings.text("max.connections.per.ip.overrides"))
+    if settings["max.connections.per.ip"] == 0 and not overrides:
+        raise ConfigError("max.connections.per.ip is 0, which admits no one unless max.connections.per.ip.overrides does.")
+    for host, count in overrides.items():
+        if read_integer(count) is None or not is_host(host):
+            raise ConfigError(f"max.connections.per.ip.overrides has {host}:{count}, but an entry must be host:count.")
+    delay_ms, idle_ms = settings.integer("connection.failed.authentication.delay.ms"), settings.integer("connections.max.idle.ms")
+    if 0 <= idle_ms <= delay_ms:
+        raise ConfigError(
+            f"connection.failed.authentication.delay.ms is {delay_ms}, which must be less than connections.max.idle.ms, {idle_ms}."
+        )
+
+
+RULES: Final[tuple[Callable[[BrokerSettings], None], ...]] = (
+    _one_node_id,
+    _times,
+    _cleaner_memory,
+    _replica_waits,
+    _quorum,
+    _inter_broker,
+    _controller_listeners,
+    _advertised_listeners,
+    _only_plaintext,
+    _cordoned_directories,
+    _waiting_requests,
+    _connections,
+)

@@ -1,0 +1,182 @@
+"""The page ``docs/configuration.md``, printed from the tables: ``python -m barnabas.config.docs > docs/configuration.md``.
+
+A test compares the page with what this prints, so a changed declaration without its page does not pass.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS, SUBJECTS
+from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
+from barnabas.config.group_keys import GROUP_KEYS, GroupKey
+from barnabas.config.keys import ConfigKey, Effect, EffectKind, Required
+from barnabas.config.quota_keys import CLIENT_QUOTA_KEYS, IP_QUOTA_KEYS
+from barnabas.config.topic_keys import TOPIC_KEYS, Synonym, TopicKey
+from barnabas.config.validators import Between, ListOf, OneOf
+from barnabas.config.values import INT_MAX, LONG_MAX
+
+_INTRODUCTION: Final = """\
+# Configuration
+
+<!-- Printed by `python -m barnabas.config.docs`; edit the tables in src/barnabas/config instead. -->
+
+Barnabas is configured with Apache Kafka 4.3's own settings: the same names, types, defaults and bounds, in the same
+`server.properties`. A name that is not a setting is refused with the closest one that is, where Kafka would silently ignore it.
+
+**Who may change it** says whether a setting can be altered while nodes run: *read-only* needs a restart, *per-broker* can be set on
+one running broker, *cluster-wide* on one or on all.
+
+**What it does here** tells the truth about each setting:
+
+- *served*: the node behaves as the setting says.
+- *no effect*: the setting is accepted and shown, and changes nothing. The reason says why, or what it is waiting for.
+- *refused*: any value but the default stops the node with a sentence, because ignoring it would weaken security or change meaning.
+"""
+
+_LISTENERS: Final = """\
+## Settings of one listener
+
+Settings of TLS and SASL, `max.connections`, `max.connection.creation.rate`, `num.network.threads` and `principal.builder.class` may
+be set for one listener, as `listener.name.<listener>.<setting>` with the listener's name in lower case. Of SASL's,
+`sasl.jaas.config`, `sasl.login.class`, `sasl.login.callback.handler.class`, `sasl.server.callback.handler.class` and
+`connections.max.reauth.ms` may also be set for one mechanism, as `listener.name.<listener>.<mechanism>.<setting>`.
+"""
+
+_KIND_WORDS: Final = {
+    EffectKind.SERVED: "served",
+    EffectKind.NO_EFFECT: "without effect",
+    EffectKind.REFUSED: "refused unless they keep their default",
+}
+_TIMES: Final = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1_000, "second"))
+_SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+
+
+def page() -> str:
+    parts = [_INTRODUCTION, _summary()]
+    parts += [_broker_table(f"## {title}", keys) for title, keys in SUBJECTS.items()]
+    parts.append(
+        _broker_table(
+            "## On a running broker only\n\nThese cannot stand in a file; they are set with `kafka-configs` on a broker or on all.",
+            DYNAMIC_ONLY_KEYS.values(),
+        )
+    )
+    parts += [_LISTENERS, _topic_table(), _group_table(), _client_metrics_table(), _quota_table()]
+    return "\n".join(parts)
+
+
+def _summary() -> str:
+    kinds = Counter(key.effect.kind for key in BROKER_KEYS.values())
+    counts = ", ".join(f"{kinds[kind]} are {_KIND_WORDS[kind]}" for kind in EffectKind)
+    return f"Of {len(BROKER_KEYS)} settings of a node, {counts}.\n"
+
+
+def _broker_table(heading: str, keys: Iterable[ConfigKey]) -> str:
+    rows = ([*_first_cells(key), key.scope.value, _effect(key.effect), _doc(key)] for key in keys)
+    return _table(heading, ["setting", "type", "default", "who may change it", "what it does here", "meaning"], rows)
+
+
+def _topic_table() -> str:
+    heading = (
+        "## Topics\n\nA topic that does not set one of these takes it from the broker: from the first setting in the last but one"
+        " column that has a value."
+    )
+    rows = ([*_first_cells(key), _effect(key.effect), _synonyms(key), _doc(key)] for key in TOPIC_KEYS.values())
+    return _table(heading, ["setting", "type", "default", "what it does here", "from the broker", "meaning"], rows)
+
+
+def _group_table() -> str:
+    heading = "## Groups\n\nA group that does not set one of these takes it from the broker."
+    rows = ([*_first_cells(key), _effect(key.effect), _synonym(key), _doc(key)] for key in GROUP_KEYS.values())
+    return _table(heading, ["setting", "type", "default", "what it does here", "from the broker", "meaning"], rows)
+
+
+def _client_metrics_table() -> str:
+    return _plain_table("## Client metrics\n\nThe settings of a subscription to clients' metrics.", CLIENT_METRICS_KEYS)
+
+
+def _quota_table() -> str:
+    heading = "## Quotas of users, clients and addresses\n\nSet with `kafka-configs` on users, clients or ips; unset means no limit."
+    return _plain_table(heading, {**CLIENT_QUOTA_KEYS, **IP_QUOTA_KEYS})
+
+
+def _plain_table(heading: str, keys: Mapping[str, ConfigKey]) -> str:
+    rows = ([*_first_cells(key), _effect(key.effect), _doc(key)] for key in keys.values())
+    return _table(heading, ["setting", "type", "default", "what it does here", "meaning"], rows)
+
+
+def _table(heading: str, columns: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [heading, "", _row(columns), _row(["---"] * len(columns)), *map(_row, rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _first_cells(key: ConfigKey) -> list[str]:
+    return [f"`{key.name}`", _type(key), _default(key)]
+
+
+def _type(key: ConfigKey) -> str:
+    name = key.type.name.lower()
+    match key.valid:
+        case Between():
+            return f"{name} {key.valid.words}"
+        case OneOf():
+            return key.valid.words
+        case ListOf(choices=(_, *_)):
+            return f"list of {', '.join(key.valid.choices)}"
+        case _:
+            return name
+
+
+def _default(key: ConfigKey) -> str:
+    if isinstance(key.default, Required):
+        return "*required*"
+    shown = key.render(key.default)
+    if shown is None:
+        return "*unset*"
+    if shown == "":
+        return "*empty*"
+    hint = _hint(key.name, key.default) if isinstance(key.default, int) else ""
+    return f"`{shown}` ({hint})" if hint else f"`{shown}`"
+
+
+def _hint(name: str, number: int) -> str:
+    """What a large number means to a person: 604800000 milliseconds are a week, 1073741824 bytes a GiB."""
+    if number in (INT_MAX, LONG_MAX):
+        return "no limit"
+    units = _TIMES if name.endswith((".ms", ".millis")) else _SIZES if "bytes" in name or name.endswith(".size") else ()
+    for size, unit in units:
+        if number >= size and number % size == 0:
+            count = number // size
+            plural = "s" if units is _TIMES and count > 1 else ""
+            return f"{count} {unit}{plural}"
+    return ""
+
+
+def _effect(effect: Effect) -> str:
+    return f"{effect.kind.value}: {effect.reason}" if effect.reason else effect.kind.value
+
+
+def _doc(key: ConfigKey) -> str:
+    return f"{key.doc} *Internal.*" if key.internal else key.doc
+
+
+def _synonyms(key: TopicKey) -> str:
+    return ", ".join(map(_one_synonym, key.synonyms)) or "-"
+
+
+def _one_synonym(synonym: Synonym) -> str:
+    return f"`{synonym.broker_key}`{f' x {synonym.multiplier}' if synonym.multiplier > 1 else ''}"
+
+
+def _synonym(key: GroupKey) -> str:
+    return f"`{key.synonym}`" if key.synonym else "-"
+
+
+if __name__ == "__main__":
+    print(page(), end="")

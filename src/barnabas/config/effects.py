@@ -1,0 +1,27 @@
+"""Why settings of a whole subject change nothing yet: one name per reason, so that a step forward flips them by subject.
+
+A key whose subject arrives takes ``SERVED`` (the default) in its own table; when the last user of a name is gone, so is the name.
+"""
+
+from __future__ import annotations
+
+from barnabas.config.keys import no_effect
+
+ONE_EVENT_LOOP = no_effect("one event loop serves the node, so there are no such threads to count")
+NOTHING_TO_SWEEP = no_effect("a finished request leaves nothing behind to be swept")
+METRICS_ARE_COUNTERS = no_effect("metrics are plain counters; who scrapes them chooses the windows")
+
+WITH_ACLS = no_effect("arrives with authorization")
+WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
+WITH_COMPACTION = no_effect("arrives with compaction")
+WITH_DELEGATION_TOKENS = no_effect("arrives with delegation tokens")
+WITH_GROUPS = no_effect("arrives with consumer groups")
+WITH_QUOTAS = no_effect("arrives with quotas")
+WITH_REPLICATION = no_effect("arrives with replication")
+WITH_RETENTION = no_effect("arrives with retention")
+WITH_SASL = no_effect("no SASL listener can be configured yet")
+WITH_SHARE_GROUPS = no_effect("arrives with share groups")
+WITH_STREAMS_GROUPS = no_effect("arrives with streams groups")
+WITH_TIERED_STORAGE = no_effect("arrives with tiered storage")
+WITH_TLS = no_effect("no TLS listener can be configured yet")
+WITH_TRANSACTIONS = no_effect("arrives with transactions")

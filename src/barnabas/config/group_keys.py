@@ -1,0 +1,207 @@
+"""Settings of one group, which override the broker's for that group.
+
+The bounds here are Kafka's own; a broker narrows them with its ``group.*.min`` and ``group.*.max`` settings, which only whoever
+holds the broker's settings can check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, STRING, Matching, at_least, one_of
+from barnabas.config.durations import duration_ms
+from barnabas.config.effects import WITH_GROUPS, WITH_SHARE_GROUPS, WITH_STREAMS_GROUPS
+from barnabas.config.keys import ConfigKey
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey(ConfigKey):
+    """A setting of a group."""
+
+    synonym: str | None = None
+    """The broker setting that holds where the group sets nothing."""
+
+
+def is_offset_reset(text: str) -> bool:
+    strategy, _, duration = text.partition(":")
+    if strategy == "by_duration":
+        span_ms = duration_ms(duration)
+        return span_ms is not None and span_ms >= 0
+    return text in ("earliest", "latest")
+
+
+OFFSET_RESET: Final = Matching("earliest, latest, or by_duration: followed by an ISO-8601 duration", is_offset_reset)
+
+_KEYS = (
+    GroupKey(
+        "consumer.session.timeout.ms",
+        INT,
+        45_000,
+        "After how long without a heartbeat a member is out.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_GROUPS,
+        synonym="group.consumer.session.timeout.ms",
+    ),
+    GroupKey(
+        "consumer.heartbeat.interval.ms",
+        INT,
+        5000,
+        "How often members are told to send heartbeats.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_GROUPS,
+        synonym="group.consumer.heartbeat.interval.ms",
+    ),
+    GroupKey(
+        "consumer.assignment.interval.ms",
+        INT,
+        1000,
+        "The least time between two assignments.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_GROUPS,
+        synonym="group.consumer.assignment.interval.ms",
+    ),
+    GroupKey(
+        "share.session.timeout.ms",
+        INT,
+        45_000,
+        "After how long without a heartbeat a member is out.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_SHARE_GROUPS,
+        synonym="group.share.session.timeout.ms",
+    ),
+    GroupKey(
+        "share.heartbeat.interval.ms",
+        INT,
+        5000,
+        "How often members are told to send heartbeats.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_SHARE_GROUPS,
+        synonym="group.share.heartbeat.interval.ms",
+    ),
+    GroupKey(
+        "share.assignment.interval.ms",
+        INT,
+        1000,
+        "The least time between two assignments.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_SHARE_GROUPS,
+        synonym="group.share.assignment.interval.ms",
+    ),
+    GroupKey(
+        "share.record.lock.duration.ms",
+        INT,
+        30_000,
+        "How long a member keeps a delivered record to itself before others may get it.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1000),
+        effect=WITH_SHARE_GROUPS,
+        synonym="group.share.record.lock.duration.ms",
+    ),
+    GroupKey(
+        "share.delivery.count.limit",
+        INT,
+        5,
+        "How often a record is delivered before it counts as unprocessable.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(2),
+        effect=WITH_SHARE_GROUPS,
+        synonym="group.share.delivery.count.limit",
+    ),
+    GroupKey(
+        "share.partition.max.record.locks",
+        INT,
+        2000,
+        "How many records of a partition may be in delivery at once.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(100),
+        effect=WITH_SHARE_GROUPS,
+        synonym="group.share.partition.max.record.locks",
+    ),
+    GroupKey(
+        "share.auto.offset.reset",
+        STRING,
+        "latest",
+        "Where a new group begins: earliest, latest, or by_duration: and an ISO-8601 duration back from now.",
+        scope=CLUSTER_WIDE,
+        valid=OFFSET_RESET,
+        effect=WITH_SHARE_GROUPS,
+    ),
+    GroupKey(
+        "share.isolation.level",
+        STRING,
+        "read_uncommitted",
+        "Whether records of open and aborted transactions are delivered (read_uncommitted) or not (read_committed).",
+        scope=CLUSTER_WIDE,
+        valid=one_of("read_committed", "read_uncommitted"),
+        effect=WITH_SHARE_GROUPS,
+    ),
+    GroupKey(
+        "share.renew.acknowledge.enable",
+        BOOLEAN,
+        True,
+        "Whether a member may prolong its hold on a record.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_SHARE_GROUPS,
+    ),
+    GroupKey(
+        "streams.session.timeout.ms",
+        INT,
+        45_000,
+        "After how long without a heartbeat a member is out.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_STREAMS_GROUPS,
+        synonym="group.streams.session.timeout.ms",
+    ),
+    GroupKey(
+        "streams.heartbeat.interval.ms",
+        INT,
+        5000,
+        "How often members are told to send heartbeats.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_STREAMS_GROUPS,
+        synonym="group.streams.heartbeat.interval.ms",
+    ),
+    GroupKey(
+        "streams.assignment.interval.ms",
+        INT,
+        1000,
+        "The least time between two assignments.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_STREAMS_GROUPS,
+        synonym="group.streams.assignment.interval.ms",
+    ),
+    GroupKey(
+        "streams.num.standby.replicas",
+        INT,
+        0,
+        "How many standby copies of its state each task gets.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_STREAMS_GROUPS,
+        synonym="group.streams.num.standby.replicas",
+    ),
+    GroupKey(
+        "streams.initial.rebalance.delay.ms",
+        INT,
+        3000,
+        "How long a new group waits for more members before its first assignment.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_STREAMS_GROUPS,
+        synonym="group.streams.initial.rebalance.delay.ms",
+    ),
+)
+
+GROUP_KEYS: Mapping[str, GroupKey] = MappingProxyType({key.name: key for key in _KEYS})

@@ -1,0 +1,192 @@
+"""Text to typed settings. Whatever cannot be honoured is refused in one sentence, before anything is opened.
+
+Kafka ignores names it does not know, and a misspelt setting then silently does nothing. Here an unknown name is refused, with the
+closest known name in the sentence. What may stand in a file beside the keys of ``BROKER_KEYS``:
+
+====================================================  ==================================================================
+``listener.name.<listener>.<key>``                    for the keys Kafka reads per listener, mostly TLS and SASL
+``listener.name.<listener>.<mechanism>.<key>``        for the few keys Kafka reads per SASL mechanism
+``rsm.config.* rlmm.config.*``                        for the plugins of tiered storage; the prefixes are settings themselves
+``metrics.context.*``                                 for metric reporters
+``config.providers.<name>.*``                         for a provider that ``config.providers`` names
+====================================================  ==================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS, security_sasl, security_tls
+from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
+from barnabas.config.consistency import check
+from barnabas.config.group_keys import GROUP_KEYS
+from barnabas.config.keys import ConfigError, ConfigKey, EffectKind, Required, Value
+from barnabas.config.listeners import inter_broker_listener_name, security_protocols
+from barnabas.config.settings import BrokerSettings
+from barnabas.config.topic_keys import TOPIC_KEYS
+
+__all__ = ["BrokerSettings", "parse_broker_config", "parse_client_metrics_config", "parse_group_config", "parse_topic_config"]
+
+MECHANISM_KEYS: Final = frozenset(
+    {
+        "connections.max.reauth.ms",
+        "sasl.jaas.config",
+        "sasl.login.callback.handler.class",
+        "sasl.login.class",
+        "sasl.server.callback.handler.class",
+    }
+)
+LISTENER_KEYS: Final = frozenset(
+    {"max.connections", "max.connection.creation.rate", "num.network.threads", "principal.builder.class"}
+    | {key.name for key in (*security_tls.KEYS, *security_sasl.KEYS)}
+) - {"connection.failed.authentication.delay.ms", "sasl.mechanism.inter.broker.protocol"}
+
+_LISTENER_PREFIX: Final = "listener.name."
+_PROVIDER_PREFIX: Final = "config.providers."
+_PLUGIN_PREFIX_KEYS: Final = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
+
+# Kafka 4 has no ZooKeeper and no old formats; files written for Kafka 3 still mention them.
+_GONE_PREFIXES: Final = ("zookeeper.", "password.encoder.")
+_GONE: Final = frozenset(
+    {
+        "auto.include.jmx.reporter",
+        "broker.id.generation.enable",
+        "control.plane.listener.name",
+        "controlled.shutdown.max.retries",
+        "controlled.shutdown.retry.backoff.ms",
+        "delegation.token.master.key",
+        "group.coordinator.new.enable",
+        "inter.broker.protocol.version",
+        "leader.imbalance.per.broker.percentage",
+        "log.message.downconversion.enable",
+        "log.message.format.version",
+        "log.message.timestamp.difference.max.ms",
+        "offsets.commit.required.acks",
+        "reserved.broker.max.id",
+    }
+)
+
+
+def parse_broker_config(raw: Mapping[str, str]) -> BrokerSettings:
+    """The settings of a node, from what its file and its command line say together."""
+    given = {name: BROKER_KEYS[name].parse(text) for name, text in raw.items() if name in BROKER_KEYS}
+    prefixed = {name: text for name, text in raw.items() if name not in BROKER_KEYS}
+    values = {name: given[name] if name in given else _default(key, given) for name, key in BROKER_KEYS.items()}
+    of_listeners, of_plugins = _sort_prefixed(prefixed, values)
+    settings = BrokerSettings(MappingProxyType(values), frozenset(given), of_listeners, of_plugins)
+    _refuse_unserved(BROKER_KEYS, given)
+    for listener, overrides in of_listeners.items():
+        _refuse_unknown_listener(listener, settings)
+        _refuse_unserved(BROKER_KEYS, overrides)
+    check(settings)
+    return settings
+
+
+def parse_topic_config(raw: Mapping[str, str]) -> dict[str, Value]:
+    """The settings that a topic overrides."""
+    values = _parse_overrides("topic", TOPIC_KEYS, raw)
+    least, most = (values.get(name, TOPIC_KEYS[name].default) for name in ("min.compaction.lag.ms", "max.compaction.lag.ms"))
+    assert isinstance(least, int)
+    assert isinstance(most, int)
+    if least > most:
+        raise ConfigError(f"min.compaction.lag.ms is {least}, which must not exceed max.compaction.lag.ms, {most}.")
+    return values
+
+
+def parse_group_config(raw: Mapping[str, str]) -> dict[str, Value]:
+    """The settings that a group overrides; the broker's own bounds on them are checked by whoever knows the broker."""
+    return _parse_overrides("group", GROUP_KEYS, raw)
+
+
+def parse_client_metrics_config(raw: Mapping[str, str]) -> dict[str, Value]:
+    return _parse_overrides("client metrics", CLIENT_METRICS_KEYS, raw)
+
+
+def _default(key: ConfigKey, given: Mapping[str, Value]) -> Value:
+    # Two names for one number: whichever is given stands for both.
+    twin = {"node.id": "broker.id", "broker.id": "node.id"}.get(key.name)
+    if twin is not None and twin in given:
+        return given[twin]
+    if isinstance(key.default, Required):
+        raise ConfigError(f"{key.name} must be set: {key.doc}")
+    return key.default
+
+
+def _sort_prefixed(prefixed: Mapping[str, str], values: Mapping[str, Value]) -> tuple[Mapping[str, Mapping[str, Value]], Mapping[str, str]]:
+    of_listeners: dict[str, dict[str, Value]] = {}
+    of_plugins: dict[str, str] = {}
+    plugin_prefixes = ("metrics.context.", *(str(values[name]) for name in _PLUGIN_PREFIX_KEYS))
+    for name, text in prefixed.items():
+        if name.startswith(_LISTENER_PREFIX):
+            listener, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
+            of_listeners.setdefault(listener.upper(), {})[rest] = _listener_key(name, rest).parse(text)
+        elif name.startswith(_PROVIDER_PREFIX):
+            _refuse_unknown_provider(name, values)
+            of_plugins[name] = text
+        elif name.startswith(plugin_prefixes):
+            of_plugins[name] = text
+        else:
+            raise _unknown(name)
+    return of_listeners, of_plugins
+
+
+def _listener_key(name: str, rest: str) -> ConfigKey:
+    if rest in LISTENER_KEYS:
+        return BROKER_KEYS[rest]
+    mechanism, _, key = rest.partition(".")
+    if mechanism and key in MECHANISM_KEYS:
+        return BROKER_KEYS[key]
+    if rest in BROKER_KEYS:
+        raise ConfigError(f"{name} has no meaning, because {rest} cannot be set for one listener.")
+    raise _not_a_setting(name, rest, LISTENER_KEYS)
+
+
+def _refuse_unknown_listener(listener: str, settings: BrokerSettings) -> None:
+    known = {*security_protocols(settings), inter_broker_listener_name(settings)}
+    known.update(name.upper() for name in settings.strings("controller.listener.names"))
+    if listener not in known:
+        prefix = f"{_LISTENER_PREFIX}{listener.lower()}"
+        raise ConfigError(f"{prefix} configures a listener that does not exist: there are {', '.join(sorted(known))}.")
+
+
+def _refuse_unknown_provider(name: str, values: Mapping[str, Value]) -> None:
+    provider = name.removeprefix(_PROVIDER_PREFIX).partition(".")[0]
+    providers = values["config.providers"]
+    assert isinstance(providers, tuple)
+    if provider not in providers:
+        raise ConfigError(f"{name} configures the provider {provider!r}, which config.providers does not name.")
+
+
+def _unknown(name: str) -> ConfigError:
+    if name in DYNAMIC_ONLY_KEYS:
+        return ConfigError(f"{name} can only be set on a running broker, not in its configuration.")
+    if name in _GONE or name.startswith(_GONE_PREFIXES):
+        return ConfigError(f"{name} is a setting of Kafka 3 that Kafka 4 no longer has.")
+    return _not_a_setting(name, name, BROKER_KEYS)
+
+
+def _not_a_setting(name: str, wanted: str, known: Iterable[str], of: str = "") -> ConfigError:
+    from difflib import get_close_matches  # only a mistake needs it
+
+    closest = get_close_matches(wanted, list(known), n=1)
+    setting = f"{of} setting" if of else "setting"
+    return ConfigError(f"{name} is not a {setting}{f'; did you mean {name.removesuffix(wanted)}{closest[0]}?' if closest else '.'}")
+
+
+def _refuse_unserved(keys: Mapping[str, ConfigKey], values: Mapping[str, Value]) -> None:
+    for name, value in values.items():
+        key = keys.get(name)
+        if key is not None and key.effect.kind is EffectKind.REFUSED and value != key.default:
+            raise ConfigError(f"{name} cannot be set: {key.effect.reason}.")
+
+
+def _parse_overrides(what: str, keys: Mapping[str, ConfigKey], raw: Mapping[str, str]) -> dict[str, Value]:
+    values = {}
+    for name, text in raw.items():
+        if name not in keys:
+            raise _not_a_setting(name, name, keys, what)
+        values[name] = keys[name].parse(text)
+    _refuse_unserved(keys, values)
+    return values

@@ -1,0 +1,66 @@
+"""Limits of users, clients and addresses. They are set with AlterClientQuotas, never in a file, and unset means no limit.
+
+Kafka lists SCRAM credentials among a user's settings too; they are credentials, not settings, and have an API of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from barnabas.config.declare import CLUSTER_WIDE, DOUBLE, INT, INT_MAX, LONG, LONG_MAX, at_least
+from barnabas.config.effects import WITH_QUOTAS
+from barnabas.config.keys import ConfigKey
+
+# Kafka's "no limit" of rates that are doubles is the greatest int.
+NO_LIMIT: Final = float(INT_MAX)
+
+_OF_CLIENTS = (
+    ConfigKey(
+        "producer_byte_rate",
+        LONG,
+        LONG_MAX,
+        "The most bytes a second that may be produced.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_QUOTAS,
+    ),
+    ConfigKey(
+        "consumer_byte_rate",
+        LONG,
+        LONG_MAX,
+        "The most bytes a second that may be fetched.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_QUOTAS,
+    ),
+    ConfigKey(
+        "request_percentage",
+        DOUBLE,
+        NO_LIMIT,
+        "The most of one processor, in percent, that requests may use.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_QUOTAS,
+    ),
+    ConfigKey(
+        "controller_mutation_rate",
+        DOUBLE,
+        NO_LIMIT,
+        "The most partitions a second that may be created or deleted.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_QUOTAS,
+    ),
+)
+_OF_ADDRESSES = (
+    ConfigKey(
+        "connection_creation_rate",
+        INT,
+        INT_MAX,
+        "The most connections a second that an address may open.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_QUOTAS,
+    ),
+)
+
+CLIENT_QUOTA_KEYS: Mapping[str, ConfigKey] = MappingProxyType({key.name: key for key in _OF_CLIENTS})
+IP_QUOTA_KEYS: Mapping[str, ConfigKey] = MappingProxyType({key.name: key for key in _OF_ADDRESSES})

@@ -1,0 +1,61 @@
+"""A node's settings once parsed: typed, complete, and aware of what the user said and what is only a default.
+
+``settings["num.partitions"]`` is a value of any type; the accessors named after types are for code that knows which one it wants.
+They assert, because asking for a type that the key does not have is our mistake and never the user's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from barnabas.config.keys import Value
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """Every setting of a node."""
+
+    values: Mapping[str, Value]
+    """One value for every key of BROKER_KEYS."""
+    explicit: frozenset[str]
+    """The keys that were given, not filled in."""
+    of_listeners: Mapping[str, Mapping[str, Value]]
+    """What ``listener.name.<listener>.<key>`` sets: by the listener's name in upper case, then by what follows it."""
+    of_plugins: Mapping[str, str]
+    """Settings under prefixes whose meaning only a plugin knows, as they were given."""
+
+    def __getitem__(self, name: str) -> Value:
+        return self.values[name]
+
+    def flag(self, name: str) -> bool:
+        value = self.values[name]
+        assert isinstance(value, bool), name
+        return value
+
+    def integer(self, name: str) -> int:
+        value = self.values[name]
+        assert isinstance(value, int), name
+        return value
+
+    def integer_or_none(self, name: str) -> int | None:
+        return None if self.values[name] is None else self.integer(name)
+
+    def number(self, name: str) -> float:
+        value = self.values[name]
+        assert isinstance(value, float), name
+        return value
+
+    def text(self, name: str) -> str:
+        value = self.values[name]
+        assert isinstance(value, str), name
+        return value
+
+    def text_or_none(self, name: str) -> str | None:
+        return None if self.values[name] is None else self.text(name)
+
+    def strings(self, name: str) -> tuple[str, ...]:
+        """The items of a list; a list that was never set has none."""
+        value = self.values[name]
+        assert value is None or isinstance(value, tuple), name
+        return value or ()

@@ -1,0 +1,416 @@
+"""Settings of a topic, and the broker settings that stand behind them.
+
+A topic that does not set a key takes it from the broker. Some keys have several broker settings behind them, in finer and coarser
+units: ``retention.ms`` comes from ``log.retention.ms``, else from ``log.retention.minutes``, else from ``log.retention.hours``.
+The first that has a value wins, and a :class:`Synonym` says by how much to multiply it. :func:`topic_defaults` does that for all.
+
+Topic settings live in the metadata log and may be changed at any time by whoever may alter the topic: their scope is the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from barnabas.config.declare import (
+    BOOLEAN,
+    CLUSTER_WIDE,
+    CODECS,
+    DOUBLE,
+    GZIP_LEVELS,
+    INT,
+    LIST,
+    LONG,
+    LONG_MAX,
+    STRING,
+    Matching,
+    at_least,
+    between,
+    list_of,
+    one_of,
+    refused,
+)
+from barnabas.config.effects import WITH_COMPACTION, WITH_REPLICATION, WITH_RETENTION, WITH_TIERED_STORAGE
+from barnabas.config.keys import ConfigKey, Required, Value
+
+MINUTE_MS: Final = 60_000
+HOUR_MS: Final = 60 * MINUTE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """A broker setting that stands behind a topic's, and what one of its units is in the topic's."""
+
+    broker_key: str
+    multiplier: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TopicKey(ConfigKey):
+    """A setting of a topic, with the broker settings it comes from in the order in which they are asked."""
+
+    synonyms: tuple[Synonym, ...] = ()
+
+
+def topic_defaults(broker: Mapping[str, Value]) -> dict[str, Value]:
+    """What a topic gets that sets nothing itself, from a broker's full settings."""
+    defaults = {name: _inherited(key, broker) for name, key in TOPIC_KEYS.items()}
+    retention_ms = defaults["retention.ms"]
+    assert isinstance(retention_ms, int)
+    # Brokers take any negative number of hours or minutes for "forever", which only -1 says once it is milliseconds.
+    defaults["retention.ms"] = max(retention_ms, -1)
+    return defaults
+
+
+def _inherited(key: TopicKey, broker: Mapping[str, Value]) -> Value:
+    for synonym in key.synonyms:
+        value = broker[synonym.broker_key]
+        if value is None:
+            continue
+        if synonym.multiplier == 1:
+            return value
+        assert isinstance(value, int)
+        return value * synonym.multiplier
+    assert not isinstance(key.default, Required)
+    return key.default
+
+
+def _is_throttled_replica(text: str) -> bool:
+    partition, colon, broker = text.partition(":")
+    return not text or bool(colon and partition.isdecimal() and broker.isdecimal() and text.isascii())
+
+
+THROTTLED_REPLICAS: Final = Matching(
+    "a comma-separated list of partition:broker entries, or *",
+    lambda items: items == ("*",) or all(map(_is_throttled_replica, items)),
+)
+
+_KEYS = (
+    TopicKey(
+        "cleanup.policy",
+        LIST,
+        ("delete",),
+        "What happens to old segments: delete, compact, both, or nothing when empty.",
+        scope=CLUSTER_WIDE,
+        valid=list_of("delete", "compact"),
+        effect=WITH_RETENTION,
+        synonyms=(Synonym("log.cleanup.policy"),),
+    ),
+    TopicKey(
+        "retention.ms",
+        LONG,
+        604_800_000,
+        "How long a record is kept; -1 keeps it forever.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(-1),
+        effect=WITH_RETENTION,
+        synonyms=(
+            Synonym("log.retention.ms"),
+            Synonym("log.retention.minutes", MINUTE_MS),
+            Synonym("log.retention.hours", HOUR_MS),
+        ),
+    ),
+    TopicKey(
+        "retention.bytes",
+        LONG,
+        -1,
+        "The size beyond which a partition loses its oldest segments; -1 sets no bound.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_RETENTION,
+        synonyms=(Synonym("log.retention.bytes"),),
+    ),
+    TopicKey(
+        "segment.bytes",
+        INT,
+        1_073_741_824,
+        "The size at which a segment is closed and a new one begun.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1_048_576),
+        synonyms=(Synonym("log.segment.bytes"),),
+    ),
+    TopicKey(
+        "segment.ms",
+        LONG,
+        604_800_000,
+        "The age at which a segment is closed though it is not full.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        synonyms=(
+            Synonym("log.roll.ms"),
+            Synonym("log.roll.hours", HOUR_MS),
+        ),
+    ),
+    TopicKey(
+        "segment.jitter.ms",
+        LONG,
+        0,
+        "The most that chance takes off segment.ms, so that segments do not roll all at once.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        synonyms=(
+            Synonym("log.roll.jitter.ms"),
+            Synonym("log.roll.jitter.hours", HOUR_MS),
+        ),
+    ),
+    TopicKey(
+        "segment.index.bytes",
+        INT,
+        10_485_760,
+        "The largest an offset index may grow before its segment is closed.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(4),
+        synonyms=(Synonym("log.index.size.max.bytes"),),
+    ),
+    TopicKey(
+        "index.interval.bytes",
+        INT,
+        4096,
+        "How many bytes of log lie between two entries of an offset index.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        synonyms=(Synonym("log.index.interval.bytes"),),
+    ),
+    TopicKey(
+        "internal.segment.bytes",
+        INT,
+        None,
+        "A segment size below the usual minimum; meant for tests.",
+        scope=CLUSTER_WIDE,
+        internal=True,
+    ),
+    TopicKey(
+        "max.message.bytes",
+        INT,
+        1_048_588,
+        "The largest record batch, after compression, that the topic accepts.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        synonyms=(Synonym("message.max.bytes"),),
+    ),
+    TopicKey(
+        "compression.type",
+        STRING,
+        "producer",
+        "The codec that batches are stored with; producer keeps the codec they came with.",
+        scope=CLUSTER_WIDE,
+        valid=CODECS,
+        synonyms=(Synonym("compression.type"),),
+    ),
+    TopicKey(
+        "compression.gzip.level",
+        INT,
+        -1,
+        "The level used where batches are compressed again with gzip; -1 is the codec's own default.",
+        scope=CLUSTER_WIDE,
+        valid=GZIP_LEVELS,
+        synonyms=(Synonym("compression.gzip.level"),),
+    ),
+    TopicKey(
+        "compression.lz4.level",
+        INT,
+        9,
+        "The level used where batches are compressed again with lz4.",
+        scope=CLUSTER_WIDE,
+        valid=between(1, 17),
+        synonyms=(Synonym("compression.lz4.level"),),
+    ),
+    TopicKey(
+        "compression.zstd.level",
+        INT,
+        3,
+        "The level used where batches are compressed again with zstd.",
+        scope=CLUSTER_WIDE,
+        valid=between(-131_072, 22),
+        synonyms=(Synonym("compression.zstd.level"),),
+    ),
+    TopicKey(
+        "message.timestamp.type",
+        STRING,
+        "CreateTime",
+        "Which time a record carries: the producer's (CreateTime) or the broker's (LogAppendTime).",
+        scope=CLUSTER_WIDE,
+        valid=one_of("CreateTime", "LogAppendTime"),
+        synonyms=(Synonym("log.message.timestamp.type"),),
+    ),
+    TopicKey(
+        "message.timestamp.before.max.ms",
+        LONG,
+        LONG_MAX,
+        "How far a producer's timestamp may lie behind the broker's clock.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        synonyms=(Synonym("log.message.timestamp.before.max.ms"),),
+    ),
+    TopicKey(
+        "message.timestamp.after.max.ms",
+        LONG,
+        3_600_000,
+        "How far a producer's timestamp may lie ahead of the broker's clock.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        synonyms=(Synonym("log.message.timestamp.after.max.ms"),),
+    ),
+    TopicKey(
+        "flush.messages",
+        LONG,
+        LONG_MAX,
+        "After how many records a partition is synced to disk.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        synonyms=(Synonym("log.flush.interval.messages"),),
+    ),
+    TopicKey(
+        "flush.ms",
+        LONG,
+        LONG_MAX,
+        "How long a record may stay unsynced.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        synonyms=(
+            Synonym("log.flush.interval.ms"),
+            Synonym("log.flush.scheduler.interval.ms"),
+        ),
+    ),
+    TopicKey(
+        "file.delete.delay.ms",
+        LONG,
+        60_000,
+        "How long a deleted file stays on disk, for readers that are still in it.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        synonyms=(Synonym("log.segment.delete.delay.ms"),),
+    ),
+    TopicKey(
+        "preallocate",
+        BOOLEAN,
+        False,
+        "Whether a new segment reserves its whole size on disk at once.",
+        scope=CLUSTER_WIDE,
+        synonyms=(Synonym("log.preallocate"),),
+    ),
+    TopicKey(
+        "min.insync.replicas",
+        INT,
+        1,
+        "How many replicas must hold a record before acks=all is answered.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_REPLICATION,
+        synonyms=(Synonym("min.insync.replicas"),),
+    ),
+    TopicKey(
+        "unclean.leader.election.enable",
+        BOOLEAN,
+        False,
+        "Whether a replica that is not in sync may lead when no other is left, losing records.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_REPLICATION,
+        synonyms=(Synonym("unclean.leader.election.enable"),),
+    ),
+    TopicKey(
+        "leader.replication.throttled.replicas",
+        LIST,
+        (),
+        "Replicas whose leaders send no faster than the throttle, as partition:broker entries or *.",
+        scope=CLUSTER_WIDE,
+        valid=THROTTLED_REPLICAS,
+        effect=WITH_REPLICATION,
+    ),
+    TopicKey(
+        "follower.replication.throttled.replicas",
+        LIST,
+        (),
+        "Replicas that fetch no faster than the throttle, as partition:broker entries or *.",
+        scope=CLUSTER_WIDE,
+        valid=THROTTLED_REPLICAS,
+        effect=WITH_REPLICATION,
+    ),
+    TopicKey(
+        "delete.retention.ms",
+        LONG,
+        86_400_000,
+        "How long a tombstone is kept, so that a slow reader still sees the deletion.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_COMPACTION,
+        synonyms=(Synonym("log.cleaner.delete.retention.ms"),),
+    ),
+    TopicKey(
+        "min.compaction.lag.ms",
+        LONG,
+        0,
+        "How long a record is safe from compaction.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(0),
+        effect=WITH_COMPACTION,
+        synonyms=(Synonym("log.cleaner.min.compaction.lag.ms"),),
+    ),
+    TopicKey(
+        "max.compaction.lag.ms",
+        LONG,
+        LONG_MAX,
+        "How long a record may wait for compaction, whatever the ratio says.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(1),
+        effect=WITH_COMPACTION,
+        synonyms=(Synonym("log.cleaner.max.compaction.lag.ms"),),
+    ),
+    TopicKey(
+        "min.cleanable.dirty.ratio",
+        DOUBLE,
+        0.5,
+        "The share of a log that must be uncompacted before it is compacted.",
+        scope=CLUSTER_WIDE,
+        valid=between(0, 1),
+        effect=WITH_COMPACTION,
+        synonyms=(Synonym("log.cleaner.min.cleanable.ratio"),),
+    ),
+    TopicKey(
+        "remote.storage.enable",
+        BOOLEAN,
+        False,
+        "Whether closed segments move to remote storage.",
+        scope=CLUSTER_WIDE,
+        effect=refused("there is no tiered storage yet"),
+    ),
+    TopicKey(
+        "local.retention.ms",
+        LONG,
+        -2,
+        "How long a copied segment also stays on local disk; -2 means as long as retention.ms.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(-2),
+        effect=WITH_TIERED_STORAGE,
+        synonyms=(Synonym("log.local.retention.ms"),),
+    ),
+    TopicKey(
+        "local.retention.bytes",
+        LONG,
+        -2,
+        "How much of a partition stays on local disk once copied; -2 means as much as retention.bytes.",
+        scope=CLUSTER_WIDE,
+        valid=at_least(-2),
+        effect=WITH_TIERED_STORAGE,
+        synonyms=(Synonym("log.local.retention.bytes"),),
+    ),
+    TopicKey(
+        "remote.log.copy.disable",
+        BOOLEAN,
+        False,
+        "Whether copying stops while what was copied stays readable.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_TIERED_STORAGE,
+    ),
+    TopicKey(
+        "remote.log.delete.on.disable",
+        BOOLEAN,
+        False,
+        "Whether turning remote storage off deletes what was copied.",
+        scope=CLUSTER_WIDE,
+        effect=WITH_TIERED_STORAGE,
+    ),
+)
+
+TOPIC_KEYS: Mapping[str, TopicKey] = MappingProxyType({key.name: key for key in _KEYS})

@@ -1,0 +1,119 @@
+"""What a value must be beyond its type: small value objects that Kafka's ConfigDef has as validators.
+
+Each says whether it allows a value, and in words what it expects, so that a refusal can name the bounds. The words of a
+:class:`Between` follow a noun ("a 32-bit integer" ``between 1 and 9``); the others stand alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from barnabas.config.values import Value
+
+
+class Validator(Protocol):
+    @property
+    def words(self) -> str: ...
+
+    def allows(self, value: Value) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A number within bounds, both of them included."""
+
+    low: float
+    high: float | None
+    or_exactly: int | None = None
+
+    @property
+    def words(self) -> str:
+        bounds = f"of at least {_plain(self.low)}" if self.high is None else f"between {_plain(self.low)} and {_plain(self.high)}"
+        return bounds if self.or_exactly is None else f"{bounds}, or {self.or_exactly}"
+
+    def allows(self, value: Value) -> bool:
+        assert isinstance(value, int | float)
+        # Written with the bounds negated because Kafka lets NaN through, which compares with nothing.
+        outside = value < self.low or (self.high is not None and value > self.high)
+        return not outside or value == self.or_exactly
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few texts."""
+
+    choices: tuple[str, ...]
+    ignoring_case: bool = False
+
+    @property
+    def words(self) -> str:
+        return f"one of {', '.join(self.choices)}{' in any case' if self.ignoring_case else ''}"
+
+    def allows(self, value: Value) -> bool:
+        assert isinstance(value, str)
+        return (value.lower() if self.ignoring_case else value) in self.choices
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Whatever a test of its own lets through. The test is given the whole value, a list's as a tuple."""
+
+    words: str
+    test: Callable[[Any], bool]
+
+    def allows(self, value: Value) -> bool:
+        return self.test(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """Items that are not blank; no choices means that any text will do, unless ``each`` has a test of its own.
+
+    An item that is given twice counts once: Kafka drops duplicates with a warning before it validates.
+    """
+
+    choices: tuple[str, ...] = ()
+    may_be_empty: bool = True
+    each: Matching | None = None
+
+    @property
+    def words(self) -> str:
+        of = f" of {', '.join(self.choices)}" if self.choices else f" of {self.each.words}" if self.each else ""
+        return f"a comma-separated list{of}" if self.may_be_empty else f"a comma-separated list{of} that is not empty"
+
+    def allows(self, value: Value) -> bool:
+        assert isinstance(value, tuple)
+        if not value:
+            return self.may_be_empty
+        known = all(item and (not self.choices or item in self.choices) for item in value)
+        return known and (self.each is None or all(map(self.each.allows, value)))
+
+
+NOT_EMPTY = Matching("a text that is not empty", bool)
+
+
+def between(low: float, high: float) -> Between:
+    return Between(low, high)
+
+
+def at_least(low: float) -> Between:
+    return Between(low, None)
+
+
+def one_of(*choices: str) -> OneOf:
+    return OneOf(choices)
+
+
+def list_of(*choices: str, may_be_empty: bool = True) -> ListOf:
+    return ListOf(choices, may_be_empty)
+
+
+def each(words: str, test: Callable[[str], bool]) -> Matching:
+    """A list whose every item passes; unlike a :class:`ListOf`, it may repeat items and its test decides about blank ones."""
+    return Matching(words, lambda items: all(map(test, items)))
+
+
+def _plain(number: float) -> str:
+    return f"{number:g}" if isinstance(number, float) else str(number)
