@@ -28,6 +28,7 @@ from barnabas.wire.declare import ArrayOf, Declaration, Field, FieldType, Struct
 from barnabas.wire.tagged_fields import MalformedMessage, read_tag, read_tag_count, skip_tagged_fields
 from barnabas.wire.types import Primitive, RecordsSource
 from barnabas.wire.varint import read_uvarint, write_uvarint
+from barnabas.wire.versions import NEVER
 
 _T = TypeVar("_T")
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
@@ -38,6 +39,10 @@ STRING_BYTES_MAX = 0x7FFF  # Kafka's own bound, also where a compact length coul
 
 class FieldNotInVersion(ValueError):
     """A value set on a message that the version being encoded cannot carry and may not drop."""
+
+
+class StringTooLong(ValueError):
+    """A string of ours that no reader of Kafka's would take. Old-style strings need no such check: their length has no room for it."""
 
 
 DECODE_ERRORS = (MalformedMessage, struct.error, IndexError, UnicodeDecodeError, ValueError)
@@ -140,6 +145,7 @@ class _Source:
             "skip_tagged_fields": skip_tagged_fields,
             "MalformedMessage": MalformedMessage,
             "FieldNotInVersion": FieldNotInVersion,
+            "StringTooLong": StringTooLong,
             "RecordsSource": RecordsSource,
             "unpack_from": struct.unpack_from,
             "pack": struct.pack,
@@ -196,7 +202,7 @@ class _Source:
         for each in declaration_of(cls).fields:
             if self.version not in each.options.versions:
                 absent.append(each)
-            elif self.version in each.options.tagged:
+            elif self.tagged(each):
                 tagged.append(each)
             else:
                 plain.append(each)
@@ -204,6 +210,10 @@ class _Source:
 
     def nullable(self, each: Field) -> bool:
         return self.version in each.options.nullable
+
+    def tagged(self, each: Field) -> bool:
+        """Also decides how a struct says that it is null: by -1 in its place, but by 0 in the tagged section."""
+        return self.version in each.options.tagged
 
     def length_code(self, kind: FieldType, *, compact: bool) -> str:
         """The struct letter of the length before a variable-width value; of a compact one, its first byte."""
@@ -257,7 +267,7 @@ class _DecoderSource(_Source):
                 present = f"n{next(self.fresh)}"
                 run.append((present, "b"))
                 self.flush(run)
-                with self.block(f"if {present} < 0:"):
+                with self.block(f"if {present} {'<=' if self.tagged(each) else '<'} 0:"):
                     self.line(f"{target} = None")
                 with self.block("else:"):
                     self.nested(target, kind.cls)
@@ -370,15 +380,17 @@ class _EncoderSource(_Source):
             self.tags(source, tagged, out)
 
     def refuse_value(self, source: str, cls: type[Any], each: Field) -> None:
-        default = each.default()
-        condition = source if isinstance(default, list) else self.differs(source, default)
-        with self.block(f"if {condition}:"):
+        with self.block(f"if {self.differs(source, each)}:"):
             text = f"{declaration_of(cls).name}.{each.name} cannot be sent in version {self.version}"
             self.line(f"raise FieldNotInVersion({text!r})")
 
-    def differs(self, value: str, default: Any) -> str:
+    def differs(self, value: str, each: Field) -> str:
+        """A condition: the field does not hold its default."""
+        default = each.default()
         if default is None:
             return f"{value} is not None"
+        if isinstance(default, list):
+            return value if each.options.nullable == NEVER else f"{value} or {value} is None"
         name = self.constant("default", default)
         if isinstance(default, bool | int | str | bytes | float):
             return f"{value} != {name}"
@@ -406,7 +418,7 @@ class _EncoderSource(_Source):
             if self.nullable(each):
                 value = f"v{next(self.fresh)}"
                 self.line(f"{value} = {source}")
-                run.append((f"-1 if {value} is None else 1", "b"))
+                run.append((f"{0 if self.tagged(each) else -1} if {value} is None else 1", "b"))
                 self.flush(run, out)
                 with self.block(f"if {value} is not None:"):
                     self.struct(value, kind.cls, out)
@@ -419,9 +431,7 @@ class _EncoderSource(_Source):
             compact = self.flexible and each.options.flexible
             self.variable(source, kind, run, out, compact=compact, nullable=self.nullable(each))
 
-    def variable(
-        self, source: str, kind: FieldType, run: list[tuple[str, str]], out: str, *, compact: bool, nullable: bool
-    ) -> None:
+    def variable(self, source: str, kind: FieldType, run: list[tuple[str, str]], out: str, *, compact: bool, nullable: bool) -> None:
         value, length = f"v{next(self.fresh)}", f"n{next(self.fresh)}"
         encoded = ".encode()" if isinstance(kind, Primitive) and kind.name == "string" else ""
         if nullable:
@@ -439,6 +449,9 @@ class _EncoderSource(_Source):
             with self.block(f"if {length} < 128:"):
                 self.line(f"{out}.append({length})")
             with self.block("else:"):
+                if encoded:
+                    with self.block(f"if {length} > {STRING_BYTES_MAX + 1}:"):
+                        self.line(f"raise StringTooLong(f'{source} has {{{length} - 1}} bytes where {STRING_BYTES_MAX} are allowed')")
                 self.line(f"write_uvarint({out}, {length})")
         else:
             run.append((length, self.length_code(kind, compact=False)))
@@ -474,12 +487,7 @@ class _EncoderSource(_Source):
         self.line(f"{tag_count} = 0; {section} = bytearray()")
         for each in sorted(tagged, key=lambda each: each.options.tag or 0):
             value = f"{source}.{each.name}"
-            default = each.default()
-            if isinstance(default, list):
-                condition = value if not self.nullable(each) else f"{value} or {value} is None"
-            else:
-                condition = self.differs(value, default)
-            with self.block(f"if {condition}:"):
+            with self.block(f"if {self.differs(value, each)}:"):
                 self.line(f"{tag_count} += 1; {piece} = bytearray()")
                 run: list[tuple[str, str]] = []
                 self.field(value, each, run, piece)

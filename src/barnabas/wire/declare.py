@@ -183,7 +183,8 @@ def _constructor(declaration: Declaration) -> Callable[..., None]:
 
 
 def _declare(cls: type[_T], *, kind: str, key: int | None, versions: Versions, flexible: Versions) -> type[_T]:
-    annotations = inspect.get_annotations(cls)
+    # Evaluated, because a module may postpone its annotations: with `from __future__ import annotations` they are strings here.
+    annotations = inspect.get_annotations(cls, eval_str=True)
     fields = []
     for name, annotation in annotations.items():
         options = cls.__dict__[name]

@@ -25,7 +25,7 @@ class RequestHeader:
     request_api_key: Int16 = field()
     request_api_version: Int16 = field()
     correlation_id: Int32 = field()
-    client_id: String | None = field("1+", nullable="1+", default="", ignorable=True, flexible=False)
+    client_id: String | None = field("1+", nullable="1+", default="", flexible=False)
 
 
 @message("header", key=None, versions="0-1", flexible="1+")

@@ -32,6 +32,4 @@ class ConsumerGroupMemberMetadataValue:
     subscribed_topic_regex: String | None = field(nullable="0+")
     rebalance_timeout_ms: Int32 = field(default=-1)
     server_assignor: String | None = field(nullable="0+")
-    classic_member_metadata: ClassicMemberMetadata | None = field(
-        nullable="0+", tag=0, tagged="0+", default_factory=ClassicMemberMetadata
-    )
+    classic_member_metadata: ClassicMemberMetadata | None = field(nullable="0+", tag=0, tagged="0+", default_factory=ClassicMemberMetadata)
