@@ -1,0 +1,192 @@
+"""Settings changed at run time: of topics, brokers, all brokers, groups and client metrics.
+
+Every resource of a request is decided by itself. A change is applied to what is set now, and the result must be valid as a whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+
+from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS
+from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
+from barnabas.config.group_keys import GROUP_KEYS
+from barnabas.config.keys import ConfigError, ConfigKey, ConfigType, Required, Scope
+from barnabas.config.parse import parse_client_metrics_config, parse_group_config, parse_topic_config
+from barnabas.config.topic_keys import TOPIC_KEYS
+from barnabas.controller.outcome import Outcome
+from barnabas.metadata.configs import ConfigResource, ResourceType
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.wire.messages import alter_configs as replacing, incremental_alter_configs as incremental
+from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
+
+
+class Operation(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+Changes = Sequence[tuple[str, int, str | None]]  # name, operation, value
+
+_KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
+    ResourceType.TOPIC: TOPIC_KEYS,
+    ResourceType.BROKER: {**BROKER_KEYS, **DYNAMIC_ONLY_KEYS},
+    ResourceType.CLIENT_METRICS: CLIENT_METRICS_KEYS,
+    ResourceType.GROUP: GROUP_KEYS,
+}
+
+
+def incremental_alter_configs(
+    image: MetadataImage, effective: EffectiveConfigs, request: incremental.IncrementalAlterConfigsRequest
+) -> Outcome:
+    records: list[MetadataRecord] = []
+    responses = []
+    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    for asked in {(each.resource_type, each.resource_name): each for each in request.resources}.values():
+        resource = ConfigResource(asked.resource_type, asked.resource_name)
+        changes = [(each.name, each.config_operation, each.value) for each in asked.configs]
+        error, message = _decide(image, effective, resource, times[resource], changes, records)
+        responses.append(
+            incremental.AlterConfigsResourceResponse(
+                error_code=error, error_message=message, resource_type=resource.type, resource_name=resource.name
+            )
+        )
+    response = incremental.IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=responses)
+    return Outcome(response, [] if request.validate_only else records)
+
+
+def alter_configs(image: MetadataImage, effective: EffectiveConfigs, request: replacing.AlterConfigsRequest) -> Outcome:
+    """The old way: what the request does not name is removed."""
+    records: list[MetadataRecord] = []
+    responses = []
+    times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
+    for asked in {(each.resource_type, each.resource_name): each for each in request.resources}.values():
+        resource = ConfigResource(asked.resource_type, asked.resource_name)
+        changes: list[tuple[str, int, str | None]] = [(each.name, Operation.SET, each.value) for each in asked.configs]
+        named = {each.name for each in asked.configs}
+        present = image.configs.by_resource.get(resource, {})
+        changes += [(name, Operation.DELETE, None) for name in present if name not in named]
+        error, message = _decide(image, effective, resource, times[resource], changes, records)
+        responses.append(
+            replacing.AlterConfigsResourceResponse(
+                error_code=error, error_message=message, resource_type=resource.type, resource_name=resource.name
+            )
+        )
+    return Outcome(replacing.AlterConfigsResponse(throttle_time_ms=0, responses=responses), [] if request.validate_only else records)
+
+
+def _decide(
+    image: MetadataImage,
+    effective: EffectiveConfigs,
+    resource: ConfigResource,
+    times: int,
+    changes: Changes,
+    records: list[MetadataRecord],
+) -> tuple[ErrorCode, str | None]:
+    """Check one resource, collect the records of its change; the error to answer."""
+    try:
+        if times > 1:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
+        _check_resource(image, resource)
+        changed = _altered(image, effective, resource, changes)
+    except KafkaError as refused:
+        return refused.code, refused.message
+    except ConfigError as wrong:
+        return ErrorCode.INVALID_CONFIG, str(wrong)
+    records.extend(
+        ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value) for name, value in changed.items()
+    )
+    return ErrorCode.NONE, None
+
+
+def _check_resource(image: MetadataImage, resource: ConfigResource) -> None:
+    match resource.type:
+        case ResourceType.TOPIC:
+            if resource.name not in image.topics.by_name:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
+        case ResourceType.BROKER:
+            if resource.name and not resource.name.isdecimal():
+                raise KafkaError(ErrorCode.INVALID_REQUEST, f"A broker is named by its id, not by '{resource.name}'.")
+            if resource.name and int(resource.name) not in image.cluster.brokers:
+                raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No broker with id {resource.name} is registered.")
+        case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
+            if not resource.name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "The resource must have a name.")
+        case _:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Settings of resource type {resource.type} cannot be altered here.")
+
+
+def _altered(image: MetadataImage, effective: EffectiveConfigs, resource: ConfigResource, changes: Changes) -> dict[str, str | None]:
+    """The settings that change, with their new values; None removes one."""
+    keys = _KEYS[resource.type]
+    present = image.configs.by_resource.get(resource, {})
+    values = dict(present)
+    if len({name for name, _, _ in changes}) < len(changes):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys.")
+    for name, operation, value in changes:
+        if operation not in tuple(Operation):
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Operation {operation} on {name} does not exist.")
+        if operation == Operation.DELETE:
+            values.pop(name, None)
+            continue
+        if value is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for: {name}")
+        if operation == Operation.SET:
+            values[name] = value
+        else:
+            values[name] = _changed_list(keys.get(name), name, Operation(operation), value, _inherited(effective, resource, values, name))
+    _validate(resource, values, {name for name, operation, _ in changes if operation != Operation.DELETE})
+    return {name: values.get(name) for name, _, _ in changes if values.get(name) != present.get(name)}
+
+
+def _inherited(effective: EffectiveConfigs, resource: ConfigResource, values: Mapping[str, str], name: str) -> str | None:
+    """What a list setting is before something is appended to it."""
+    if name in values:
+        return values[name]
+    if resource.type == ResourceType.TOPIC and name in TOPIC_KEYS:
+        return TOPIC_KEYS[name].render(effective.topic(resource.name)[name])
+    if resource.type == ResourceType.BROKER and name in BROKER_KEYS:
+        return BROKER_KEYS[name].render(effective.broker[name])
+    key = _KEYS[resource.type].get(name)
+    return None if key is None or isinstance(key.default, Required) else key.render(key.default)
+
+
+def _changed_list(key: ConfigKey | None, name: str, operation: Operation, value: str, before: str | None) -> str:
+    if key is None or key.type is not ConfigType.LIST:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Can't {operation.name} to key {name} because its type is not LIST.")
+    items = [item for item in (before or "").split(",") if item]
+    given = [item.strip() for item in value.split(",") if item.strip()]
+    if operation is Operation.APPEND:
+        items += [item for item in given if item not in items]
+    else:
+        items = [item for item in items if item not in given]
+    return ",".join(items)
+
+
+def _validate(resource: ConfigResource, values: Mapping[str, str], touched: set[str]) -> None:
+    match resource.type:
+        case ResourceType.TOPIC:
+            parse_topic_config(values)
+        case ResourceType.GROUP:
+            parse_group_config(values)
+        case ResourceType.CLIENT_METRICS:
+            parse_client_metrics_config(values)
+        case ResourceType.BROKER:
+            for name in sorted(touched):
+                _validate_broker(resource, name, values[name])
+
+
+def _validate_broker(resource: ConfigResource, name: str, text: str) -> None:
+    key = BROKER_KEYS.get(name) or DYNAMIC_ONLY_KEYS.get(name)
+    if key is None:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is not a setting of a broker.")
+    if key.scope is Scope.READ_ONLY:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: {name}")
+    if key.scope is Scope.PER_BROKER and not resource.name:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update {name} for all brokers at once: a broker id must be given.")
+    key.parse(text)

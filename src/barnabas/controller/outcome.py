@@ -1,0 +1,17 @@
+"""What the controller answers: the records that make it so, and the response to send once they are committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from barnabas.wire.metadata_records import MetadataRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``records`` take effect together: they go into the log as one batch."""
+
+    response: Any
+    records: Sequence[MetadataRecord] = ()

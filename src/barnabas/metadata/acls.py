@@ -1,0 +1,70 @@
+"""Access rules by id. Rules are removed by id alone, so that taking one away can never take another with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from barnabas.metadata.draft import Draft
+from barnabas.model.ids import Uuid
+from barnabas.wire.metadata_records import AccessControlEntryRecord, MetadataRecord, RemoveAccessControlEntryRecord
+
+
+@dataclass(frozen=True, slots=True)
+class AclImage:
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+
+@dataclass(frozen=True, slots=True)
+class AclsImage:
+    by_id: Mapping[Uuid, AclImage] = field(default_factory=dict)
+
+    def records(self) -> Iterator[MetadataRecord]:
+        for acl_id, acl in self.by_id.items():
+            yield AccessControlEntryRecord(
+                id=acl_id,
+                resource_type=acl.resource_type,
+                resource_name=acl.resource_name,
+                pattern_type=acl.pattern_type,
+                principal=acl.principal,
+                host=acl.host,
+                operation=acl.operation,
+                permission_type=acl.permission_type,
+            )
+
+
+class AclsDelta:
+    def __init__(self, image: AclsImage) -> None:
+        self.image = image
+        self._draft: Draft[Uuid, AclImage] = Draft(image.by_id)
+
+    @property
+    def changed(self) -> set[Uuid]:
+        return self._draft.changed
+
+    def replay(self, record: AccessControlEntryRecord) -> None:
+        self._draft.set(
+            record.id,
+            AclImage(
+                record.resource_type,
+                record.resource_name,
+                record.pattern_type,
+                record.principal,
+                record.host,
+                record.operation,
+                record.permission_type,
+            ),
+        )
+
+    def replay_remove(self, record: RemoveAccessControlEntryRecord) -> None:
+        assert self._draft.get(record.id) is not None, f"access rule {record.id.hex()} is removed before it exists"
+        self._draft.remove(record.id)
+
+    def finish(self) -> AclsImage:
+        return AclsImage(self._draft.finish()) if self.changed else self.image

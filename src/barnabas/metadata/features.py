@@ -1,0 +1,43 @@
+"""Finalised feature levels: what the whole cluster has agreed to use. Level zero is the same as absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from barnabas.metadata.draft import Draft
+from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord
+
+METADATA_VERSION = "metadata.version"
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesImage:
+    levels: Mapping[str, int] = field(default_factory=dict)
+
+    def level(self, name: str) -> int:
+        return self.levels.get(name, 0)
+
+    def records(self) -> Iterator[MetadataRecord]:
+        # metadata.version first: a reader may need it to understand what follows.
+        for name, level in sorted(self.levels.items(), key=lambda item: (item[0] != METADATA_VERSION, item[0])):
+            yield FeatureLevelRecord(name=name, feature_level=level)
+
+
+class FeaturesDelta:
+    def __init__(self, image: FeaturesImage) -> None:
+        self.image = image
+        self._draft: Draft[str, int] = Draft(image.levels)
+
+    @property
+    def changed(self) -> set[str]:
+        return self._draft.changed
+
+    def replay(self, record: FeatureLevelRecord) -> None:
+        if record.feature_level:
+            self._draft.set(record.name, record.feature_level)
+        else:
+            self._draft.remove(record.name)
+
+    def finish(self) -> FeaturesImage:
+        return FeaturesImage(self._draft.finish()) if self.changed else self.image

@@ -1,0 +1,92 @@
+"""Snapshots of the metadata log: an image written as batches, and read back.
+
+A snapshot is named after the offset behind its last record and that record's epoch. It begins with a control batch (the header, with the
+time of the last record) and ends with one (the footer); a file without its footer was never finished. Offsets inside count from zero
+and mean nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from barnabas.model.buffers import Buffer
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.batches import check_crc, walk
+from barnabas.records.control_batch import ControlType, build_control_batch, read_control_type
+from barnabas.records.record import Record, open_batch
+from barnabas.wire.compiler import decode, encode
+from barnabas.wire.embedded.control_records import SnapshotFooterRecord, SnapshotHeaderRecord
+from barnabas.wire.metadata_records import MetadataRecord, decode_metadata_record, encode_metadata_record
+
+CHECKPOINT_SUFFIX = ".checkpoint"
+PART_SUFFIX = ".checkpoint.part"
+BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
+# Small enough to hold twice in memory, large enough that a cluster of thousands of partitions needs few.
+BATCH_RECORDS_MAX = 2000
+
+_NAME = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
+
+
+class SnapshotId(NamedTuple):
+    end_offset: int
+    epoch: int
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.end_offset:020d}-{self.epoch:010d}{CHECKPOINT_SUFFIX}"
+
+
+class SnapshotDamaged(ValueError):
+    pass
+
+
+def parse_snapshot_name(name: str) -> SnapshotId | None:
+    found = _NAME.match(name)
+    return SnapshotId(int(found[1]), int(found[2])) if found else None
+
+
+def encode_snapshot(records: Sequence[MetadataRecord], *, epoch: int, last_contained_timestamp: int, timestamp: int) -> Iterator[bytearray]:
+    """The batches of a snapshot, in order."""
+    header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=last_contained_timestamp)
+    yield build_control_batch([(ControlType.SNAPSHOT_HEADER, encode(header, 0))], base_offset=0, timestamp=timestamp, leader_epoch=epoch)
+    offset = 1
+    for start in range(0, len(records), BATCH_RECORDS_MAX):
+        chunk = records[start : start + BATCH_RECORDS_MAX]
+        yield build_batch(
+            [Record(offset + index, timestamp, None, encode_metadata_record(record)) for index, record in enumerate(chunk)],
+            base_offset=offset,
+            leader_epoch=epoch,
+        )
+        offset += len(chunk)
+    footer = SnapshotFooterRecord(version=0)
+    yield build_control_batch(
+        [(ControlType.SNAPSHOT_FOOTER, encode(footer, 0))], base_offset=offset, timestamp=timestamp, leader_epoch=epoch
+    )
+
+
+def decode_snapshot(data: Buffer) -> tuple[list[MetadataRecord], int]:
+    """The records, and the timestamp of the last record of the log that they contain. ``SnapshotDamaged`` unless it is whole."""
+    records: list[MetadataRecord] = []
+    last_contained_timestamp: int | None = None
+    finished = False
+    view = memoryview(data)
+    try:
+        for position, header in walk(view):
+            batch = view[position : position + header.size_bytes]
+            check_crc(batch, header)
+            for record in open_batch(batch):
+                assert record.value is not None
+                if not header.control:
+                    records.append(decode_metadata_record(record.value))
+                    continue
+                kind = read_control_type(record)
+                if kind == ControlType.SNAPSHOT_HEADER:
+                    last_contained_timestamp = decode(SnapshotHeaderRecord, 0, record.value)[0].last_contained_log_timestamp
+                finished = kind == ControlType.SNAPSHOT_FOOTER
+    except ValueError as wrong:
+        raise SnapshotDamaged(str(wrong)) from wrong
+    if last_contained_timestamp is None or not finished:
+        raise SnapshotDamaged("a snapshot begins with a header and ends with a footer")
+    return records, last_contained_timestamp

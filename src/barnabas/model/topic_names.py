@@ -1,0 +1,25 @@
+"""Which topic names are legal."""
+
+from __future__ import annotations
+
+TOPIC_NAME_CHARACTERS_MAX = 249
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+_LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+def why_illegal(name: str) -> str | None:
+    """A sentence's end that says what is wrong with a name, or None."""
+    if not name:
+        return "a topic name must not be empty"
+    if name in (".", ".."):
+        return f"{name!r} is no topic name"
+    if len(name) > TOPIC_NAME_CHARACTERS_MAX:
+        return f"a topic name has at most {TOPIC_NAME_CHARACTERS_MAX} characters, this one has {len(name)}"
+    if not _LEGAL.issuperset(name):
+        return f"{name!r} has characters other than letters, digits, '.', '_' and '-'"
+    return None
+
+
+def collision_key(name: str) -> str:
+    """Names with equal keys would be one name in metrics, where '.' becomes '_'."""
+    return name.replace(".", "_")

@@ -1,0 +1,1 @@
+"""pytest's door to Barnabas: the fixture ``kafka``."""
