@@ -1,9 +1,9 @@
 """Frames: four bytes of length, then that many bytes. Reading them in without copying, writing them out in pieces.
 
-Reading. Bytes arrive in :attr:`FrameReader.target` and are announced with :meth:`FrameReader.received`. Small frames are cut
-out of a shared receive buffer; once the length of a bigger one is known it gets a buffer of its own size and the
-rest of it is received straight into that, so a megabyte of records is copied by the kernel only. Every frame owns its
-bytes: a handler may patch record batches inside it and keep views of it for as long as it likes.
+Reading. Bytes arrive in :attr:`FrameReader.target` and are announced with :meth:`FrameReader.received`. Frames that are complete are
+cut out of a receive buffer that all connections share; one that is not gets a buffer of its own and the rest of it is received
+straight into that, so a megabyte of records is copied by the kernel only. Every frame owns its bytes: a handler may patch record
+batches inside it and keep views of it for as long as it likes.
 
 Writing. A response is a :class:`OutFrame`: bytes with *cuts*, places where record batches that never were in this process's
 memory belong. Who sends it sends bytes and regions in turn.
@@ -17,89 +17,104 @@ import struct
 
 from barnabas.wire.types import RecordsSource
 
-RECEIVE_BUFFER_BYTES = 64 * 1024  # a few hundred small requests in one read; what an idle connection costs us
-# A big frame's buffer starts at no more than this and doubles as bytes really arrive: a peer that announces
-# 100 MB and sends nothing costs one of these, not 100 MB.
-FIRST_ALLOCATION_BYTES = 2 * 1024 * 1024
+# Shared by all connections of a loop, so it may be generous: a few hundred small requests in one read.
+RECEIVE_BUFFER_BYTES = 256 * 1024
+# The buffer of a frame that did not arrive at once begins with twice what did, but no less than this, and doubles: a peer that
+# announces 100 MB and sends nothing costs one of these.
+FIRST_ALLOCATION_BYTES = 4096
 _LENGTH = struct.Struct(">i")
 
 
-class FrameTooLarge(ValueError):
-    """A length that is negative, zero or above the limit: the stream cannot be trusted any further."""
+class ReceiveBuffer:
+    """Where bytes arrive before it is known which frame they belong to.
+
+    One serves many readers, since receiving and cutting are one step of the event loop: no reader keeps anything in it.
+    """
+
+    def __init__(self) -> None:
+        self.bytes = bytearray(RECEIVE_BUFFER_BYTES)
+        self.view = memoryview(self.bytes)
 
 
 class FrameReader:
     """Cuts a byte stream into frames of at most ``size_bytes_max`` bytes.
 
-    Invariant: at most one frame is incomplete, and it lives either at the start of the shared buffer (when all that is known
-    of it fits there) or in ``_big``, never in both.
+    At most one frame is incomplete. Before its length is known its first bytes are in ``_head``; from then on it has a buffer of its own,
+    ``_frame``, and the rest is received straight into that.
     """
 
-    __slots__ = ("_big", "_big_filled", "_big_length", "_filled", "_shared", "_shared_view", "size_bytes_max")
+    __slots__ = ("_buffer", "_filled", "_frame", "_head", "_length", "_proven_bytes", "fault", "size_bytes_max")
 
-    def __init__(self, size_bytes_max: int) -> None:
+    def __init__(self, buffer: ReceiveBuffer, size_bytes_max: int) -> None:
         self.size_bytes_max = size_bytes_max
-        self._shared = bytearray(RECEIVE_BUFFER_BYTES)
-        self._shared_view = memoryview(self._shared)
+        self._buffer = buffer
+        self._head = b""
+        self._frame: bytearray | None = None
         self._filled = 0
-        self._big: bytearray | None = None
-        self._big_filled = 0
-        self._big_length = 0
+        self._length = 0
+        # The largest frame this peer has really sent: so much may be allocated at once the next time.
+        self._proven_bytes = 0
+        # Why the stream cannot be cut any further: a length that is negative, zero or above the limit.
+        self.fault: str | None = None
 
     @property
     def target(self) -> memoryview:
-        """Where the next bytes belong; never empty."""
-        big = self._big
-        if big is None:
-            return self._shared_view[self._filled :] if self._filled else self._shared_view
-        if self._big_filled == len(big):
+        """Where the next bytes belong; never empty. Must be followed by :meth:`received` before another reader's is used."""
+        frame = self._frame
+        if frame is None:
+            return self._buffer.view
+        if self._filled == len(frame):
             # Grown by copying and not in place, because the transport may still hold a view of the old buffer.
-            grown = bytearray(min(2 * len(big), self._big_length))
-            grown[: len(big)] = big
-            self._big = big = grown
-        return memoryview(big)[self._big_filled :]
+            grown = bytearray(min(2 * len(frame), self._length))
+            grown[: len(frame)] = frame
+            self._frame = frame = grown
+        return memoryview(frame)[self._filled :]
 
     def received(self, size_bytes: int) -> list[memoryview]:
-        """Frames that ``size_bytes`` more bytes in :attr:`target` complete, without their lengths, oldest first."""
-        big = self._big
-        if big is not None:
-            self._big_filled += size_bytes
-            if self._big_filled < self._big_length:
+        """Frames that ``size_bytes`` more bytes in :attr:`target` complete, without their lengths, oldest first.
+
+        Look at :attr:`fault` afterwards: good frames may come out of the same call as the length that ends the stream.
+        """
+        frame = self._frame
+        if frame is not None:
+            self._filled += size_bytes
+            if self._filled < self._length:
                 return []
-            self._big = None
-            return [memoryview(big)]
-        filled = self._filled + size_bytes
-        shared = self._shared
+            self._frame = None
+            self._proven_bytes = max(self._proven_bytes, self._length)
+            return [memoryview(frame)]
+        data: bytearray | bytes = self._buffer.bytes
+        if self._head:
+            data = self._head + data[:size_bytes]
+            size_bytes = len(data)
+            self._head = b""
         position = 0
         frames: list[memoryview] = []
-        while filled - position >= 4:
-            (length,) = _LENGTH.unpack_from(shared, position)
+        while size_bytes - position >= 4:
+            (length,) = _LENGTH.unpack_from(data, position)
             if not 0 < length <= self.size_bytes_max:
-                raise FrameTooLarge(f"frame of {length} bytes where 1 to {self.size_bytes_max} are allowed")
+                self.fault = f"frame of {length} bytes where 1 to {self.size_bytes_max} are allowed"
+                return frames
             stop = position + 4 + length
-            if stop > filled:
-                if length > RECEIVE_BUFFER_BYTES // 2:
-                    self._start_big(length, position + 4, filled)
-                    return frames
-                break
-            frames.append(memoryview(shared[position + 4 : stop]))
+            if stop > size_bytes:
+                self._begin(length, data, position + 4, size_bytes)
+                return frames
+            frames.append(memoryview(bytearray(data[position + 4 : stop])))
             position = stop
-        if position and position < filled:
-            shared[: filled - position] = shared[position:filled]
-        self._filled = filled - position
+        if position < size_bytes:
+            self._head = bytes(data[position:size_bytes])
         return frames
 
-    def _start_big(self, length: int, start: int, filled: int) -> None:
-        known = filled - start
-        big = bytearray(min(length, FIRST_ALLOCATION_BYTES))
-        big[:known] = self._shared_view[start:filled]
-        self._big, self._big_filled, self._big_length = big, known, length
-        self._filled = 0
+    def _begin(self, length: int, data: bytearray | bytes, start: int, stop: int) -> None:
+        known = stop - start
+        frame = bytearray(min(length, max(FIRST_ALLOCATION_BYTES, 2 * known, self._proven_bytes)))
+        frame[:known] = data[start:stop]
+        self._frame, self._filled, self._length = frame, known, length
 
     @property
     def mid_frame(self) -> bool:
         """Whether the peer has begun a frame and not finished it."""
-        return self._big is not None or self._filled > 0
+        return self._frame is not None or bool(self._head)
 
 
 class OutFrame(bytearray):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from barnabas.wire.compiler import encode, encoder
-from barnabas.wire.frames import FIRST_ALLOCATION_BYTES, RECEIVE_BUFFER_BYTES, FrameReader, FrameTooLarge, OutFrame
+from barnabas.wire.frames import FIRST_ALLOCATION_BYTES, RECEIVE_BUFFER_BYTES, FrameReader, OutFrame, ReceiveBuffer
 from barnabas.wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from barnabas.wire.types import RecordsSource
 
@@ -59,7 +59,7 @@ def test_frames_cut_at_any_byte_come_out_whole() -> None:
     bodies = [body(1, 1), body(10, 2), body(300, 3), body(2, 4)]
     stream = framed(*bodies)
     for cut in range(1, len(stream)):
-        reader = FrameReader(_LIMIT)
+        reader = FrameReader(ReceiveBuffer(), _LIMIT)
         chunks = iter([cut, len(stream)])
         assert list(feed(reader, stream, chunks)) == bodies
         assert not reader.mid_frame
@@ -67,12 +67,12 @@ def test_frames_cut_at_any_byte_come_out_whole() -> None:
 
 def test_frames_arriving_byte_by_byte_come_out_whole() -> None:
     bodies = [body(40, 1), body(RECEIVE_BUFFER_BYTES // 2 + 50, 2), body(3, 3)]
-    assert list(feed(FrameReader(_LIMIT), framed(*bodies), always(1))) == bodies
+    assert list(feed(FrameReader(ReceiveBuffer(), _LIMIT), framed(*bodies), always(1))) == bodies
 
 
 def test_many_frames_in_one_read_come_out_in_order() -> None:
     bodies = [body(100, seed) for seed in range(500)]
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
     stream = framed(*bodies)
     assert len(stream) < RECEIVE_BUFFER_BYTES
     reader.target[: len(stream)] = stream
@@ -82,8 +82,8 @@ def test_many_frames_in_one_read_come_out_in_order() -> None:
 @pytest.mark.parametrize("size", _BOUNDARIES + _GROWING)
 def test_frames_of_awkward_sizes_come_out_whole_between_small_ones(size: int) -> None:
     bodies = [b"before", body(size), b"after", body(size, 1), b"last"]
-    assert list(feed(FrameReader(_LIMIT), framed(*bodies), always(RECEIVE_BUFFER_BYTES - 1))) == bodies
-    assert list(feed(FrameReader(_LIMIT), framed(*bodies), always(_LIMIT))) == bodies
+    assert list(feed(FrameReader(ReceiveBuffer(), _LIMIT), framed(*bodies), always(RECEIVE_BUFFER_BYTES - 1))) == bodies
+    assert list(feed(FrameReader(ReceiveBuffer(), _LIMIT), framed(*bodies), always(_LIMIT))) == bodies
 
 
 @settings(max_examples=60, derandomize=True, database=None, deadline=None)
@@ -99,13 +99,13 @@ def test_frames_come_out_as_they_went_in_however_the_stream_was_cut(sizes: list[
         yield from chunk_sizes
         yield from always(whole)
 
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
     assert list(feed(reader, framed(*bodies), chunks())) == bodies
     assert not reader.mid_frame
 
 
 def test_a_frame_keeps_its_bytes_while_later_ones_arrive() -> None:
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
     kept = []
     for letter in b"abcdef":
         stream = framed(bytes([letter]) * 1000)
@@ -116,7 +116,7 @@ def test_a_frame_keeps_its_bytes_while_later_ones_arrive() -> None:
 
 @pytest.mark.parametrize("size", [10, RECEIVE_BUFFER_BYTES * 2])
 def test_a_frame_can_be_patched_by_whoever_received_it(size: int) -> None:
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
     stream = framed(bytes(size))
     frames: list[memoryview] = []
     while stream:
@@ -131,9 +131,10 @@ def test_a_frame_can_be_patched_by_whoever_received_it(size: int) -> None:
     assert frame[0] == 7
 
 
-def test_the_rest_of_a_big_frame_is_received_straight_into_it() -> None:
+def test_the_next_big_frame_of_a_peer_is_received_straight_into_its_whole_buffer() -> None:
     size = 1_000_000
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
+    assert list(feed(reader, framed(bytes(size)), always(_LIMIT))) == [bytes(size)]
     reader.target[:6] = framed(bytes(size))[:6]
     assert reader.received(6) == []
     assert len(reader.target) == size - 2
@@ -141,7 +142,7 @@ def test_the_rest_of_a_big_frame_is_received_straight_into_it() -> None:
 
 def test_a_buffer_doubles_only_as_bytes_arrive_and_ends_at_the_announced_length() -> None:
     size = 3 * FIRST_ALLOCATION_BYTES
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
     reader.target[:4] = size.to_bytes(4, "big")
     reader.received(4)
     assert len(reader.target) == FIRST_ALLOCATION_BYTES
@@ -154,7 +155,7 @@ def test_a_buffer_doubles_only_as_bytes_arrive_and_ends_at_the_announced_length(
 
 
 def test_a_peer_that_announces_100_megabytes_and_sends_nothing_costs_one_first_allocation() -> None:
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
     reader.target[:4] = _LIMIT.to_bytes(4, "big")
     tracemalloc.start()
     try:
@@ -168,28 +169,39 @@ def test_a_peer_that_announces_100_megabytes_and_sends_nothing_costs_one_first_a
 
 @pytest.mark.parametrize("length", [0, -1, -(2**31), 1001, 2**31 - 1])
 def test_a_length_outside_the_limit_ends_the_stream(length: int) -> None:
-    reader = FrameReader(1000)
+    reader = FrameReader(ReceiveBuffer(), 1000)
     reader.target[:4] = length.to_bytes(4, "big", signed=True)
-    with pytest.raises(FrameTooLarge, match=rf"frame of {length} bytes where 1 to 1000 are allowed"):
-        reader.received(4)
+    assert reader.received(4) == []
+    assert reader.fault == f"frame of {length} bytes where 1 to 1000 are allowed"
 
 
-def test_a_bad_length_is_found_behind_good_frames() -> None:
-    reader = FrameReader(1000)
-    stream = framed(b"good") + b"\xff\xff\xff\xff"
+def test_good_frames_in_front_of_an_impossible_length_still_come_out() -> None:
+    reader = FrameReader(ReceiveBuffer(), 1000)
+    stream = framed(b"good", b"too") + (-5).to_bytes(4, "big", signed=True)
     reader.target[: len(stream)] = stream
-    with pytest.raises(FrameTooLarge):
-        reader.received(len(stream))
+    assert [bytes(frame) for frame in reader.received(len(stream))] == [b"good", b"too"]
+    assert reader.fault is not None
+
+
+def test_readers_of_one_buffer_do_not_disturb_each_other() -> None:
+    buffer = ReceiveBuffer()
+    readers = [FrameReader(buffer, _LIMIT) for _ in range(3)]
+    streams = [framed(body(1000, seed), body(50, seed + 10)) for seed in range(3)]
+    out: list[list[bytes]] = [[], [], []]
+    for start in range(0, len(streams[0]), 7):
+        for reader, stream, frames in zip(readers, streams, out, strict=True):
+            frames += feed(reader, stream[start : start + 7], always(7))
+    assert out == [[body(1000, seed), body(50, seed + 10)] for seed in range(3)]
 
 
 @pytest.mark.parametrize("size", [1000, RECEIVE_BUFFER_BYTES * 3])
 def test_a_frame_of_exactly_the_limit_is_let_in(size: int) -> None:
-    assert list(feed(FrameReader(size), framed(body(size)), always(10_000))) == [body(size)]
+    assert list(feed(FrameReader(ReceiveBuffer(), size), framed(body(size)), always(10_000))) == [body(size)]
 
 
 @pytest.mark.parametrize("size", [10, RECEIVE_BUFFER_BYTES * 2])
 def test_a_reader_knows_that_it_is_inside_a_frame(size: int) -> None:
-    reader = FrameReader(_LIMIT)
+    reader = FrameReader(ReceiveBuffer(), _LIMIT)
     stream = framed(body(size))
     answers = [reader.mid_frame]
     for part in (stream[:2], stream[2:-1], stream[-1:]):

@@ -1,0 +1,56 @@
+"""A value that comes later, on the same thread.
+
+Cores and shells hand these to each other where ``asyncio.Future`` would drag an event loop into code that needs none. Callbacks
+run at once, inside :meth:`Promise.resolve`, in the order they were added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Promise(Generic[T]):
+    __slots__ = ("_callbacks", "_value", "done")
+
+    def __init__(self) -> None:
+        self.done = False
+        self._value: T | None = None
+        self._callbacks: list[Callable[[T], object]] = []
+
+    @classmethod
+    def kept(cls, value: T) -> Promise[T]:
+        promise: Promise[T] = cls()
+        promise.resolve(value)
+        return promise
+
+    @property
+    def value(self) -> T:
+        assert self.done, "the value has not come yet"
+        return cast(T, self._value)
+
+    def resolve(self, value: T) -> None:
+        """Once: who might be late asks :attr:`done` first."""
+        assert not self.done, "a promise is kept once"
+        self.done = True
+        self._value = value
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback(value)
+
+    def then(self, callback: Callable[[T], object]) -> None:
+        if self.done:
+            callback(cast(T, self._value))
+        else:
+            self._callbacks.append(callback)
+
+    def map(self, change: Callable[[T], U]) -> Promise[U]:
+        changed: Promise[U] = Promise()
+        self.then(lambda value: changed.resolve(change(value)))
+        return changed
+
+
+Answer = T | Promise[T]
