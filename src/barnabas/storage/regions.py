@@ -9,7 +9,7 @@ from barnabas.wire.types import RecordsSource
 class FileRegion(RecordsSource):
     """Record batches on disk. Whoever holds one holds the file open; :meth:`release` when it has been sent or given up."""
 
-    __slots__ = ("_size_bytes", "file", "position")
+    __slots__ = ("_size_bytes", "file")
 
     def __init__(self, file: DiskFile, position: int, size_bytes: int) -> None:
         self.file = file
@@ -19,6 +19,9 @@ class FileRegion(RecordsSource):
 
     def __len__(self) -> int:
         return self._size_bytes
+
+    def descriptor(self) -> int:
+        return self.file.descriptor()
 
     def read(self) -> bytes:
         return self.file.read_at(self.position, self._size_bytes)

@@ -29,9 +29,23 @@ class RecordsSource:
     An encoder that meets one writes its length and leaves a cut in the frame; see :class:`~barnabas.wire.frames.OutFrame`.
     """
 
-    __slots__ = ()
+    __slots__ = ("position",)
+
+    position: int  # where in its file it begins
 
     def __len__(self) -> int:
+        raise NotImplementedError
+
+    def descriptor(self) -> int:
+        """Of the open file, for ``sendfile``; good until :meth:`release`."""
+        raise NotImplementedError
+
+    def read(self) -> bytes:
+        """All of it, for those who cannot ``sendfile``."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """It has been sent, or nobody will send it."""
         raise NotImplementedError
 
 

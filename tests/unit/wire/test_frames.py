@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import tracemalloc
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -60,7 +61,7 @@ def test_frames_cut_at_any_byte_come_out_whole() -> None:
     stream = framed(*bodies)
     for cut in range(1, len(stream)):
         reader = FrameReader(ReceiveBuffer(), _LIMIT)
-        chunks = iter([cut, len(stream)])
+        chunks = chain([cut], always(len(stream)))
         assert list(feed(reader, stream, chunks)) == bodies
         assert not reader.mid_frame
 

@@ -1,0 +1,176 @@
+"""One client's connection: bytes in, frames served, answers out in the order of their requests.
+
+Requests are served as they arrive, also while earlier ones wait: a produce that waits for replicas does not hold up the next. Their
+answers go through :attr:`Connection._replies`, so that nobody overtakes.
+
+Answers leave in one of two ways. Small ones are written to the transport, which sends them at the end of the loop's turn, many connections'
+together. Answers with file regions go through :class:`~barnabas.network.sender.Sender`, which sends straight from the file.
+
+Limits, all of which stop reading until the peer has caught up, so that the kernel's window slows it down:
+
+- :data:`REPLIES_WAITING_MAX` requests of one connection under way;
+- :data:`UNSENT_BYTES_MAX` bytes of answers that the peer has not taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.model.promise import Promise
+from barnabas.network.sender import Sender
+from barnabas.wire.frames import FrameReader, OutFrame
+from barnabas.wire.tagged_fields import MalformedMessage
+
+if TYPE_CHECKING:
+    from barnabas.network.listener import Listener
+
+# Five is what an idempotent producer keeps in flight; a client that pipelines more than this gains nothing.
+REPLIES_WAITING_MAX = 128
+UNSENT_BYTES_MAX = 1024 * 1024
+
+Reply = OutFrame | Promise[OutFrame | None] | None
+ServeFrame = Callable[["Connection", memoryview], Reply]
+
+
+class Connection(asyncio.BufferedProtocol):
+    def __init__(self, listener: Listener, serve: ServeFrame) -> None:
+        self.listener = listener
+        self._serve = serve
+        self._loop = listener.loop
+        self._reader = FrameReader(listener.receive_buffer, listener.limits.request_bytes_max)
+        self._replies: deque[Promise[OutFrame | None]] = deque()
+        self._sender: Sender | None = None
+        self._transport: asyncio.Transport | None = None
+        self._reading = True
+        self._paused_by_peer = False
+        self.last_active = self._loop.time()
+        self.peer_address: tuple[str, int] = ("", 0)
+        self.local_address: tuple[str, int] = ("", 0)
+        self.client_software: tuple[str, str] = ("", "")  # name and version, once ApiVersions has told
+
+    # -- the transport's side -------------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
+        self.peer_address = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self.local_address = (transport.get_extra_info("sockname") or ("", 0))[:2]
+        self.listener.opened(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self._sender is not None:
+            self._sender.close()
+        self._transport = None
+        for waiting in self._replies:
+            waiting.then(_release)
+        self._replies.clear()
+        self.listener.closed(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._reader.target
+
+    def buffer_updated(self, size_bytes: int) -> None:
+        self.last_active = self._loop.time()
+        self.listener.bytes_in += size_bytes
+        reader = self._reader
+        for frame in reader.received(size_bytes):
+            try:
+                reply = self._serve(self, frame)
+            except MalformedMessage as wrong:
+                self.listener.refused(self, str(wrong))
+                self.close()
+                return
+            if reply is not None:
+                self._answer(reply)
+        if reader.fault is not None:
+            self.listener.refused(self, reader.fault)
+            self.close()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def pause_writing(self) -> None:
+        self._paused_by_peer = True
+        self._adjust_reading()
+
+    def resume_writing(self) -> None:
+        self._paused_by_peer = False
+        if self._sender is not None:
+            self._sender.transport_drained()
+        self._adjust_reading()
+
+    # -- answering ------------------------------------------------------------------------------------------------------------
+
+    def _answer(self, reply: OutFrame | Promise[OutFrame | None]) -> None:
+        if not self._replies:
+            if isinstance(reply, OutFrame):
+                self._send(reply)
+                return
+            if reply.done:
+                if reply.value is not None:
+                    self._send(reply.value)
+                return
+        promise: Promise[OutFrame | None] = Promise.kept(reply) if isinstance(reply, OutFrame) else reply
+        self._replies.append(promise)
+        promise.then(self._send_ready)
+        if len(self._replies) > REPLIES_WAITING_MAX:
+            self._adjust_reading()
+
+    def _send_ready(self, _: OutFrame | None) -> None:
+        replies = self._replies
+        while replies and replies[0].done:
+            frame = replies.popleft().value
+            if frame is not None:
+                self._send(frame)
+        if not self._reading:
+            self._adjust_reading()
+
+    def _send(self, frame: OutFrame) -> None:
+        transport = self._transport
+        if transport is None:
+            _release(frame)
+            return
+        self.listener.bytes_out += len(frame)
+        if not frame.cuts and (self._sender is None or self._sender.idle):
+            transport.write(frame)
+            return
+        if self._sender is None:
+            self._sender = Sender(self._loop, transport, self._adjust_reading)
+        self._sender.send(frame)
+
+    def _adjust_reading(self) -> None:
+        transport = self._transport
+        if transport is None or transport.is_closing():
+            return
+        unsent = self._sender.unsent_bytes if self._sender is not None else 0
+        wanted = not self._paused_by_peer and len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
+        if wanted and not self._reading:
+            self._reading = True
+            transport.resume_reading()
+        elif not wanted and self._reading:
+            self._reading = False
+            transport.pause_reading()
+
+    def close(self) -> None:
+        """Send what is written and hang up."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._replies) or (self._sender is not None and not self._sender.idle)
+
+
+def _release(frame: OutFrame | None) -> None:
+    """Nobody will send this any more: its files need not be kept open."""
+    if frame is not None:
+        for _, source in frame.cuts:
+            source.release()
