@@ -7,7 +7,7 @@ run at once, inside :meth:`Promise.resolve`, in the order they were added.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeAlias, TypeVar, cast
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -53,4 +53,4 @@ class Promise(Generic[T]):
         return changed
 
 
-Answer = T | Promise[T]
+Answer: TypeAlias = T | Promise[T]

@@ -48,10 +48,14 @@ class Listener:
         limits: ConnectionLimits,
         serve: ServeFrame,
         *,
+        apis: frozenset[int],
+        for_controllers: bool,
         report: Callable[[str, str], None],
     ) -> None:
-        """``report(address, reason)`` is told of peers that were hung up on."""
+        """``apis`` are the keys ``serve`` knows; ``report(address, reason)`` is told of peers that were hung up on."""
         self.name = name
+        self.apis = apis
+        self.for_controllers = for_controllers
         self.limits = limits
         self._serve = serve
         self._report = report

@@ -1,0 +1,78 @@
+"""What handlers work with: the parts of a node, given to them as one object. They hold no state of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from barnabas.config.settings import BrokerSettings
+from barnabas.env.clock import Clock
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.ids import NodeId
+from barnabas.model.promise import Promise
+from barnabas.replication.fetch_sessions import FetchSessions
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.telemetry.logs import Log
+from barnabas.telemetry.metrics import Metrics
+
+
+class MetadataView(Protocol):
+    """The newest image this node has applied."""
+
+    @property
+    def image(self) -> MetadataImage: ...
+
+    @property
+    def effective(self) -> EffectiveConfigs: ...
+
+
+class ControllerPort(Protocol):
+    """The way to the active controller, wherever it is."""
+
+    def submit(self, request: Any) -> Promise[Any]:
+        """The controller's response, once what it decided is committed and applied here."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumReplica:
+    replica_id: int
+    log_end_offset: int
+    last_fetch_timestamp: int
+    last_caught_up_timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumStatus:
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    voters: tuple[QuorumReplica, ...]
+    observers: tuple[QuorumReplica, ...]
+
+
+class QuorumPort(Protocol):
+    def status(self) -> QuorumStatus: ...
+
+
+class ProducerIdPort(Protocol):
+    def next_producer_id(self) -> Promise[int]:
+        """An id nobody has had; -1 when the controller could not give any."""
+
+
+@dataclass(slots=True)
+class Broker:
+    node_id: NodeId
+    cluster_id: str
+    settings: BrokerSettings
+    clock: Clock
+    loop: asyncio.AbstractEventLoop
+    metadata: MetadataView
+    replicas: LocalReplicas
+    controller: ControllerPort
+    quorum: QuorumPort
+    producer_ids: ProducerIdPort
+    fetch_sessions: FetchSessions
+    metrics: Metrics
+    log: Log

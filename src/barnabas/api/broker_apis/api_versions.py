@@ -1,0 +1,75 @@
+"""ApiVersions (key 18): which APIs and versions are served, and which features the cluster has finalised.
+
+Behaviour:
+- an unknown version is answered in version 0 with UNSUPPORTED_VERSION and the range of ApiVersions alone, so that the client can ask again;
+- Produce is offered from version 0 although 0 to 2 are refused: librdkafka before 2.8.1 believes that a broker without Produce v0
+  is too old for compression (KAFKA-18659);
+- software names that are not printable words are refused, since they end up in logs and metrics.
+
+Version notes: features from 3; before 4, features whose lowest level is 0 are left out, because old clients cannot read a zero.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.apis import ApiKey, stable_versions
+from barnabas.wire.compiler import encoder
+from barnabas.wire.frames import OutFrame
+from barnabas.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+PRODUCE_VERSION_ADVERTISED_MIN = 0
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if context.api_version >= 3:
+        software = (request.client_software_name, request.client_software_version)
+        if not all(_SOFTWARE.fullmatch(part) for part in software):
+            return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[], throttle_time_ms=0)
+        context.connection.client_software = software
+    image = broker.metadata.image
+    finalized = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, level in sorted(image.features.levels.items())
+    ]
+    return ApiVersionsResponse(
+        error_code=ErrorCode.NONE,
+        api_keys=[_offer(key) for key in sorted(context.connection.listener.apis)],
+        throttle_time_ms=0,
+        supported_features=[
+            SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
+            for name, levels in SUPPORTED_FEATURES.items()
+            if levels.lowest > 0 or context.api_version >= 4
+        ],
+        finalized_features_epoch=image.provenance.offset,
+        finalized_features=finalized,
+        zk_migration_ready=False,
+    )
+
+
+def _offer(key: int) -> ApiVersion:
+    lowest, highest = stable_versions(ApiKey(key))
+    if key == ApiKey.PRODUCE:
+        lowest = PRODUCE_VERSION_ADVERTISED_MIN
+    return ApiVersion(api_key=key, min_version=lowest, max_version=highest)
+
+
+def unsupported_version(correlation_id: int) -> OutFrame:
+    response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[_offer(ApiKey.API_VERSIONS)], throttle_time_ms=0)
+    out = OutFrame()
+    out += struct.pack(">i", correlation_id)
+    encoder(ApiVersionsResponse, 0)(response, out)
+    out.seal()
+    return out

@@ -1,0 +1,12 @@
+"""CreateTopics (key 19): new topics, one by one: each has its own outcome. Decided by the controller; this broker passes the request on."""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.promise import Promise
+from barnabas.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+
+
+def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Promise[CreateTopicsResponse]:
+    return broker.controller.submit(request)

@@ -1,0 +1,69 @@
+"""DescribeCluster (key 60): the cluster's id, and its brokers or its controllers.
+
+Version notes: ``endpoint_type`` from 1 (KIP-919): brokers on a broker's listener, controllers on a controller's, and asking the wrong one
+is an error; fenced brokers from 2, when asked for.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
+
+BROKERS, CONTROLLERS = 1, 2
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    served = CONTROLLERS if context.connection.listener.for_controllers else BROKERS
+    if request.endpoint_type not in (BROKERS, CONTROLLERS):
+        return _refused(broker, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} does not exist.", served)
+    if request.endpoint_type != served:
+        return _refused(
+            broker,
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            "Brokers know the brokers and controllers know the controllers; this is the other kind.",
+            served,
+        )
+    image = broker.metadata.image
+    quorum = broker.quorum.status()
+    return DescribeClusterResponse(
+        throttle_time_ms=0,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        endpoint_type=served,
+        cluster_id=broker.cluster_id,
+        # Clients of brokers send admin requests to any of them; clients of controllers must find the active one.
+        controller_id=quorum.leader_id if served == CONTROLLERS else broker.node_id,
+        brokers=_controllers(image, context) if served == CONTROLLERS else _brokers(image, context, request),
+        cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
+    )
+
+
+def _brokers(image: MetadataImage, context: RequestContext, request: DescribeClusterRequest) -> list[DescribeClusterBroker]:
+    found = []
+    for broker_id, broker in sorted(image.cluster.brokers.items()):
+        endpoint = broker.endpoint(context.listener)
+        if endpoint is None or (broker.fenced and not request.include_fenced_brokers):
+            continue
+        found.append(
+            DescribeClusterBroker(broker_id=broker_id, host=endpoint.host, port=endpoint.port, rack=broker.rack, is_fenced=broker.fenced)
+        )
+    return found
+
+
+def _controllers(image: MetadataImage, context: RequestContext) -> list[DescribeClusterBroker]:
+    return [
+        DescribeClusterBroker(broker_id=controller_id, host=endpoint.host, port=endpoint.port, rack=None)
+        for controller_id, controller in sorted(image.cluster.controllers.items())
+        for endpoint in controller.endpoints
+        if endpoint.name == context.listener
+    ]
+
+
+def _refused(broker: Broker, error: ErrorCode, message: str, served: int) -> DescribeClusterResponse:
+    return DescribeClusterResponse(
+        throttle_time_ms=0, error_code=error, error_message=message, endpoint_type=served, cluster_id=broker.cluster_id, brokers=[]
+    )

@@ -1,0 +1,113 @@
+"""DescribeConfigs (key 32): settings with where they come from.
+
+Behaviour:
+- a topic shows all its settings; a broker shows its own and must be asked itself; the empty broker name shows what is set for all brokers;
+- secrets are never shown;
+- with ``configuration_keys`` only those, in the order of the table.
+
+Version notes: synonyms from 1, types and documentation from 3; both only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from barnabas.api.broker import Broker
+from barnabas.api.broker_loggers import DEFAULT_LEVEL, ROOT_LOGGER
+from barnabas.api.request_context import RequestContext
+from barnabas.config.values import ConfigType
+from barnabas.metadata.configs import ResourceType
+from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource, ConfigSynonym
+from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.topic_names import why_illegal
+from barnabas.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    results = []
+    for resource in request.resources:
+        error, message, entries = ErrorCode.NONE, None, []
+        try:
+            wanted = None if resource.configuration_keys is None else frozenset(resource.configuration_keys)
+            entries = [_shown(entry, request) for entry in _entries(broker, resource) if wanted is None or entry.name in wanted]
+        except KafkaError as refused:
+            error, message = refused.code, refused.message
+        results.append(
+            DescribeConfigsResult(
+                error_code=error,
+                error_message=message,
+                resource_type=resource.resource_type,
+                resource_name=resource.resource_name,
+                configs=entries,
+            )
+        )
+    return DescribeConfigsResponse(throttle_time_ms=0, results=results)
+
+
+def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[ConfigEntry]:
+    effective = broker.metadata.effective
+    name = resource.resource_name
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            wrong = why_illegal(name)
+            if wrong is not None:
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {wrong}.")
+            if name not in broker.metadata.image.topics.by_name:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return effective.describe_topic(name)
+        case ResourceType.BROKER:
+            if not name:
+                return effective.describe_cluster_default()
+            _check_broker(broker, name)
+            return effective.describe_broker()
+        case ResourceType.BROKER_LOGGER:
+            if not name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+            _check_broker(broker, name)
+            return _loggers(broker)
+        case ResourceType.GROUP:
+            if not name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+            return effective.describe_group(name)
+        case ResourceType.CLIENT_METRICS:
+            if not name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Client metrics subscription name must not be empty")
+            return effective.describe_client_metrics(name)
+        case _:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {resource.resource_type}")
+
+
+def _check_broker(broker: Broker, name: str) -> None:
+    if name != str(broker.node_id):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {broker.node_id} or empty string, but received {name}")
+
+
+def _loggers(broker: Broker) -> Iterator[ConfigEntry]:
+    level = broker.log.level
+    synonyms = [ConfigSynonym(ROOT_LOGGER, level, ConfigSource.BROKER_LOGGER)]
+    doc = f"Events below this level are not written; {DEFAULT_LEVEL} unless changed."
+    yield ConfigEntry(ROOT_LOGGER, level, ConfigSource.BROKER_LOGGER, False, False, ConfigType.STRING.code, doc, synonyms)
+
+
+def _shown(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    return DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        config_source=entry.source,
+        is_sensitive=entry.sensitive,
+        synonyms=(
+            [DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source) for each in entry.synonyms]
+            if request.include_synonyms
+            else []
+        ),
+        config_type=entry.type_code,
+        documentation=entry.doc if request.include_documentation else None,
+    )

@@ -1,0 +1,83 @@
+"""DescribeTopicPartitions (key 75): partitions in pages, so that a huge topic does not need a huge answer (KIP-966).
+
+Behaviour: topics in order of their names, an empty list meaning all; a cursor says where to go on. An answer holds at most
+``response_partition_limit`` partitions, bounded by ``max.request.partition.size.limit``.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.authorized_operations import TOPIC_OPERATIONS
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.metadata.topics import PartitionImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import NO_NODE, ZERO_UUID
+from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
+from barnabas.wire.messages.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+    ResponseCursor,
+)
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    image = broker.metadata.image
+    every = not request.topics
+    names = sorted(image.topics.by_name) if every else sorted({topic.name for topic in request.topics})
+    first_partition = 0
+    if request.cursor is not None:
+        names = [name for name in names if name >= request.cursor.topic_name]
+        if names and names[0] == request.cursor.topic_name:
+            first_partition = max(0, request.cursor.partition_index)
+    room = min(request.response_partition_limit, broker.settings.integer("max.request.partition.size.limit"))
+    alive = {each.broker_id for each in image.cluster.brokers.values() if not each.fenced}
+    topics = []
+    next_cursor = None
+    for name in names:
+        topic = image.topics.by_name.get(name)
+        if topic is None:
+            error = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            topics.append(_topic(name, error))
+            continue
+        if room <= 0:
+            next_cursor = ResponseCursor(topic_name=name, partition_index=first_partition)
+            break
+        indexes = sorted(topic.partitions)[first_partition:]
+        answer = _topic(name, ErrorCode.NONE)
+        answer.topic_id = topic.topic_id
+        answer.partitions = [_partition(index, topic.partitions[index], alive) for index in indexes[:room]]
+        topics.append(answer)
+        if len(indexes) > room:
+            next_cursor = ResponseCursor(topic_name=name, partition_index=indexes[room])
+            break
+        room -= len(indexes)
+        first_partition = 0
+    return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=topics, next_cursor=next_cursor)
+
+
+def _topic(name: str, error: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=error,
+        name=name,
+        topic_id=ZERO_UUID,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[],
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _partition(index: int, partition: PartitionImage, alive: set[int]) -> DescribeTopicPartitionsResponsePartition:
+    leads = partition.leader in alive
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=ErrorCode.NONE if leads else ErrorCode.LEADER_NOT_AVAILABLE,
+        partition_index=index,
+        leader_id=partition.leader if leads else NO_NODE,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        eligible_leader_replicas=list(partition.eligible_leader_replicas),
+        last_known_elr=list(partition.last_known_elr),
+        offline_replicas=[replica for replica in partition.replicas if replica not in alive],
+    )

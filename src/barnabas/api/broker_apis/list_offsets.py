@@ -1,0 +1,104 @@
+"""ListOffsets (key 2): the offset at a time, or at a special timestamp.
+
+    -1 latest: the high watermark, or the last stable offset for read_committed        -2 earliest
+    -3 the record with the largest timestamp (from version 7)                          -4 earliest on local disk (8)
+    -5 latest in remote storage (9): none here                                         -6 earliest not yet uploaded (11): none here
+
+Behaviour: a time for which there is no record below the bound is answered with offset -1 and no error. A partition named twice is refused.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.replication.partition import Partition
+from barnabas.replication.reads import READ_COMMITTED, check_leader
+from barnabas.storage.log import TimestampOffset
+from barnabas.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
+_VERSION_MIN = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+_EPOCH_VERSION_MIN = 4
+_NOWHERE = TimestampOffset(-1, -1, -1)
+
+
+def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    times = Counter((topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions)
+    return ListOffsetsResponse(
+        throttle_time_ms=0,
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    _answer(
+                        broker,
+                        context,
+                        broker.replicas.get(topic.name, partition.partition_index),
+                        partition,
+                        request.isolation_level,
+                        repeated=times[topic.name, partition.partition_index] > 1,
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _answer(
+    broker: Broker,
+    context: RequestContext,
+    partition: Partition | None,
+    asked: ListOffsetsPartition,
+    isolation: int,
+    *,
+    repeated: bool,
+) -> ListOffsetsPartitionResponse:
+    if repeated:
+        error = ErrorCode.INVALID_REQUEST
+    elif context.api_version < _VERSION_MIN.get(asked.timestamp, 0):
+        error = ErrorCode.UNSUPPORTED_VERSION
+    else:
+        error = check_leader(partition, asked.current_leader_epoch)
+    if error:
+        return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error)
+    assert partition is not None
+    try:
+        found = _find(partition, asked.timestamp, isolation)
+    except OSError as failure:
+        broker.replicas.disk_failed(partition.directory, failure)
+        return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+    return ListOffsetsPartitionResponse(
+        partition_index=asked.partition_index,
+        error_code=ErrorCode.NONE,
+        timestamp=found.timestamp,
+        offset=found.offset,
+        leader_epoch=found.leader_epoch if context.api_version >= _EPOCH_VERSION_MIN else -1,
+    )
+
+
+def _find(partition: Partition, timestamp: int, isolation: int) -> TimestampOffset:
+    log = partition.log
+    bound = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
+    match timestamp:
+        case -1:
+            return TimestampOffset(-1, bound, partition.leader_epoch)
+        case -2 | -4:
+            return TimestampOffset(-1, log.log_start_offset, log.leader_epochs.epoch_at(log.log_start_offset))
+        case -5 | -6:
+            return _NOWHERE
+        case -3:
+            found = log.offset_of_max_timestamp()
+        case _:
+            found = log.offset_for_timestamp(timestamp)
+    return found if found is not None and found.offset < bound else _NOWHERE

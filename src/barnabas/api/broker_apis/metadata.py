@@ -1,0 +1,145 @@
+"""Metadata (key 3): the brokers, and who leads the partitions of some topics or of all.
+
+Behaviour:
+- brokers and leaders are given with their addresses on the listener the client came through;
+- a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it. The answer waits until it
+  exists, so the client need not ask again; Kafka answers at once with an error and lets the client retry.
+
+Version notes: an empty list means all topics in version 0 and none later; null means all. Topic ids from 10, lookup by id from 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.metadata.cluster import Endpoint
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.metadata.topics import TopicImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
+from barnabas.model.promise import Answer
+from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
+from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.wire.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+_ID_LOOKUP_VERSION_MIN = 12
+
+
+def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> Answer[MetadataResponse]:
+    image = broker.metadata.image
+    if request.topics is None or (not request.topics and context.api_version == 0):
+        return _respond(broker, context, request, {})
+    missing = [
+        topic.name
+        for topic in request.topics
+        if topic.name is not None and topic.name not in image.topics.by_name and not why_illegal(topic.name)
+    ]
+    if not (missing and request.allow_auto_topic_creation and broker.metadata.effective.settings.flag("auto.create.topics.enable")):
+        return _respond(broker, context, request, {})
+    create = CreateTopicsRequest(
+        topics=[
+            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1, assignments=[], configs=[])
+            for name in dict.fromkeys(missing)
+        ],
+        timeout_ms=broker.settings.integer("request.timeout.ms"),
+    )
+    return broker.controller.submit(create).map(lambda created: _respond(broker, context, request, _creation_errors(created)))
+
+
+def _creation_errors(created: CreateTopicsResponse) -> dict[str, ErrorCode]:
+    """A topic that somebody else created meanwhile is as good as ours."""
+    return {
+        topic.name: ErrorCode(topic.error_code)
+        for topic in created.topics
+        if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
+    }
+
+
+def _respond(broker: Broker, context: RequestContext, request: MetadataRequest, errors: dict[str, ErrorCode]) -> MetadataResponse:
+    image = broker.metadata.image
+    listener = context.listener
+    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
+    reachable = {each.broker_id: each.endpoint(listener) for each in image.cluster.brokers.values() if not each.fenced}
+    if request.topics is None or (not request.topics and context.api_version == 0):
+        topics = [_describe(topic, reachable, operations) for topic in image.topics.by_name.values()]
+    else:
+        topics = [_look_up(topic, context, image, reachable, operations, errors) for topic in request.topics]
+    return MetadataResponse(
+        throttle_time_ms=0,
+        brokers=[
+            MetadataResponseBroker(node_id=broker_id, host=endpoint.host, port=endpoint.port, rack=image.cluster.brokers[broker_id].rack)
+            for broker_id, endpoint in reachable.items()
+            if endpoint is not None
+        ],
+        cluster_id=broker.cluster_id,
+        # Any broker passes admin requests on to the controller, so clients are sent to one that is alive.
+        controller_id=broker.node_id if broker.node_id in reachable else NO_NODE,
+        topics=topics,
+        cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
+    )
+
+
+def _look_up(
+    asked: MetadataRequestTopic,
+    context: RequestContext,
+    image: MetadataImage,
+    reachable: Mapping[int, Endpoint | None],
+    operations: int,
+    errors: dict[str, ErrorCode],
+) -> MetadataResponseTopic:
+    if asked.name is None:
+        topic = image.topics.by_id.get(asked.topic_id) if context.api_version >= _ID_LOOKUP_VERSION_MIN else None
+        if topic is None:
+            error = ErrorCode.UNKNOWN_TOPIC_ID if asked.topic_id != ZERO_UUID else ErrorCode.INVALID_REQUEST
+            return _missing(None if context.api_version >= _ID_LOOKUP_VERSION_MIN else "", asked.topic_id, error)
+        return _describe(topic, reachable, operations)
+    topic = image.topics.by_name.get(asked.name)
+    if topic is not None:
+        return _describe(topic, reachable, operations)
+    if why_illegal(asked.name):
+        return _missing(asked.name, ZERO_UUID, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    return _missing(asked.name, ZERO_UUID, errors.get(asked.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+
+def _missing(name: str | None, topic_id: Uuid, error: ErrorCode) -> MetadataResponseTopic:
+    return MetadataResponseTopic(error_code=error, name=name, topic_id=topic_id, partitions=[])
+
+
+def _describe(topic: TopicImage, reachable: Mapping[int, Endpoint | None], operations: int) -> MetadataResponseTopic:
+    partitions = []
+    for index, partition in sorted(topic.partitions.items()):
+        leader = partition.leader
+        error = ErrorCode.NONE
+        if leader == NO_NODE or leader not in reachable:
+            leader, error = NO_NODE, ErrorCode.LEADER_NOT_AVAILABLE
+        elif reachable[leader] is None:
+            leader, error = NO_NODE, ErrorCode.LISTENER_NOT_FOUND
+        partitions.append(
+            MetadataResponsePartition(
+                error_code=error,
+                partition_index=index,
+                leader_id=leader,
+                leader_epoch=partition.leader_epoch,
+                replica_nodes=list(partition.replicas),
+                isr_nodes=list(partition.isr),
+                offline_replicas=[replica for replica in partition.replicas if replica not in reachable],
+            )
+        )
+    return MetadataResponseTopic(
+        error_code=ErrorCode.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=partitions,
+        topic_authorized_operations=operations,
+    )

@@ -1,0 +1,40 @@
+"""OffsetForLeaderEpoch (key 23): where a leader epoch ended, so that a reader can see whether what it read still exists.
+
+Behaviour: answers the largest epoch at or below the one asked for and its end offset; (-1, -1) when nothing is known.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.replication.reads import check_leader
+from barnabas.wire.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+
+def handle(broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        throttle_time_ms=0,
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic, partitions=[_answer(broker, topic.topic, partition) for partition in topic.partitions]
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+    partition = broker.replicas.get(topic, asked.partition)
+    error = check_leader(partition, asked.current_leader_epoch)
+    if error:
+        return EpochEndOffset(error_code=error, partition=asked.partition)
+    assert partition is not None
+    end = partition.log.leader_epochs.end_offset_for(asked.leader_epoch, partition.log.log_end_offset)
+    return EpochEndOffset(error_code=ErrorCode.NONE, partition=asked.partition, leader_epoch=end.epoch, end_offset=end.start_offset)

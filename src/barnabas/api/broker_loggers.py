@@ -1,0 +1,38 @@
+"""The levels of a broker's loggers, which Kafka lets clients read and change. We have one logger, the root.
+
+A level lasts until the process ends: it is not written to the metadata log, there as here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.api.broker import Broker
+from barnabas.controller.configs import Operation
+from barnabas.model.errors import ErrorCode
+from barnabas.telemetry.logs import LEVELS
+
+ROOT_LOGGER = "root"
+DEFAULT_LEVEL = "INFO"
+
+
+def alter_loggers(
+    broker: Broker, resource_name: str, changes: Sequence[tuple[str, int, str | None]], *, dry: bool
+) -> tuple[ErrorCode, str | None]:
+    if resource_name != str(broker.node_id):
+        return ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {broker.node_id}, but received {resource_name}"
+    levels = []
+    for name, operation, value in changes:
+        if name != ROOT_LOGGER:
+            return ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!"
+        if operation == Operation.DELETE:
+            levels.append(DEFAULT_LEVEL)
+        elif operation == Operation.SET and value is not None and value.upper() in LEVELS:
+            levels.append(value.upper())
+        elif operation == Operation.SET:
+            return ErrorCode.INVALID_CONFIG, f"Cannot set the log level of {name} as {value} is not one of {', '.join(LEVELS)}"
+        else:
+            return ErrorCode.INVALID_REQUEST, "A log level can be set and deleted, nothing else."
+    if levels and not dry:
+        broker.log.level = levels[-1]
+    return ErrorCode.NONE, None

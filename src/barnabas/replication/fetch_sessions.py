@@ -1,0 +1,187 @@
+"""Incremental fetch sessions (KIP-227): a client names its partitions once and then only what changed; so do the answers.
+
+A session is an id, an epoch that counts its requests, and the partitions in the order in which they shall be served next. Answers
+leave out partitions that have nothing new. There is room for ``slots`` sessions; when it is full, a newcomer takes the place of
+one that has been silent for :data:`EVICTION_MS`, or gets none and must send full requests, which works as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from barnabas.env.entropy import Entropy
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid
+from barnabas.replication.reads import PartitionRead
+
+NO_SESSION = 0
+INITIAL_EPOCH, FINAL_EPOCH = 0, -1
+EVICTION_MS = 120_000
+_EPOCH_MAX = 2**31 - 1
+_ID_BITS = 31
+
+
+class FetchedPartition:
+    """One partition of a fetch: what is asked for, and in a session what was last told."""
+
+    __slots__ = (
+        "current_leader_epoch",
+        "fetch_offset",
+        "index",
+        "last_fetched_epoch",
+        "size_bytes_max",
+        "told_high_watermark",
+        "told_log_start_offset",
+        "topic",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        topic_id: Uuid,
+        index: int,
+        *,
+        fetch_offset: int,
+        size_bytes_max: int,
+        current_leader_epoch: int,
+        last_fetched_epoch: int,
+    ) -> None:
+        self.topic = topic
+        self.topic_id = topic_id
+        self.index = index
+        self.fetch_offset = fetch_offset
+        self.size_bytes_max = size_bytes_max
+        self.current_leader_epoch = current_leader_epoch
+        self.last_fetched_epoch = last_fetched_epoch
+        self.told_high_watermark = -1
+        self.told_log_start_offset = -1
+
+    @property
+    def key(self) -> PartitionKey:
+        return PartitionKey(self.topic, self.topic_id, self.index)
+
+    def take(self, newer: FetchedPartition) -> None:
+        self.fetch_offset = newer.fetch_offset
+        self.size_bytes_max = newer.size_bytes_max
+        self.current_leader_epoch = newer.current_leader_epoch
+        self.last_fetched_epoch = newer.last_fetched_epoch
+
+    def news(self, read: PartitionRead) -> bool:
+        """Whether an incremental answer must mention this, and remember it as told."""
+        if read.error:
+            # Mentioned again as soon as it is healed, whatever its offsets are then.
+            self.told_high_watermark = -1
+            return True
+        changed = (
+            read.region is not None
+            or read.diverging is not None
+            or read.high_watermark != self.told_high_watermark
+            or read.log_start_offset != self.told_log_start_offset
+        )
+        self.told_high_watermark, self.told_log_start_offset = read.high_watermark, read.log_start_offset
+        return changed
+
+
+class PartitionKey(NamedTuple):
+    """By name or by id, as the request's version has it; the other is empty."""
+
+    topic: str
+    topic_id: Uuid
+    index: int
+
+
+class FetchSession:
+    __slots__ = ("epoch", "last_used_ms", "partitions", "session_id", "uses_topic_ids")
+
+    def __init__(self, session_id: int, partitions: Iterable[FetchedPartition], *, uses_topic_ids: bool, now_ms: int) -> None:
+        self.session_id = session_id
+        self.epoch = 1
+        self.partitions = {each.key: each for each in partitions}
+        self.uses_topic_ids = uses_topic_ids
+        self.last_used_ms = now_ms
+
+    def update(self, named: Iterable[FetchedPartition], forgotten: Iterable[PartitionKey]) -> None:
+        for each in named:
+            known = self.partitions.get(each.key)
+            if known is None:
+                self.partitions[each.key] = each
+            else:
+                known.take(each)
+        for key in forgotten:
+            self.partitions.pop(key, None)
+
+    def serve_last(self, served: Iterable[FetchedPartition]) -> None:
+        """Who got data now waits behind the others, so that a busy partition cannot starve its neighbours."""
+        for each in served:
+            if self.partitions.pop(each.key, None) is not None:
+                self.partitions[each.key] = each
+
+
+class FetchContext(NamedTuple):
+    """What one request is to its session."""
+
+    session: FetchSession | None
+    partitions: list[FetchedPartition]
+    incremental: bool
+
+    @property
+    def session_id(self) -> int:
+        return self.session.session_id if self.session is not None else NO_SESSION
+
+
+class FetchSessions:
+    def __init__(self, slots: int, entropy: Entropy) -> None:
+        self.slots = slots
+        self._entropy = entropy
+        self._sessions: dict[int, FetchSession] = {}  # longest unused first
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def __iter__(self) -> Iterator[FetchSession]:
+        return iter(self._sessions.values())
+
+    def begin(
+        self,
+        *,
+        session_id: int,
+        epoch: int,
+        named: list[FetchedPartition],
+        forgotten: Iterable[PartitionKey],
+        uses_topic_ids: bool,
+        now_ms: int,
+    ) -> FetchContext | ErrorCode:
+        """The partitions a request is about, or the error that sends the client back to a full request."""
+        if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
+            if session_id != NO_SESSION:
+                self._sessions.pop(session_id, None)
+            if epoch == FINAL_EPOCH or not named:
+                return FetchContext(None, named, incremental=False)
+            return FetchContext(self._open(named, uses_topic_ids=uses_topic_ids, now_ms=now_ms), named, incremental=False)
+        session = self._sessions.get(session_id)
+        if session is None:
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+        if session.epoch != epoch:
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        if session.uses_topic_ids != uses_topic_ids:
+            return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+        session.update(named, forgotten)
+        session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
+        session.last_used_ms = now_ms
+        self._sessions[session_id] = self._sessions.pop(session_id)
+        return FetchContext(session, list(session.partitions.values()), incremental=True)
+
+    def _open(self, named: list[FetchedPartition], *, uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
+        if len(self._sessions) >= self.slots:
+            oldest = next(iter(self._sessions.values()), None)
+            if oldest is None or now_ms - oldest.last_used_ms < EVICTION_MS:
+                return None
+            del self._sessions[oldest.session_id]
+        session_id = NO_SESSION
+        while session_id == NO_SESSION or session_id in self._sessions:
+            session_id = self._entropy.below(1 << _ID_BITS)
+        session = FetchSession(session_id, named, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
+        self._sessions[session_id] = session
+        return session

@@ -1,0 +1,63 @@
+"""All replicas on this node, by topic and by topic id, and the directories they lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.replication.partition import Partition
+from barnabas.storage.log_directory import LogDirectory
+
+
+class LocalReplicas:
+    def __init__(self, directories: Sequence[LogDirectory], on_failure: Callable[[LogDirectory, OSError], None]) -> None:
+        """``on_failure`` is told once of a directory that had to be given up."""
+        self.directories = list(directories)
+        self.by_topic: dict[str, dict[int, Partition]] = {}
+        self.topic_names: dict[Uuid, str] = {}
+        self._on_failure = on_failure
+
+    def get(self, topic: str, partition: int) -> Partition | None:
+        partitions = self.by_topic.get(topic)
+        return partitions.get(partition) if partitions is not None else None
+
+    def by_id(self, topic_id: Uuid, partition: int) -> Partition | None:
+        topic = self.topic_names.get(topic_id)
+        return self.by_topic[topic].get(partition) if topic is not None else None
+
+    def __iter__(self) -> Iterator[Partition]:
+        for partitions in self.by_topic.values():
+            yield from partitions.values()
+
+    def __len__(self) -> int:
+        return sum(map(len, self.by_topic.values()))
+
+    def add(self, partition: Partition) -> None:
+        topic, index = partition.partition
+        self.by_topic.setdefault(topic, {})[index] = partition
+        self.topic_names[partition.topic_id] = topic
+        partition.directory.high_watermarks[partition.partition] = lambda: partition.high_watermark
+
+    def remove(self, partition: TopicPartition) -> Partition | None:
+        partitions = self.by_topic.get(partition.topic, {})
+        removed = partitions.pop(partition.partition, None)
+        if removed is not None:
+            removed.resign()
+            if not partitions:
+                del self.by_topic[partition.topic]
+                self.topic_names.pop(removed.topic_id, None)
+        return removed
+
+    def roomiest_directory(self) -> LogDirectory | None:
+        """Where the next replica goes: the directory that holds the fewest."""
+        online = [directory for directory in self.directories if directory.online]
+        return min(online, key=lambda directory: len(directory.logs)) if online else None
+
+    def disk_failed(self, directory: LogDirectory, error: OSError) -> None:
+        """Nothing can be believed of this directory any more; the others go on."""
+        if directory.online:
+            directory.fail(str(error))
+            for partition in self:
+                if partition.directory is directory:
+                    partition.resign()
+            self._on_failure(directory, error)

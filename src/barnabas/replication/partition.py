@@ -1,0 +1,152 @@
+"""One replica of one partition on this node: the log, and what this node is to it.
+
+    high watermark: everything below is on all in-sync replicas; consumers see nothing above it
+    last stable offset: the high watermark, or the first offset of a transaction still open below it
+
+A leader appends and moves the high watermark; it is what this node leads that producers and consumers talk to.
+"""
+
+from __future__ import annotations
+
+from barnabas.metadata.topics import PartitionImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.records.validation import Refused, validate
+from barnabas.replication.topic_counters import TopicCounters
+from barnabas.replication.waiting_fetch import WaitingFetch
+from barnabas.storage.log import Appended, Log
+from barnabas.storage.log_directory import LogDirectory
+
+ACKS_ALL = -1
+
+_NOT_LEADER = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker does not lead the partition")
+_OFFLINE = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory has failed")
+_TOO_FEW_REPLICAS = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "fewer replicas are in sync than min.insync.replicas demands")
+_NO_TRANSACTION = Refused(ErrorCode.INVALID_TXN_STATE, "no transaction of this producer is open here")
+
+
+class Partition:
+    __slots__ = (
+        "_waiting",
+        "counters",
+        "directory",
+        "high_watermark",
+        "isr",
+        "leader_epoch",
+        "leads",
+        "log",
+        "node_id",
+        "partition",
+        "replicas",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        topic_id: Uuid,
+        log: Log,
+        directory: LogDirectory,
+        *,
+        node_id: int,
+        high_watermark: int,
+        counters: TopicCounters,
+    ) -> None:
+        self.partition = partition
+        self.topic_id = topic_id
+        self.log = log
+        self.directory = directory
+        self.node_id = node_id
+        self.high_watermark = high_watermark
+        self.counters = counters
+        self.leads = False
+        self.leader_epoch = -1
+        self.replicas: tuple[int, ...] = ()
+        self.isr: tuple[int, ...] = ()
+        self._waiting: dict[WaitingFetch, None] = {}
+
+    # -- roles ----------------------------------------------------------------------------------------------------------------
+
+    def follow_metadata(self, image: PartitionImage) -> None:
+        """Be what the metadata says. A new leader writes its epoch down before it takes anything from producers."""
+        led, epoch = self.leads, self.leader_epoch
+        self.replicas, self.isr, self.leader_epoch = image.replicas, image.isr, image.leader_epoch
+        self.leads = image.leader == self.node_id
+        if self.leads and (not led or epoch != image.leader_epoch):
+            self.log.leader_epochs.assign(self.leader_epoch, self.log.log_end_offset)
+        if self.leads:
+            self._advance_high_watermark()
+        elif led:
+            self.resign()
+
+    def resign(self) -> None:
+        """Stop leading; readers who wait here must learn it and look elsewhere."""
+        self.leads = False
+        for waiting in list(self._waiting):
+            waiting.complete()
+
+    @property
+    def online(self) -> bool:
+        return self.directory.failure is None
+
+    # -- producing ------------------------------------------------------------------------------------------------------------
+
+    def append(self, records: memoryview | None, *, acks: int, now_ms: int) -> Appended | Refused:
+        """Append one producer's batch. ``OSError`` when the disk failed: the directory must be taken offline."""
+        if not self.leads or self.directory.failure is not None:
+            return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
+        log = self.log
+        settings = log.settings
+        if acks == ACKS_ALL and len(self.isr) < settings.min_insync_replicas:
+            return _TOO_FEW_REPLICAS
+        counters = self.counters
+        valid = validate(records, settings.rules, now_ms=now_ms)
+        if isinstance(valid, Refused):
+            counters.batches_refused.value += 1
+            return valid
+        batch, header, append_time_ms = valid
+        if header.transactional:
+            counters.batches_refused.value += 1
+            return _NO_TRANSACTION
+        outcome = log.append(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, append_time_ms=append_time_ms)
+        if isinstance(outcome, Refused):
+            counters.batches_refused.value += 1
+            return outcome
+        if not outcome.duplicate:
+            counters.bytes_in.value += len(batch)
+            counters.records_in.value += header.record_count
+            self._advance_high_watermark()
+            if self._waiting:
+                self._wake(len(batch))
+        return outcome
+
+    def _advance_high_watermark(self) -> None:
+        # Followers' progress will be the minimum here; a leader alone in sync is its own minimum.
+        if self.isr == (self.node_id,):
+            self.high_watermark = self.log.log_end_offset
+            self.log.producers.replicated_up_to(self.high_watermark)
+
+    @property
+    def last_stable_offset(self) -> int:
+        unstable = self.log.producers.first_unstable_offset()
+        return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+
+    def delete_records(self, offset: int) -> int:
+        """Move the start up to ``offset`` (-1: to the high watermark); the new start. ``ValueError`` when it is out of range."""
+        target = self.high_watermark if offset == -1 else offset
+        if not 0 <= target <= self.high_watermark:
+            raise ValueError(f"offset {offset} is not between 0 and the high watermark {self.high_watermark}")
+        self.log.advance_start(target)
+        return self.log.log_start_offset
+
+    # -- waiting --------------------------------------------------------------------------------------------------------------
+
+    def await_data(self, waiting: WaitingFetch) -> None:
+        self._waiting[waiting] = None
+
+    def stop_waiting(self, waiting: WaitingFetch) -> None:
+        self._waiting.pop(waiting, None)
+
+    def _wake(self, size_bytes: int) -> None:
+        for waiting in list(self._waiting):
+            waiting.arrived(size_bytes)

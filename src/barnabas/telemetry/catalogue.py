@@ -1,0 +1,56 @@
+"""Every metric of a node, declared once: name, unit and meaning."""
+
+from __future__ import annotations
+
+from barnabas.telemetry.metrics import Kind, Metric
+
+_COUNTER, _GAUGE, _HISTOGRAM = Kind.COUNTER, Kind.GAUGE, Kind.HISTOGRAM
+
+REQUESTS = Metric("barnabas_requests_total", _COUNTER, "requests", "Requests answered, by API.", ("api",))
+REQUEST_SECONDS = Metric(
+    "barnabas_request_seconds",
+    _HISTOGRAM,
+    "seconds",
+    "From a request's last byte received to its answer ready, waiting included.",
+    ("api",),
+)
+REQUEST_ERRORS = Metric(
+    "barnabas_request_errors_total", _COUNTER, "requests", "Requests that failed as a whole, by API and error.", ("api", "error")
+)
+NETWORK_BYTES_IN = Metric("barnabas_network_bytes_in_total", _COUNTER, "bytes", "Bytes received from clients.", ("listener",))
+NETWORK_BYTES_OUT = Metric(
+    "barnabas_network_bytes_out_total", _COUNTER, "bytes", "Bytes sent to clients, record batches from files not counted.", ("listener",)
+)
+CONNECTIONS = Metric("barnabas_connections", _GAUGE, "connections", "Connections open now.", ("listener",))
+CONNECTIONS_ACCEPTED = Metric("barnabas_connections_accepted_total", _COUNTER, "connections", "Connections accepted.", ("listener",))
+CONNECTIONS_REFUSED = Metric(
+    "barnabas_connections_refused_total", _COUNTER, "connections", "Connections hung up on: too many, or not speaking Kafka.", ("listener",)
+)
+
+TOPIC_BYTES_IN = Metric("barnabas_topic_bytes_in_total", _COUNTER, "bytes", "Bytes of record batches appended for producers.", ("topic",))
+TOPIC_BYTES_OUT = Metric("barnabas_topic_bytes_out_total", _COUNTER, "bytes", "Bytes of record batches handed to consumers.", ("topic",))
+TOPIC_RECORDS_IN = Metric("barnabas_topic_records_in_total", _COUNTER, "records", "Records appended for producers.", ("topic",))
+TOPIC_BATCHES_REFUSED = Metric(
+    "barnabas_topic_batches_refused_total", _COUNTER, "batches", "Batches that producers sent and that were not appended.", ("topic",)
+)
+
+PARTITIONS = Metric("barnabas_partitions", _GAUGE, "partitions", "Replicas on this node.")
+PARTITIONS_LED = Metric("barnabas_partitions_led", _GAUGE, "partitions", "Partitions this node leads.")
+PARTITIONS_OFFLINE = Metric("barnabas_partitions_offline", _GAUGE, "partitions", "Replicas on directories that failed.")
+DIRECTORIES_OFFLINE = Metric("barnabas_log_directories_offline", _GAUGE, "directories", "Log directories that failed.")
+LOG_BYTES = Metric("barnabas_log_bytes", _GAUGE, "bytes", "Size of all logs in a directory.", ("directory",))
+FETCHES_WAITING = Metric("barnabas_fetches_waiting", _GAUGE, "requests", "Fetches waiting for data.")
+FETCH_SESSIONS = Metric("barnabas_fetch_sessions", _GAUGE, "sessions", "Incremental fetch sessions kept.")
+FLUSHES = Metric("barnabas_log_flushes_total", _COUNTER, "flushes", "Segments flushed to disk in the background.")
+
+METADATA_OFFSET = Metric("barnabas_metadata_offset", _GAUGE, "offset", "Last offset of the metadata log applied on this node.")
+METADATA_SNAPSHOTS = Metric("barnabas_metadata_snapshots_total", _COUNTER, "snapshots", "Snapshots of the metadata log written.")
+CONTROLLER_ACTIVE = Metric("barnabas_controller_active", _GAUGE, "controllers", "1 where this node is the active controller.")
+QUORUM_EPOCH = Metric("barnabas_quorum_epoch", _GAUGE, "epoch", "The metadata quorum's epoch.")
+PRODUCERS = Metric("barnabas_producers", _GAUGE, "producers", "Producer ids remembered over all partitions.")
+
+CLIENT_TELEMETRY_BYTES = Metric(
+    "barnabas_client_telemetry_bytes_total", _COUNTER, "bytes", "Bytes of metrics that clients pushed (KIP-714).", ("client_software",)
+)
+
+CATALOGUE: tuple[Metric, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
