@@ -89,6 +89,7 @@ def _inflate(module: object, data: Buffer, size_bytes_max: int) -> bytearray:
             if size >= size_bytes_max:
                 raise DecompressionFailed(f"more than {size_bytes_max} bytes after decompression") from wrong
             size = min(size_bytes_max, size * 4)
+            out.clear()  # before the next attempt takes its own
         else:
             del out[written:]
             return out
@@ -106,6 +107,8 @@ def _compress_xerial(data: Buffer) -> bytes:
 def _decompress_snappy(data: Buffer, size_bytes_max: int) -> bytes:
     if bytes(data[:8]) != _XERIAL_MAGIC:
         return _snappy_block(data, size_bytes_max)
+    if len(data) < len(_XERIAL_HEADER):
+        raise DecompressionFailed("snappy header is cut off")
     out = bytearray()
     position = len(_XERIAL_HEADER)
     while position < len(data):

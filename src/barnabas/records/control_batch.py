@@ -61,8 +61,13 @@ def build_end_transaction(kind: ControlType, *, coordinator_epoch: int, producer
 
 
 def read_end_transaction(batch: Buffer) -> tuple[ControlType, int] | None:
-    """How a transaction ended and the coordinator's epoch, or None for a control batch of another kind."""
-    record = next(open_batch(batch))
+    """How a transaction ended and the coordinator's epoch, or None for a control batch of another kind.
+
+    Compaction leaves the marker of a transaction that is wholly cleaned away as an empty batch, which also says nothing.
+    """
+    record = next(open_batch(batch), None)
+    if record is None:
+        return None
     kind = read_control_type(record)
     if kind not in (ControlType.ABORT, ControlType.COMMIT) or record.value is None:
         return None

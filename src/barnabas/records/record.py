@@ -72,10 +72,8 @@ def _read_record(header: BatchHeader, body: Buffer, position: int, append_time: 
         if name is None:
             raise MalformedRecord("header key is null")
         header_value, position = _read_bytes(body, position, end, "header value")
-        try:
-            headers.append((name.decode(), header_value))
-        except UnicodeDecodeError as wrong:
-            raise MalformedRecord("header key is not UTF-8") from wrong
+        # Java's clients read what is not UTF-8 with replacement characters, so it cannot be called wrong.
+        headers.append((name.decode(errors="replace"), header_value))
     if position != end:
         raise MalformedRecord(f"record of {length} bytes ends {end - position} bytes before its end")
     timestamp = header.base_timestamp + timestamp_delta if append_time is None else append_time

@@ -62,10 +62,11 @@ def check_records(body: Buffer, record_count: int, *, records_max: int, keys_req
             if number != 1:  # null
                 if number >= 0x80:
                     number, position = read_uvarint(body, position - 1)
-                if number & 1:
-                    raise RecordFault(index, f"key has length {-(number + 1) // 2}")
-                position += number >> 1
-            elif keys_required:
+                if not number & 1:
+                    position += number >> 1
+                elif number != 1:  # minus one may also come in more bytes than it needs
+                    raise RecordFault(index, f"key has length {-((number + 1) // 2)}")
+            if keys_required and number == 1:
                 raise RecordFault(index, "a compacted topic takes no record without a key")
             number = body[position]
             position += 1
@@ -77,9 +78,10 @@ def check_records(body: Buffer, record_count: int, *, records_max: int, keys_req
                         position += 1
                     else:
                         number, position = read_uvarint(body, position - 1)
-                if number & 1:
-                    raise RecordFault(index, f"value has length {-(number + 1) // 2}")
-                position += number >> 1
+                if not number & 1:
+                    position += number >> 1
+                elif number != 1:
+                    raise RecordFault(index, f"value has length {-((number + 1) // 2)}")
             if body[position]:
                 position = _skip_headers(body, position, stop, index)
             else:

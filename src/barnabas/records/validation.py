@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
+from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import (
@@ -25,10 +26,12 @@ from barnabas.records.batch_header import (
     LENGTH_OVERHEAD_BYTES,
     LOG_APPEND_TIME_BIT,
     MAGIC,
+    NO_TIMESTAMP,
     TRANSACTIONAL_BIT,
     BatchHeader,
     TimestampType,
     read_header,
+    read_offset_and_length,
     restamp,
 )
 from barnabas.records.compression import Codec, DecompressionFailed, decompress
@@ -39,6 +42,7 @@ from barnabas.records.record_check import RecordFault, check_records
 CHECKED_RECORDS_MAX = 16
 LONG_MAX = 2**63 - 1
 _ALL_RECORDS = 2**31
+_OLDEST_BATCH_BYTES_MIN = 14  # what a message of magic 0 has behind its length: less was never a batch
 _MAGIC_SEEN_BYTES = 17  # base offset, length, leader epoch and magic: the least that can be told from garbage
 
 _FRAME_MAGICS = {Codec.GZIP: b"\x1f\x8b", Codec.LZ4: b"\x04\x22\x4d\x18", Codec.ZSTD: b"\x28\xb5\x2f\xfd"}
@@ -119,16 +123,17 @@ def validate(records: memoryview | None, rules: BatchRules, *, now_ms: int) -> A
             )
     elif attributes & TRANSACTIONAL_BIT:
         return Refused(ErrorCode.INVALID_RECORD, "a transactional batch needs a producer id")
+    if attributes & LOG_APPEND_TIME_BIT and rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return Refused(ErrorCode.INVALID_TIMESTAMP, "append time is the broker's to set, a producer may not claim it")
     codec = attributes & CODEC_MASK
     if codec or rules.codec or rules.keys_required or rules.timestamp_before_ms_max != LONG_MAX:
         rebuilt = _open_where_needed(records, header, rules, now_ms)
         if rebuilt is not None:
             return rebuilt
     else:
-        try:
-            check_records(records[HEADER_BYTES:], record_count, records_max=CHECKED_RECORDS_MAX, keys_required=False)
-        except RecordFault as fault:
-            return _refused(fault)
+        refused = _check_first_records(records, record_count)
+        if refused is not None:
+            return refused
     if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
         restamp(records, attributes | LOG_APPEND_TIME_BIT, now_ms)
         return Accepted(records, read_header(records), now_ms)
@@ -142,6 +147,10 @@ def validate(records: memoryview | None, rules: BatchRules, *, now_ms: int) -> A
 
 
 def _too_short(records: memoryview | None) -> Refused:
+    if records is not None and len(records) >= LENGTH_OVERHEAD_BYTES:
+        _, length = read_offset_and_length(records, 0)
+        if length < _OLDEST_BATCH_BYTES_MIN:
+            return Refused(ErrorCode.CORRUPT_MESSAGE, f"the batch announces a length of {length}")
     if records is not None and len(records) >= _MAGIC_SEEN_BYTES and records[_MAGIC_SEEN_BYTES - 1] > MAGIC:
         return Refused(ErrorCode.CORRUPT_MESSAGE, f"record batches have magic {MAGIC}, not {records[_MAGIC_SEEN_BYTES - 1]}")
     return Refused(ErrorCode.INVALID_RECORD, "a produce request must hold exactly one record batch a partition, whole")
@@ -160,6 +169,14 @@ def _wrong_frame(header: BatchHeader, size_bytes: int) -> Refused:
     )
 
 
+def _check_first_records(records: memoryview, record_count: int) -> Refused | None:
+    try:
+        check_records(records[HEADER_BYTES:], record_count, records_max=CHECKED_RECORDS_MAX, keys_required=False)
+    except RecordFault as fault:
+        return _refused(fault)
+    return None
+
+
 def _refused(fault: RecordFault) -> Refused:
     return Refused(ErrorCode.INVALID_RECORD, "one or more records have been rejected", (RecordError(fault.index, fault.message),))
 
@@ -169,6 +186,8 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
     recompress = rules.codec is not None and rules.codec != header.codec
     old_counts = rules.timestamp_before_ms_max != LONG_MAX and rules.timestamp_type is TimestampType.CREATE_TIME
     if not (recompress or rules.keys_required or old_counts):
+        if header.codec == Codec.NONE:
+            return _check_first_records(records, header.record_count)
         return None if _plausible(header.codec, records[HEADER_BYTES:]) else _undecodable(header.codec)
     try:
         body = decompress(header.codec, records[HEADER_BYTES:])
@@ -177,7 +196,7 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
             return None
         opened = list(read_records(header, body))
     except RecordFault as fault:
-        return _refused(fault)
+        return (_without_keys(header, body) if rules.keys_required else None) or _refused(fault)
     except (DecompressionFailed, MalformedRecord) as wrong:
         return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {wrong}")
     if rules.timestamp_type is TimestampType.CREATE_TIME:
@@ -189,7 +208,20 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
     return _recompress(header, opened, rules, now_ms)
 
 
-def _recompress(header: BatchHeader, opened: list[Record], rules: BatchRules, now_ms: int) -> Accepted:
+def _without_keys(header: BatchHeader, body: Buffer) -> Refused | None:
+    """All records without a key, where that is what is wrong: the check stops at the first, the producer wants to know each."""
+    try:
+        missing = tuple(
+            RecordError(index, "a compacted topic takes no record without a key")
+            for index, record in enumerate(read_records(header, body))
+            if record.key is None
+        )
+    except MalformedRecord:
+        return None
+    return Refused(ErrorCode.INVALID_RECORD, "one or more records have been rejected", missing) if missing else None
+
+
+def _recompress(header: BatchHeader, opened: list[Record], rules: BatchRules, now_ms: int) -> Accepted | Refused:
     append_time = rules.timestamp_type is TimestampType.LOG_APPEND_TIME
     batch = build_batch(
         (record._replace(timestamp=now_ms) for record in opened) if append_time else opened,
@@ -201,12 +233,17 @@ def _recompress(header: BatchHeader, opened: list[Record], rules: BatchRules, no
         base_sequence=header.base_sequence,
         transactional=header.transactional,
     )
+    if len(batch) > rules.size_bytes_max:
+        return Refused(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"the batch has {len(batch)} bytes in the topic's codec where the topic allows {rules.size_bytes_max}",
+        )
     return Accepted(memoryview(batch), read_header(batch), now_ms if append_time else -1)
 
 
 def _plausible(codec: int, body: memoryview) -> bool:
     """Whether compressed bytes at least begin like what they claim to be. Snappy has no magic that all its writers use."""
-    if codec == Codec.SNAPPY or codec == Codec.NONE:
+    if codec == Codec.SNAPPY:
         return True
     magic = _FRAME_MAGICS.get(Codec(codec)) if codec in _FRAME_MAGICS else None
     return magic is not None and bytes(body[: len(magic)]) == magic
@@ -235,7 +272,7 @@ def _check_timestamps(opened: list[Record], rules: BatchRules, now_ms: int) -> R
     errors = tuple(
         RecordError(index, f"timestamp {record.timestamp} is not between {earliest} and {latest}")
         for index, record in enumerate(opened)
-        if not earliest <= record.timestamp <= latest
+        if not earliest <= record.timestamp <= latest and record.timestamp != NO_TIMESTAMP
     )
     if not errors:
         return None

@@ -1,0 +1,126 @@
+"""The quick check says of records what the full reader says, and that they are numbered."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given, settings, strategies as st
+
+from barnabas.model.buffers import Buffer
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.batch_header import HEADER_BYTES, read_header
+from barnabas.records.record import MalformedRecord, Record, read_records
+from barnabas.records.record_check import RecordFault, check_records
+from tests.unit.records.made import NOW_MS, plain_batch, plain_records, records, repeatable
+
+ALL = 2**31
+
+
+def body_of(made: list[Record]) -> bytes:
+    return bytes(build_batch(made)[HEADER_BYTES:])
+
+
+def reads(body: bytes, count: int) -> bool:
+    """The verdict of the one who builds every record."""
+    header = read_header(plain_batch())._replace(record_count=count, base_offset=0)
+    try:
+        return [record.offset for record in read_records(header, body)] == list(range(count))
+    except MalformedRecord:
+        return False
+
+
+def checks(body: Buffer, count: int) -> bool:
+    try:
+        check_records(body, count, records_max=ALL, keys_required=False)
+    except RecordFault:
+        return False
+    return True
+
+
+@repeatable
+@given(records(min_size=0))
+def test_what_we_build_passes(made: list[Record]) -> None:
+    assert checks(body_of(made), len(made))
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> tuple[bytes, int]:
+    """Records with some bytes changed, cut, doubled or inserted, and a count that may be off."""
+    made = draw(records(min_size=1, max_size=3))
+    body = bytearray(body_of(made))
+    for _ in range(draw(st.integers(0, 3))):
+        position = draw(st.integers(0, max(0, min(len(body) - 1, 40))))
+        kind = draw(st.sampled_from(["set", "cut", "insert", "stretch", "swap"]))
+        if kind == "set":
+            body[position : position + 1] = bytes([draw(st.sampled_from([0, 1, 2, 3, 4, 0x7F, 0x80, 0x81, 0xFF]) | st.integers(0, 255))])
+        elif kind == "cut":
+            del body[position : position + draw(st.integers(1, 3))]
+        elif kind == "insert":
+            body[position:position] = draw(st.binary(min_size=1, max_size=3))
+        elif kind == "stretch" and body:
+            # The same number in one byte more than it needs.
+            body[position : position + 1] = bytes([body[position] | 0x80, 0])
+        else:
+            body = body[position:] + body[:position]
+    return bytes(body), max(0, len(made) + draw(st.sampled_from([0, 0, 0, 0, -1, 1, 2**31 - 2])))
+
+
+@settings(repeatable, max_examples=600)
+@given(mutated())
+@example((bytes.fromhex("0e 00 00 00 81 00 01 00"), 1))  # a null key in two bytes
+@example((bytes.fromhex("0e 00 00 00 01 81 00 00"), 1))  # a null value in two bytes
+@example((bytes.fromhex("0e 00 00 00 01 01 80 00"), 1))  # no headers in two bytes
+@example((bytes.fromhex("8c 00 00 00 00 01 01 00"), 1))  # the length in two bytes
+@example((bytes.fromhex("8e 80 00 00 80 00 00 01 01 00"), 1))  # and in three, and the timestamp delta
+@example((bytes.fromhex("0e 00 00 80 00 01 01 00"), 1))  # the offset delta in two
+@example((bytes.fromhex("0c 00 00 02 01 01 00"), 1))  # an offset delta of one where zero belongs
+@example((bytes.fromhex("0c 00 00 01 01 01 00"), 1))  # and of minus one
+@example((bytes.fromhex("16 00 00 00 01 01 02 04 ff fe 00 00"), 1))  # a header name that is not UTF-8
+@example((b"", 0))
+@example((b"\x00", 0))
+def test_the_quick_check_and_the_full_reader_agree(given_records: tuple[bytes, int]) -> None:
+    body, count = given_records
+    assert checks(body, count) == checks(memoryview(body), count) == reads(body, count)
+
+
+@repeatable
+@given(st.binary(max_size=60), st.integers(0, 4))
+def test_of_noise_too(body: bytes, count: int) -> None:
+    assert checks(body, count) == reads(body, count)
+
+
+def test_the_fault_names_the_first_bad_record() -> None:
+    made = plain_records(5)
+    body = bytearray(body_of(made))
+    record_bytes = len(body) // 5
+    body[3 * record_bytes + 3] = 0x02
+    with pytest.raises(RecordFault, match="offset delta of 1") as caught:
+        check_records(body, 5, records_max=ALL, keys_required=False)
+    assert caught.value.index == 3
+
+
+def test_only_as_many_records_are_looked_at_as_asked() -> None:
+    body = bytearray(body_of(plain_records(5)))
+    body[-1] = 0xFF
+    check_records(body, 5, records_max=4, keys_required=False)
+    with pytest.raises(RecordFault):
+        check_records(body, 5, records_max=5, keys_required=False)
+
+
+@pytest.mark.parametrize("null_key", ["0c 00 00 00 01 01 00", "0e 00 00 00 81 00 01 00"])
+def test_a_compacted_topic_wants_keys(null_key: str) -> None:
+    body = bytes.fromhex(null_key)
+    check_records(body, 1, records_max=ALL, keys_required=False)
+    with pytest.raises(RecordFault, match="without a key"):
+        check_records(body, 1, records_max=ALL, keys_required=True)
+    check_records(body_of([Record(0, NOW_MS, b"", None)]), 1, records_max=ALL, keys_required=True)
+
+
+def test_a_count_that_cannot_fit_costs_nothing() -> None:
+    with pytest.raises(RecordFault, match="cannot fit"):
+        check_records(bytes(100), 2**31 - 1, records_max=ALL, keys_required=False)
+
+
+@pytest.mark.parametrize(("body", "said"), [("0c 00 00 00 03 01 00", "key has length -2"), ("0c 00 00 00 01 07 00", "value has length -4")])
+def test_a_negative_length_is_told_as_it_was_sent(body: str, said: str) -> None:
+    with pytest.raises(RecordFault, match=said):
+        check_records(bytes.fromhex(body), 1, records_max=ALL, keys_required=False)

@@ -1,0 +1,176 @@
+"""What a broker demands of a batch: every refusal with its code, and what is done to what is accepted."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, strategies as st
+
+from barnabas.model.errors import ErrorCode
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.batch_header import HEADER_BYTES, LOG_APPEND_TIME_BIT, TimestampType, read_header
+from barnabas.records.batches import check_crc
+from barnabas.records.compression import DECOMPRESSED_BYTES_MAX, Codec
+from barnabas.records.record import Record, open_batch
+from barnabas.records.validation import CHECKED_RECORDS_MAX, Accepted, BatchRules, Refused, validate
+from tests.unit.records.made import NOW_MS, plain_batch, plain_records, repeatable, with_body, with_header
+from tests.unit.records.refusals import CASES, LOG_APPEND_TIME, Case, many_records
+from tests.unit.records.test_compression import MEGABYTE, gzip_bomb, zstd_bomb
+
+
+def view(batch: bytes | bytearray) -> memoryview:
+    return memoryview(bytearray(batch))
+
+
+def accepted(batch: bytes | bytearray, rules: BatchRules | None = None) -> Accepted:
+    outcome = validate(view(batch), rules or BatchRules(), now_ms=NOW_MS)
+    assert isinstance(outcome, Accepted), outcome
+    return outcome
+
+
+def refused(batch: bytes | bytearray, rules: BatchRules | None = None) -> Refused:
+    outcome = validate(view(batch), rules or BatchRules(), now_ms=NOW_MS)
+    assert isinstance(outcome, Refused), outcome
+    return outcome
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_verdict_is_the_tables(case: Case) -> None:
+    outcome = validate(view(case.batch), case.rules, now_ms=NOW_MS)
+    if case.code is ErrorCode.NONE:
+        assert isinstance(outcome, Accepted), outcome
+        check_crc(outcome.batch, outcome.header)
+        assert read_header(outcome.batch) == outcome.header
+    else:
+        assert isinstance(outcome, Refused)
+        assert outcome.code is case.code, outcome
+        assert outcome.message
+        if case.records:
+            assert tuple(error.batch_index for error in outcome.record_errors) == case.records
+
+
+def test_a_partition_without_records_is_refused() -> None:
+    outcome = validate(None, BatchRules(), now_ms=NOW_MS)
+    assert isinstance(outcome, Refused)
+    assert outcome.code is ErrorCode.INVALID_RECORD
+
+
+@repeatable
+@given(st.data())
+def test_whatever_single_byte_is_wrong_the_broker_answers_and_never_raises(data: st.DataObject) -> None:
+    batch = plain_batch(3, codec=data.draw(st.sampled_from(Codec)))
+    position = data.draw(st.integers(0, len(batch) - 1))
+    batch[position] = data.draw(st.integers(0, 255))
+    sealed = data.draw(st.booleans())
+    if sealed and len(batch) >= HEADER_BYTES:
+        batch = with_header(batch)
+    for rules in (BatchRules(), BatchRules(keys_required=True, codec=Codec.LZ4, timestamp_before_ms_max=1000), LOG_APPEND_TIME):
+        validate(view(batch), rules, now_ms=NOW_MS)
+
+
+@repeatable
+@given(st.binary(max_size=200))
+def test_noise_is_refused(noise: bytes) -> None:
+    assert isinstance(validate(view(noise), BatchRules(), now_ms=NOW_MS), Refused)
+
+
+def test_an_accepted_batch_is_the_producers_own_memory() -> None:
+    buffer = bytearray(plain_batch())
+    outcome = validate(memoryview(buffer), BatchRules(), now_ms=NOW_MS)
+    assert isinstance(outcome, Accepted)
+    assert outcome.batch.obj is buffer
+    assert buffer == plain_batch()
+    assert outcome.append_time_ms == -1
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_append_time_is_set_without_opening_the_batch(codec: Codec) -> None:
+    batch = plain_batch(codec=codec)
+    outcome = accepted(batch, LOG_APPEND_TIME)
+    assert outcome.append_time_ms == NOW_MS
+    assert outcome.header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert outcome.header.max_timestamp == NOW_MS
+    assert outcome.batch[HEADER_BYTES:] == batch[HEADER_BYTES:]
+    assert {record.timestamp for record in open_batch(outcome.batch)} == {NOW_MS}
+
+
+def test_a_producers_claim_of_append_time_is_taken_back_where_its_own_time_counts() -> None:
+    outcome = accepted(with_header(plain_batch(), attributes=LOG_APPEND_TIME_BIT))
+    assert outcome.header.timestamp_type is TimestampType.CREATE_TIME
+    assert [record.timestamp for record in open_batch(outcome.batch)] == [NOW_MS, NOW_MS + 1, NOW_MS + 2]
+
+
+@pytest.mark.parametrize("source", Codec)
+@pytest.mark.parametrize("target", Codec)
+def test_another_codec_changes_the_bytes_and_not_the_records(source: Codec, target: Codec) -> None:
+    made = [Record(0, NOW_MS, b"k", b"v" * 500, (("h", b"x"),)), Record(1, NOW_MS - 5, None, None), Record(2, NOW_MS + 9, b"", b"")]
+    batch = build_batch(made, codec=source, producer_id=4, producer_epoch=1, base_sequence=70, transactional=True)
+    outcome = accepted(batch, BatchRules(codec=target))
+    assert list(open_batch(outcome.batch)) == made
+    assert outcome.header.codec == target
+    same = ("base_timestamp", "max_timestamp", "last_offset_delta", "record_count", "producer_id", "producer_epoch", "base_sequence")
+    for name in (*same, "transactional"):
+        assert getattr(outcome.header, name) == getattr(read_header(batch), name)
+    if source is target:
+        assert bytes(outcome.batch) == batch
+
+
+def test_another_codec_and_append_time_together() -> None:
+    outcome = accepted(plain_batch(codec=Codec.GZIP), BatchRules(codec=Codec.ZSTD, timestamp_type=TimestampType.LOG_APPEND_TIME))
+    assert outcome.append_time_ms == NOW_MS
+    assert outcome.header.timestamp_type is TimestampType.LOG_APPEND_TIME
+    assert {record.timestamp for record in open_batch(outcome.batch)} == {NOW_MS}
+
+
+def test_of_a_large_batch_only_the_first_records_are_looked_at() -> None:
+    assert refused(many_records(20, CHECKED_RECORDS_MAX - 1)).code is ErrorCode.INVALID_RECORD
+    accepted(many_records(20, CHECKED_RECORDS_MAX))
+    # Where the topic must see every record anyway, all of them are checked.
+    assert refused(many_records(20, CHECKED_RECORDS_MAX), BatchRules(timestamp_before_ms_max=10**12)).code is ErrorCode.INVALID_RECORD
+
+
+def test_records_are_checked_whatever_else_the_topic_asks_for() -> None:
+    aged = BatchRules(timestamp_type=TimestampType.LOG_APPEND_TIME, timestamp_before_ms_max=1000)
+    assert refused(many_records(4, 1), aged).code is ErrorCode.INVALID_RECORD
+
+
+def test_a_future_timestamp_condemns_the_batch_even_if_only_its_header_claims_it() -> None:
+    far = with_header(plain_batch(), max_timestamp=NOW_MS + 10**9)
+    assert refused(far).code is ErrorCode.INVALID_TIMESTAMP
+
+
+@pytest.mark.parametrize(("codec", "bomb"), [(Codec.GZIP, gzip_bomb), (Codec.ZSTD, zstd_bomb)])
+def test_a_bomb_is_not_opened_where_nobody_asks_and_bounded_where_someone_does(codec: Codec, bomb: Callable[[int], bytes]) -> None:
+    batch = with_header(with_body(plain_batch(), bomb(160 * MEGABYTE)), attributes=codec)
+    tracemalloc.start()
+    try:
+        accepted(batch)
+        _, closed_peak = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        outcome = refused(batch, BatchRules(keys_required=True))
+        _, opened_peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert outcome.code is ErrorCode.INVALID_RECORD
+    assert closed_peak < 2 * MEGABYTE
+    assert opened_peak < 1.1 * DECOMPRESSED_BYTES_MAX
+
+
+def test_a_batch_that_lies_about_its_count_costs_no_memory() -> None:
+    liar = with_header(plain_batch(codec=Codec.ZSTD), record_count=2**31 - 1, last_offset_delta=2**31 - 2)
+    for rules in (BatchRules(keys_required=True), BatchRules(codec=Codec.GZIP), BatchRules(timestamp_before_ms_max=1)):
+        assert refused(liar, rules).code is ErrorCode.INVALID_RECORD
+    claimed = with_header(liar, attributes=Codec.ZSTD | LOG_APPEND_TIME_BIT)
+    assert refused(claimed, LOG_APPEND_TIME) == (
+        ErrorCode.INVALID_TIMESTAMP,
+        "append time is the broker's to set, a producer may not claim it",
+        (),
+    )
+
+
+def test_a_size_limit_counts_the_whole_batch() -> None:
+    batch = build_batch(plain_records(1))
+    accepted(batch, BatchRules(size_bytes_max=len(batch)))
+    assert refused(batch, BatchRules(size_bytes_max=len(batch) - 1)).code is ErrorCode.MESSAGE_TOO_LARGE
