@@ -8,12 +8,12 @@ bytes that do not decode. The one exception is ApiVersions, which is asked by cl
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
 from time import perf_counter_ns
 from typing import Any
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis.api_versions import unsupported_version
+from barnabas.api.handler import Handler, Handlers
 from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
 from barnabas.network.connection import Connection, Reply
@@ -24,9 +24,6 @@ from barnabas.wire.compiler import DECODE_ERRORS, Decoder, Encoder, decoder, enc
 from barnabas.wire.frames import OutFrame
 from barnabas.wire.headers import read_request_prefix, request_header_version, response_header_version
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
-
-Handler = Callable[[Broker, RequestContext, Any], Any]
-Handlers = Mapping[ApiKey, Handler]
 
 _CORRELATION_ID = struct.Struct(">i")
 

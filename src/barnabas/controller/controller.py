@@ -69,6 +69,10 @@ class Controller:
             self._advance(outcome.records, next_offset)
         return outcome
 
+    def note(self, offset: int) -> None:
+        """A record without meaning was written at ``offset``."""
+        self._loader.load((), Provenance(offset, self.image.provenance.epoch, -1))
+
     def _advance(self, records: Sequence[MetadataRecord], next_offset: int) -> None:
         self._loader.load(records, Provenance(next_offset + len(records) - 1, self.image.provenance.epoch, -1))
 

@@ -35,7 +35,7 @@ class _OpenFiles:
 
     def add(self, file: RealFile) -> None:
         if len(self.files) >= self.limit:
-            for oldest in [each for each in self.files if not each.pins][:CLOSED_AT_ONCE]:
+            for oldest in [each for each in self.files if not each.pins and not each.syncing][:CLOSED_AT_ONCE]:
                 oldest.close()
         self.files[file] = None
 
@@ -44,11 +44,12 @@ _open_files = _OpenFiles()
 
 
 class RealFile:
-    __slots__ = ("_descriptor", "_doomed", "path", "pins")
+    __slots__ = ("_descriptor", "_doomed", "path", "pins", "syncing")
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.pins = 0
+        self.syncing = False
         self._doomed = False  # closed by its owner while pinned
         self._descriptor = self._open(os.O_CREAT)
 
@@ -110,7 +111,12 @@ class RealFile:
         os.ftruncate(self.descriptor(), size_bytes)
 
     def sync(self) -> None:
-        os.fsync(self.descriptor())
+        # This may be a worker's thread: while it waits, the loop must not close the descriptor and reuse its number.
+        self.syncing = True
+        try:
+            os.fsync(self.descriptor())
+        finally:
+            self.syncing = False
 
     def close(self) -> None:
         if self.pins:

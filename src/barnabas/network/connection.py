@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from barnabas.model.promise import Promise
 from barnabas.network.sender import Sender
@@ -54,8 +54,8 @@ class Connection(asyncio.BufferedProtocol):
     # -- the transport's side -------------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # uvloop's transports have the methods of asyncio.Transport without being one.
+        self._transport = transport = cast(asyncio.Transport, transport)
         transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
         self.peer_address = (transport.get_extra_info("peername") or ("", 0))[:2]
         self.local_address = (transport.get_extra_info("sockname") or ("", 0))[:2]

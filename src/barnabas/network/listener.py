@@ -46,18 +46,18 @@ class Listener:
         host: str,
         port: int,
         limits: ConnectionLimits,
-        serve: ServeFrame,
         *,
         apis: frozenset[int],
         for_controllers: bool,
         report: Callable[[str, str], None],
     ) -> None:
-        """``apis`` are the keys ``serve`` knows; ``report(address, reason)`` is told of peers that were hung up on."""
+        """``apis`` are the keys that :attr:`serve` knows, which is set before :meth:`start`; ``report(address, reason)`` is told of
+        peers that were hung up on."""
         self.name = name
         self.apis = apis
         self.for_controllers = for_controllers
         self.limits = limits
-        self._serve = serve
+        self.serve: ServeFrame
         self._report = report
         self._socket = _bind(host, port, limits)
         self.host = host
@@ -121,7 +121,7 @@ class Listener:
 
     async def _connect(self, accepted: socket.socket, address: str) -> None:
         try:
-            await self.loop.connect_accepted_socket(lambda: Connection(self, self._serve), accepted)
+            await self.loop.connect_accepted_socket(lambda: Connection(self, self.serve), accepted)
         except OSError:
             accepted.close()
             self._left(address)
@@ -165,7 +165,7 @@ class Listener:
         if self._accepting:
             self.loop.remove_reader(self._socket.fileno())
             self._accepting = False
-        self._socket.close()
+        self._socket.close()  # harmless the second time
 
     def close(self) -> None:
         """Hang up on everybody, after sending what is already written."""

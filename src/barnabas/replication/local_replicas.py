@@ -51,7 +51,7 @@ class LocalReplicas:
     def roomiest_directory(self) -> LogDirectory | None:
         """Where the next replica goes: the directory that holds the fewest."""
         online = [directory for directory in self.directories if directory.online]
-        return min(online, key=lambda directory: len(directory.logs)) if online else None
+        return min(online, key=lambda directory: len(directory.logs) + directory.reserved) if online else None
 
     def disk_failed(self, directory: LogDirectory, error: OSError) -> None:
         """Nothing can be believed of this directory any more; the others go on."""

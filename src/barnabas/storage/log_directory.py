@@ -60,6 +60,7 @@ class LogDirectory:
         self.failure: str | None = None
         self._lock: DirectoryLock | None = None
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
+        self.reserved = 0  # logs about to be made here
 
     # -- owning it ------------------------------------------------------------------------------------------------------------
 
@@ -172,12 +173,15 @@ class LogDirectory:
 
     # -- checkpoints ----------------------------------------------------------------------------------------------------------
 
-    def checkpoint_recovery_points(self) -> None:
-        self._checkpoint(checkpoints.RECOVERY_POINTS, {partition: log.recovery_point for partition, log in self.logs.items()})
+    # Each takes the offsets now and returns the writing of them, for whichever thread may wait for the disk; None when nothing
+    # moved since the last time: an idle node does not touch its disk.
 
-    def checkpoint_start_offsets(self) -> None:
+    def recovery_point_checkpoint(self) -> Callable[[], None] | None:
+        return self._checkpoint(checkpoints.RECOVERY_POINTS, {partition: log.recovery_point for partition, log in self.logs.items()})
+
+    def start_offset_checkpoint(self) -> Callable[[], None] | None:
         """Only starts that the first segment does not already say."""
-        self._checkpoint(
+        return self._checkpoint(
             checkpoints.LOG_START_OFFSETS,
             {
                 partition: log.log_start_offset
@@ -186,14 +190,14 @@ class LogDirectory:
             },
         )
 
-    def checkpoint_high_watermarks(self) -> None:
-        self._checkpoint(checkpoints.HIGH_WATERMARKS, {partition: offset() for partition, offset in self.high_watermarks.items()})
+    def high_watermark_checkpoint(self) -> Callable[[], None] | None:
+        return self._checkpoint(checkpoints.HIGH_WATERMARKS, {partition: offset() for partition, offset in self.high_watermarks.items()})
 
-    def _checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Written only when something moved: an idle node does not touch its disk."""
-        if self.online and self._written.get(name) != offsets:
-            write_offsets(self.disk, f"{self.path}/{name}", offsets)
-            self._written[name] = offsets
+    def _checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> Callable[[], None] | None:
+        if self._written.get(name) == offsets:
+            return None
+        self._written[name] = offsets
+        return lambda: write_offsets(self.disk, f"{self.path}/{name}", offsets)
 
     # -- stopping -------------------------------------------------------------------------------------------------------------
 
@@ -202,9 +206,10 @@ class LogDirectory:
         if self.online:
             for log in self.logs.values():
                 log.close()
-            self.checkpoint_recovery_points()
-            self.checkpoint_start_offsets()
-            self.checkpoint_high_watermarks()
+            for take in (self.recovery_point_checkpoint, self.start_offset_checkpoint, self.high_watermark_checkpoint):
+                write = take()
+                if write is not None:
+                    write()
             mark = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
             write_atomically(self.disk, f"{self.path}/{CLEAN_SHUTDOWN}", mark.encode())
         self.unlock()

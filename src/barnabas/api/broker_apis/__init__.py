@@ -30,9 +30,10 @@ from barnabas.api.broker_apis import (
     produce,
     update_features,
 )
+from barnabas.api.handler import Handlers
 from barnabas.wire.apis import ApiKey
 
-BROKER_HANDLERS = MappingProxyType(
+BROKER_HANDLERS: Handlers = MappingProxyType(
     {
         ApiKey.PRODUCE: produce.handle,
         ApiKey.FETCH: fetch.handle,
@@ -58,7 +59,7 @@ BROKER_HANDLERS = MappingProxyType(
 )
 
 # What clients that speak to controllers directly (KIP-919) find there. The same handlers: the way to the controller is then short.
-CONTROLLER_HANDLERS = MappingProxyType(
+CONTROLLER_HANDLERS: Handlers = MappingProxyType(
     {
         key: BROKER_HANDLERS[key]
         for key in (

@@ -1,0 +1,13 @@
+"""The one shape all handlers have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.wire.apis import ApiKey
+
+Handler: TypeAlias = Callable[[Broker, RequestContext, Any], Any]
+Handlers: TypeAlias = Mapping[ApiKey, Handler]

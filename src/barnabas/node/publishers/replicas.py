@@ -1,0 +1,203 @@
+"""Makes this node's logs and roles follow the metadata: new partitions get a log, changed ones their role, deleted ones go.
+
+Files are made and removed on a worker thread; everything about a :class:`Partition` happens on the loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from barnabas.env.clock import Clock
+from barnabas.env.entropy import Entropy, random_uuid
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.metadata.topics import PartitionImage, TopicImage
+from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.partition import Partition
+from barnabas.replication.topic_counters import TopicCounters, forget_topic
+from barnabas.storage.log import Log
+from barnabas.storage.log_directory import FoundLog, LogDirectory
+from barnabas.storage.log_settings import LogSettings
+from barnabas.telemetry.logs import Log as EventLog
+from barnabas.telemetry.metrics import Metrics
+
+# Directories are handed to the worker thread this many at a time, so that one giant topic does not hold it for seconds.
+CREATED_AT_ONCE = 100
+
+
+class ReplicaPublisher:
+    def __init__(
+        self,
+        node_id: int,
+        replicas: LocalReplicas,
+        found: dict[TopicPartition, tuple[LogDirectory, FoundLog]],
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        executor: Executor,
+        metrics: Metrics,
+        log: EventLog,
+        on_placed: Callable[[Uuid, int, LogDirectory], None],
+        on_new_log: Callable[[Log], None],
+    ) -> None:
+        """``found`` are the logs that were on disk at start; what the first image does not claim is put aside as stray.
+
+        ``on_placed`` hears of replicas whose directory the metadata does not know yet.
+        """
+        self._node_id = node_id
+        self._replicas = replicas
+        self._found = found
+        self._clock = clock
+        self._entropy = entropy
+        self._executor = executor
+        self._metrics = metrics
+        self._log = log
+        self._on_placed = on_placed
+        self._on_new_log = on_new_log
+        self._counters: dict[str, TopicCounters] = {}
+        self._removals: set[asyncio.TimerHandle] = set()
+
+    async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        for topic in delta.topics.deleted.values():
+            await self._delete(topic)
+        wanted = []
+        for topic, index in delta.topics.changed_partitions():
+            partition = image.topics.by_id[topic.topic_id].partitions[index]
+            if self._node_id not in partition.replicas:
+                continue
+            known = self._replicas.by_id(topic.topic_id, index)
+            if known is not None:
+                known.follow_metadata(partition)
+            else:
+                wanted.append((TopicPartition(topic.name, index), topic.topic_id, partition))
+        for start in range(0, len(wanted), CREATED_AT_ONCE):
+            await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
+
+    async def _create(self, wanted: list[tuple[TopicPartition, Uuid, PartitionImage]], effective: EffectiveConfigs) -> None:
+        settings: dict[str, LogSettings] = {}
+        plans = []
+        for partition, topic_id, image in wanted:
+            if partition.topic not in settings:
+                settings[partition.topic] = LogSettings.from_topic_config(effective.topic(partition.topic))
+            found = self._claim(partition, topic_id)
+            if found is not None:
+                directory, old = found
+                old.log.settings = settings[partition.topic]
+                self._add(partition, topic_id, old.log, directory, old.high_watermark, image)
+                continue
+            chosen = self._directory_for(image)
+            if chosen is None:
+                self._log.error("no directory left for a replica", partition=str(partition))
+                continue
+            plans.append((partition, topic_id, image, chosen))
+            # Counted at once, so that the next replica of this round goes elsewhere.
+            chosen.reserved += 1
+        if not plans:
+            return
+        now_ms = self._clock.wall_ms()
+        made = await asyncio.get_running_loop().run_in_executor(
+            self._executor,
+            lambda: [
+                _make(directory, partition, topic_id, settings[partition.topic], image.leader_epoch, now_ms)
+                for partition, topic_id, image, directory in plans
+            ],
+        )
+        for (partition, topic_id, image, directory), log in zip(plans, made, strict=True):
+            directory.reserved -= 1
+            if isinstance(log, OSError):
+                self._replicas.disk_failed(directory, log)
+                continue
+            directory.add(log)
+            self._on_new_log(log)
+            self._add(partition, topic_id, log, directory, 0, image)
+
+    def _claim(self, partition: TopicPartition, topic_id: Uuid) -> tuple[LogDirectory, FoundLog] | None:
+        """A log that was found at start and belongs to this very topic."""
+        found = self._found.get(partition)
+        if found is None or found[1].topic_id not in (topic_id, None):
+            return None
+        return self._found.pop(partition)
+
+    def _directory_for(self, image: PartitionImage) -> LogDirectory | None:
+        assigned = image.directory_of(self._node_id)
+        for directory in self._replicas.directories:
+            if directory.directory_id == assigned and directory.online:
+                return directory
+        return self._replicas.roomiest_directory()
+
+    def _add(
+        self, partition: TopicPartition, topic_id: Uuid, log: Log, directory: LogDirectory, high_watermark: int, image: PartitionImage
+    ) -> None:
+        counters = self._counters.get(partition.topic)
+        if counters is None:
+            counters = self._counters[partition.topic] = TopicCounters(self._metrics, partition.topic)
+        replica = Partition(partition, topic_id, log, directory, node_id=self._node_id, high_watermark=high_watermark, counters=counters)
+        try:
+            replica.follow_metadata(image)
+        except OSError as error:
+            self._replicas.disk_failed(directory, error)
+        self._replicas.add(replica)
+        if image.directory_of(self._node_id) != directory.directory_id:
+            self._on_placed(topic_id, partition.partition, directory)
+
+    # -- removing -------------------------------------------------------------------------------------------------------------
+
+    async def _delete(self, topic: TopicImage) -> None:
+        marked: list[tuple[LogDirectory, str]] = []
+        delay_ms = 0
+        for index in topic.partitions:
+            partition = TopicPartition(topic.name, index)
+            replica = self._replicas.by_id(topic.topic_id, index)
+            if replica is None:
+                continue
+            self._replicas.remove(partition)
+            if replica.directory.online:
+                delay_ms = replica.log.settings.file_delete_delay_ms
+                try:
+                    path = replica.directory.mark_deleted(partition, Uuid(random_uuid(self._entropy)))
+                    marked.append((replica.directory, path))
+                except OSError as error:
+                    self._replicas.disk_failed(replica.directory, error)
+        self._counters.pop(topic.name, None)
+        forget_topic(self._metrics, topic.name)
+        if marked:
+            self._remove_later(marked, delay_ms)
+
+    def _remove_later(self, marked: list[tuple[LogDirectory, str]], delay_ms: int) -> None:
+        """Readers that hold file regions of a deleted topic have this long to finish."""
+        loop = asyncio.get_running_loop()
+
+        def remove() -> None:
+            self._removals.discard(handle)
+            for directory, path in marked:
+                loop.run_in_executor(self._executor, directory.remove_marked, path)
+
+        handle = loop.call_later(delay_ms / 1000, remove)
+        self._removals.add(handle)
+
+    def put_strays_aside(self) -> list[str]:
+        """What was on disk and no topic claims: kept under a name that says so. The new names."""
+        names = []
+        for partition, (directory, _) in list(self._found.items()):
+            names.append(directory.mark_stray(partition, Uuid(random_uuid(self._entropy))))
+            del self._found[partition]
+        return names
+
+    def close(self) -> None:
+        for handle in self._removals:
+            handle.cancel()
+
+
+def _make(
+    directory: LogDirectory, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, leader_epoch: int, now_ms: int
+) -> Log | OSError:
+    try:
+        log = directory.create(partition, topic_id, settings, now_ms=now_ms)
+        log.leader_epochs.assign(leader_epoch, 0)
+    except OSError as error:
+        return error
+    return log

@@ -1,0 +1,45 @@
+"""Metrics that are known anyway and only looked at when somebody scrapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.api.broker import Broker
+from barnabas.network.listener import Listener
+from barnabas.node.metadata_applier import MetadataApplier
+from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.replication.partition import Partition
+from barnabas.telemetry import catalogue
+from barnabas.telemetry.metrics import Metrics
+
+
+def register_readings(
+    metrics: Metrics, broker: Broker, quorum: QuorumDriver, applier: MetadataApplier, listeners: Sequence[Listener]
+) -> None:
+    """Read from another thread, so everything that may change in size is copied before it is walked."""
+    replicas = broker.replicas
+    for metric, value in (
+        (catalogue.NETWORK_BYTES_IN, lambda each: each.bytes_in),
+        (catalogue.NETWORK_BYTES_OUT, lambda each: each.bytes_out),
+        (catalogue.CONNECTIONS, lambda each: len(each.connections)),
+        (catalogue.CONNECTIONS_ACCEPTED, lambda each: each.connections_accepted),
+        (catalogue.CONNECTIONS_REFUSED, lambda each: each.connections_refused),
+    ):
+        metrics.reading(metric, lambda value=value: [((each.name,), value(each)) for each in listeners])  # type: ignore[misc]
+
+    def partitions() -> list[Partition]:
+        return [partition for topic in list(replicas.by_topic.values()) for partition in list(topic.values())]
+
+    metrics.reading(catalogue.PARTITIONS, lambda: [((), len(partitions()))])
+    metrics.reading(catalogue.PARTITIONS_LED, lambda: [((), sum(each.leads for each in partitions()))])
+    metrics.reading(catalogue.PARTITIONS_OFFLINE, lambda: [((), sum(not each.online for each in partitions()))])
+    metrics.reading(catalogue.DIRECTORIES_OFFLINE, lambda: [((), sum(not each.online for each in replicas.directories))])
+    metrics.reading(
+        catalogue.LOG_BYTES,
+        lambda: [((each.path,), sum(log.size_bytes() for log in list(each.logs.values()))) for each in replicas.directories],
+    )
+    metrics.reading(catalogue.FETCH_SESSIONS, lambda: [((), len(broker.fetch_sessions))])
+    metrics.reading(catalogue.PRODUCERS, lambda: [((), sum(len(each.log.producers) for each in partitions()))])
+    metrics.reading(catalogue.METADATA_OFFSET, lambda: [((), applier.image.provenance.offset)])
+    metrics.reading(catalogue.CONTROLLER_ACTIVE, lambda: [((), int(quorum.leading))])
+    metrics.reading(catalogue.QUORUM_EPOCH, lambda: [((), quorum.epoch)])
