@@ -1,1 +1,16 @@
-"""pytest's door to Barnabas: the fixture ``kafka``."""
+"""pytest's door to Barnabas: the fixture ``kafka``, a fresh broker for every test that asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas.testing.embedded_broker import EmbeddedBroker
+
+
+@pytest.fixture
+def kafka() -> Iterator[EmbeddedBroker]:
+    """A broker on a free port of this machine: ``kafka.bootstrap`` is what clients need."""
+    with EmbeddedBroker() as broker:
+        yield broker

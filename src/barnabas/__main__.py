@@ -1,0 +1,3 @@
+from barnabas.cli.main import main
+
+main()

@@ -1,0 +1,60 @@
+"""``barnabas``: the commands.
+
+Only the command that is called is imported: a broker must not wait for the tools' tables and clients to load. Errors are one
+sentence on stderr and exit code 1, never a traceback; ``--debug`` in front of everything shows where it came from.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+from barnabas import __version__
+
+# Each module has a ``register(app)``.
+COMMANDS = ("up", "server", "storage")
+
+
+class Refused(Exception):
+    """What the user asked for cannot be done; the text is the whole message."""
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    debug = arguments[:1] == ["--debug"]
+    if debug:
+        arguments = arguments[1:]
+    app = build_app(arguments[0] if arguments else None)
+    try:
+        app(arguments, prog_name="barnabas", standalone_mode=True)
+    except Refused as refused:
+        if debug:
+            raise
+        sys.exit(_sentence(refused))
+
+
+def build_app(command: str | None) -> typer.Typer:
+    app = typer.Typer(
+        name="barnabas",
+        help="Apache Kafka, rebuilt in Python.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(invoke_without_command=True)
+    def barnabas(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+        if version:
+            typer.echo(__version__)
+            raise typer.Exit
+
+    for name in [command] if command in COMMANDS else COMMANDS:
+        import_module(f"barnabas.cli.{name}").register(app)
+    return app
+
+
+def _sentence(refused: Refused) -> str:
+    return f"barnabas: {refused}"

@@ -1,0 +1,96 @@
+"""``barnabas storage``: directories before a node first uses them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from barnabas.cli.main import Refused
+from barnabas.cli.overrides import parse_overrides
+from barnabas.config.properties import read_properties
+from barnabas.config.settings import BrokerSettings
+from barnabas.env.clock import SystemClock
+from barnabas.env.entropy import SystemEntropy, random_uuid
+from barnabas.env.real_disk import RealDisk
+from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
+from barnabas.node.format import FormatRefused, format_directories
+from barnabas.node.node import CannotStart, log_directory_paths
+from barnabas.node.process import parse_settings
+from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
+
+_CONFIG = typer.Option(None, "--config", "-c", help="A server.properties file.")
+_OVERRIDE = typer.Option([], "--override", help="name=value; stronger than the file.")
+
+
+def register(app: typer.Typer) -> None:
+    storage = typer.Typer(help="Format and inspect log directories.", no_args_is_help=True)
+    storage.command("format")(format_storage)
+    storage.command("info")(info)
+    storage.command("random-uuid")(random_id)
+    app.add_typer(storage, name="storage")
+
+
+def format_storage(
+    cluster_id: str = typer.Option(..., "--cluster-id", "-t", help="The cluster's id; `barnabas storage random-uuid` makes one."),
+    config: Path | None = _CONFIG,
+    override: list[str] = _OVERRIDE,
+    ignore_formatted: bool = typer.Option(False, "--ignore-formatted", "-g", help="Leave directories that are formatted already."),
+) -> None:
+    """Give the log directories of a node their identity."""
+    try:
+        parse_uuid(cluster_id)
+    except ValueError as wrong:
+        raise Refused(f"--cluster-id: {wrong}.") from wrong
+    settings = _settings(config, override)
+    metadata_dir = settings.text_or_none("metadata.log.dir")
+    paths = log_directory_paths(settings) + ([metadata_dir] if metadata_dir else [])
+    try:
+        done = format_directories(
+            RealDisk(),
+            list(dict.fromkeys(paths)),
+            cluster_id=cluster_id,
+            node_id=NodeId(settings.integer("node.id")),
+            entropy=SystemEntropy(),
+            now_ms=SystemClock().wall_ms(),
+            ignore_formatted=ignore_formatted,
+        )
+    except (FormatRefused, MetaPropertiesDamaged) as refused:
+        raise Refused(str(refused)) from refused
+    except OSError as error:
+        raise Refused(f"{error.filename}: {error.strerror}.") from error
+    for each in done:
+        typer.echo(f"{each.path} was formatted already." if each.already else f"Formatted {each.path}.")
+
+
+def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE) -> None:
+    """Show whose the log directories are. Exit code 1 when one is not formatted."""
+    disk = RealDisk()
+    missing = False
+    for path in log_directory_paths(_settings(config, override)):
+        try:
+            meta = read_meta_properties(disk, path) if disk.exists(path) else None
+        except MetaPropertiesDamaged as damaged:
+            raise Refused(str(damaged)) from damaged
+        if meta is None:
+            missing = True
+            typer.echo(f"{path}: not formatted")
+        else:
+            typer.echo(f"{path}: cluster {meta.cluster_id}, node {meta.node_id}, directory {uuid_text(meta.directory_id)}")
+    if missing:
+        raise typer.Exit(1)
+
+
+def random_id() -> None:
+    """Print a new random id, fit for a cluster."""
+    typer.echo(uuid_text(Uuid(random_uuid(SystemEntropy()))))
+
+
+def _settings(config: Path | None, override: list[str]) -> BrokerSettings:
+    try:
+        properties = read_properties(config.read_text("latin-1")) if config is not None else {}
+        return parse_settings({**properties, **parse_overrides(override)})
+    except OSError as error:
+        raise Refused(f"{config}: {error.strerror}.") from error
+    except CannotStart as wrong:
+        raise Refused(str(wrong)) from wrong

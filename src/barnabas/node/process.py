@@ -1,0 +1,84 @@
+"""Running a node as a process: until a signal, or until it cannot go on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from barnabas.config.keys import ConfigError
+from barnabas.config.parse import parse_broker_config
+from barnabas.config.settings import BrokerSettings
+from barnabas.env.entropy import SystemEntropy, random_uuid
+from barnabas.env.real_disk import RealDisk
+from barnabas.model.ids import NodeId, Uuid, uuid_text
+from barnabas.node.format import FormatRefused, format_directories
+from barnabas.node.node import CannotStart, Node, Ready, log_directory_paths
+from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
+from barnabas.telemetry.logs import Log
+
+T = TypeVar("T")
+# A controlled stop takes milliseconds. Past this, somebody who sent a second signal, or a supervisor, is right to be impatient.
+STOP_SECONDS_MAX = 30.0
+
+
+def run_loop(main: Coroutine[Any, Any, T]) -> T:
+    """On uvloop where it is there: twice asyncio's rate on small requests."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(main)
+    return uvloop.run(main)
+
+
+def parse_settings(properties: dict[str, str]) -> BrokerSettings:
+    try:
+        return parse_broker_config(properties)
+    except ConfigError as wrong:
+        raise CannotStart(str(wrong)) from wrong
+
+
+def ensure_formatted(settings: BrokerSettings) -> None:
+    """For development: a data directory that is new becomes a cluster of its own, one that is not keeps its identity."""
+    disk, entropy = RealDisk(), SystemEntropy()
+    paths = log_directory_paths(settings)
+    try:
+        known = next((meta for path in paths if disk.exists(path) and (meta := read_meta_properties(disk, path))), None)
+        format_directories(
+            disk,
+            paths,
+            cluster_id=known.cluster_id if known is not None else uuid_text(Uuid(random_uuid(entropy))),
+            node_id=NodeId(settings.integer("node.id")),
+            entropy=entropy,
+            now_ms=0,
+            ignore_formatted=True,
+        )
+    except (FormatRefused, MetaPropertiesDamaged) as refused:
+        raise CannotStart(str(refused)) from refused
+    except OSError as error:
+        raise CannotStart(f"{error.filename}: {error.strerror}.") from error
+
+
+async def run_until_stopped(settings: BrokerSettings, log: Log, on_ready: Callable[[Ready], None]) -> int:
+    """The process's exit code. SIGTERM and SIGINT stop cleanly; a second one does not wait."""
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+
+    def asked_to_stop() -> None:
+        if stop.is_set():
+            os._exit(1)
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked_to_stop)
+    node = Node(settings, log=log)
+    on_ready(await node.start())
+    stopped = asyncio.ensure_future(stop.wait())
+    failed = asyncio.ensure_future(node.failed.wait())
+    await asyncio.wait([stopped, failed], return_when=asyncio.FIRST_COMPLETED)
+    stopped.cancel()
+    failed.cancel()
+    await asyncio.wait_for(node.stop(), STOP_SECONDS_MAX)
+    return 0 if node.failure is None else 1

@@ -1,0 +1,203 @@
+"""A node in a thread of this process, or in a child process that can be killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from types import TracebackType
+from typing import IO, Any, Self
+
+from barnabas.node.development import development_properties
+from barnabas.node.node import CannotStart, Node
+from barnabas.node.process import ensure_formatted, parse_settings, run_loop
+from barnabas.telemetry.logs import Log
+
+START_SECONDS_MAX = 30.0
+STOP_SECONDS_MAX = 30.0
+
+
+class EmbeddedBroker:
+    """``process=True`` runs it as a child: slower to start, but it can be killed and started again on the same data.
+
+    ``config`` takes Kafka's property names. ``data_dir`` is kept when given; a temporary one is removed at the end.
+    """
+
+    def __init__(
+        self,
+        *,
+        process: bool = False,
+        data_dir: str | os.PathLike[str] | None = None,
+        port: int = 0,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        self._in_process = not process
+        self._own_directory = data_dir is None
+        self.data_dir = os.fspath(data_dir) if data_dir is not None else tempfile.mkdtemp(prefix="barnabas-")
+        self._port = port
+        self._config = dict(config or {})
+        self._runner: _Thread | _Child | None = None
+        self.bootstrap = ""
+
+    # -- as a context ---------------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self._remove_data()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    # -- by hand --------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """``CannotStart`` says why not, in a sentence. A second start, after a stop or a kill, keeps the port."""
+        assert self._runner is None, "the broker is running"
+        properties = development_properties(port=self._port, data_dir=self.data_dir, overrides=self._config)
+        runner = _Thread(properties) if self._in_process else _Child(properties)
+        self.bootstrap = runner.start()
+        self._port = int(self.bootstrap.rpartition(":")[2])
+        self._runner = runner
+        return self
+
+    def stop(self) -> None:
+        """A clean stop; the data stays."""
+        runner, self._runner = self._runner, None
+        if runner is not None:
+            runner.stop()
+
+    def kill(self) -> None:
+        """As ``kill -9`` does it. Only a child process can be killed."""
+        runner, self._runner = self._runner, None
+        if not isinstance(runner, _Child):
+            raise TypeError("only EmbeddedBroker(process=True) can be killed")
+        runner.kill()
+
+    def close(self) -> None:
+        """Stop, and remove the data if it was temporary."""
+        try:
+            self.stop()
+        finally:
+            self._remove_data()
+
+    @property
+    def pid(self) -> int:
+        return self._runner.pid if isinstance(self._runner, _Child) else os.getpid()
+
+    def _remove_data(self) -> None:
+        if self._own_directory:
+            shutil.rmtree(self.data_dir, ignore_errors=True)
+
+
+class _Thread:
+    """The node's event loop in a thread of its own."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        self._properties = properties
+        self._started = threading.Event()
+        self._failure: BaseException | None = None
+        self._bootstrap = ""
+        self._loop: asyncio.AbstractEventLoop
+        self._stop: asyncio.Event
+        self._thread = threading.Thread(target=self._run, name="barnabas", daemon=True)
+
+    def start(self) -> str:
+        self._thread.start()
+        if not self._started.wait(START_SECONDS_MAX):
+            raise CannotStart(f"the broker did not start within {START_SECONDS_MAX:g} seconds.")
+        if self._failure is not None:
+            self._thread.join()
+            raise self._failure
+        return self._bootstrap
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(STOP_SECONDS_MAX)
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            run_loop(self._main())
+        except BaseException as failure:  # noqa: BLE001 - handed to the thread that waits
+            self._failure = failure
+        finally:
+            self._started.set()
+
+    async def _main(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        settings = parse_settings(self._properties)
+        ensure_formatted(settings)
+        node = Node(settings, log=Log("ERROR"))
+        self._bootstrap = (await node.start()).bootstrap
+        self._started.set()
+        await self._stop.wait()
+        await node.stop()
+
+
+class _Child:
+    """``barnabas server`` as a child process."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        self._properties = properties
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> str:
+        ensure_formatted(parse_settings(self._properties))
+        overrides = [part for name, value in self._properties.items() for part in ("--override", f"{name}={value}")]
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
+            [sys.executable, "-m", "barnabas", "server", "--log-level", "ERROR", *overrides],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        line = _read_line(self._process.stdout, START_SECONDS_MAX)
+        if not line.startswith("ready "):
+            self._process.kill()
+            _, complaint = self._process.communicate()
+            raise CannotStart(complaint.strip() or "the broker's process ended before it was ready.")
+        return dict(part.split("=", 1) for part in line.split()[1:])["bootstrap"]
+
+    def stop(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        self._reap()
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._reap()
+
+    def _reap(self) -> None:
+        assert self._process is not None
+        try:
+            self._process.communicate(timeout=STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            raise
+
+
+def _read_line(stream: IO[Any], seconds_max: float) -> str:
+    """One line, or what there is when the time is up."""
+    line: list[str] = []
+    reader = threading.Thread(target=lambda: line.append(stream.readline()), daemon=True)
+    reader.start()
+    reader.join(seconds_max)
+    return line[0] if line else ""
