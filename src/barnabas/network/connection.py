@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from barnabas.model.promise import Promise
 from barnabas.network.sender import Sender
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 REPLIES_WAITING_MAX = 128
 UNSENT_BYTES_MAX = 1024 * 1024
 
-Reply = OutFrame | Promise[OutFrame | None] | None
+Frame = OutFrame | bytes
+Reply = Frame | Promise[Frame | None] | None
 ServeFrame = Callable[["Connection", memoryview], Reply]
 
 
@@ -41,12 +42,15 @@ class Connection(asyncio.BufferedProtocol):
         self._serve = serve
         self._loop = listener.loop
         self._reader = FrameReader(listener.receive_buffer, listener.limits.request_bytes_max)
-        self._replies: deque[Promise[OutFrame | None]] = deque()
+        self._replies: deque[Promise[Frame | None]] = deque()
         self._sender: Sender | None = None
         self._transport: asyncio.Transport | None = None
         self._reading = True
         self._paused_by_peer = False
-        self.last_active = self._loop.time()
+        self.heard = True  # since the last sweep for idle connections
+        self.silent_since = self._loop.time()
+        # Whatever the layer above wants to remember from one request of this connection to the next.
+        self.memo: Any = None
         self.peer_address: tuple[str, int] = ("", 0)
         self.local_address: tuple[str, int] = ("", 0)
         self.client_software: tuple[str, str] = ("", "")  # name and version, once ApiVersions has told
@@ -74,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._reader.target
 
     def buffer_updated(self, size_bytes: int) -> None:
-        self.last_active = self._loop.time()
+        self.heard = True
         self.listener.bytes_in += size_bytes
         reader = self._reader
         for frame in reader.received(size_bytes):
@@ -105,22 +109,24 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- answering ------------------------------------------------------------------------------------------------------------
 
-    def _answer(self, reply: OutFrame | Promise[OutFrame | None]) -> None:
-        if not self._replies:
-            if isinstance(reply, OutFrame):
-                self._send(reply)
-                return
-            if reply.done:
-                if reply.value is not None:
-                    self._send(reply.value)
-                return
-        promise: Promise[OutFrame | None] = Promise.kept(reply) if isinstance(reply, OutFrame) else reply
-        self._replies.append(promise)
-        promise.then(self._send_ready)
+    def _answer(self, reply: Frame | Promise[Frame | None]) -> None:
+        if type(reply) is Promise:
+            if not reply.done or self._replies:
+                self._await(reply)
+            elif reply.value is not None:
+                self._send(reply.value)
+        elif self._replies:
+            self._await(Promise.kept(cast(Frame, reply)))
+        else:
+            self._send(cast(Frame, reply))
+
+    def _await(self, reply: Promise[Frame | None]) -> None:
+        self._replies.append(reply)
+        reply.then(self._send_ready)
         if len(self._replies) > REPLIES_WAITING_MAX:
             self._adjust_reading()
 
-    def _send_ready(self, _: OutFrame | None) -> None:
+    def _send_ready(self, _: Frame | None) -> None:
         replies = self._replies
         while replies and replies[0].done:
             frame = replies.popleft().value
@@ -129,18 +135,20 @@ class Connection(asyncio.BufferedProtocol):
         if not self._reading:
             self._adjust_reading()
 
-    def _send(self, frame: OutFrame) -> None:
+    def _send(self, frame: Frame) -> None:
         transport = self._transport
         if transport is None:
             _release(frame)
             return
         self.listener.bytes_out += len(frame)
-        if not frame.cuts and (self._sender is None or self._sender.idle):
+        sender = self._sender
+        plain = type(frame) is bytes or not frame.cuts  # type: ignore[union-attr]
+        if plain and (sender is None or not sender.busy):
             transport.write(frame)
             return
-        if self._sender is None:
-            self._sender = Sender(self._loop, transport, self._adjust_reading)
-        self._sender.send(frame)
+        if sender is None:
+            sender = self._sender = Sender(self._loop, transport, self._adjust_reading)
+        sender.send(frame)
 
     def _adjust_reading(self) -> None:
         transport = self._transport
@@ -166,11 +174,11 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def busy(self) -> bool:
-        return bool(self._replies) or (self._sender is not None and not self._sender.idle)
+        return bool(self._replies) or (self._sender is not None and self._sender.busy)
 
 
-def _release(frame: OutFrame | None) -> None:
+def _release(frame: Frame | None) -> None:
     """Nobody will send this any more: its files need not be kept open."""
-    if frame is not None:
+    if isinstance(frame, OutFrame):
         for _, source in frame.cuts:
             source.release()

@@ -152,9 +152,13 @@ class Listener:
         self._sweep = self.loop.call_later(max(SWEEP_SECONDS_MIN, self.limits.idle_seconds_max / 4), self._close_idle)
 
     def _close_idle(self) -> None:
-        oldest = self.loop.time() - self.limits.idle_seconds_max
-        for connection in [each for each in self.connections if each.last_active < oldest and not each.busy]:
-            connection.close()
+        """Connections note only that they were heard: reading the clock for every request would cost more than it tells."""
+        now = self.loop.time()
+        for connection in list(self.connections):
+            if connection.heard or connection.busy:
+                connection.heard, connection.silent_since = False, now
+            elif now - connection.silent_since > self.limits.idle_seconds_max:
+                connection.close()
         self._schedule_sweep()
 
     # -- stopping -------------------------------------------------------------------------------------------------------------

@@ -47,14 +47,15 @@ class Sender:
         self.unsent_bytes = 0
 
     @property
-    def idle(self) -> bool:
-        return not self._queue
+    def busy(self) -> bool:
+        """Something is on its way: whatever else is to be sent must queue behind it."""
+        return bool(self._queue)
 
-    def send(self, frame: OutFrame) -> None:
+    def send(self, frame: OutFrame | bytes) -> None:
         was_idle = not self._queue
         start = 0
         view = memoryview(frame)
-        for position, source in frame.cuts:
+        for position, source in frame.cuts if isinstance(frame, OutFrame) else ():
             if position > start:
                 self._queue.append(view[start:position])
             self._queue.append(_Region(source))

@@ -83,9 +83,9 @@ class FrameReader:
             self._frame = None
             self._proven_bytes = max(self._proven_bytes, self._length)
             return [memoryview(frame)]
-        data: bytearray | bytes = self._buffer.bytes
+        data = self._buffer.bytes
         if self._head:
-            data = self._head + data[:size_bytes]
+            data = bytearray(self._head) + data[:size_bytes]
             size_bytes = len(data)
             self._head = b""
         position = 0
@@ -95,17 +95,17 @@ class FrameReader:
             if not 0 < length <= self.size_bytes_max:
                 self.fault = f"frame of {length} bytes where 1 to {self.size_bytes_max} are allowed"
                 return frames
-            stop = position + 4 + length
-            if stop > size_bytes:
-                self._begin(length, data, position + 4, size_bytes)
+            start = position + 4
+            position = start + length
+            if position > size_bytes:
+                self._begin(length, data, start, size_bytes)
                 return frames
-            frames.append(memoryview(bytearray(data[position + 4 : stop])))
-            position = stop
+            frames.append(memoryview(data[start:position]))
         if position < size_bytes:
             self._head = bytes(data[position:size_bytes])
         return frames
 
-    def _begin(self, length: int, data: bytearray | bytes, start: int, stop: int) -> None:
+    def _begin(self, length: int, data: bytearray, start: int, stop: int) -> None:
         known = stop - start
         frame = bytearray(min(length, max(FIRST_ALLOCATION_BYTES, 2 * known, self._proven_bytes)))
         frame[:known] = data[start:stop]
@@ -118,17 +118,20 @@ class FrameReader:
 
 
 class OutFrame(bytearray):
-    """A response being encoded. ``cuts`` holds (position, source) pairs in order of position."""
+    """A response being encoded: ``OutFrame(4)`` leaves room for its length. ``cuts`` holds (position, source) pairs in order."""
 
-    __slots__ = ("cuts",)
-
-    def __init__(self) -> None:
-        super().__init__(4)
-        self.cuts: list[tuple[int, RecordsSource]] = []
+    # On the class and not in __init__: most frames have no cuts, and making a list for each costs more than sealing it.
+    cuts: list[tuple[int, RecordsSource]] | tuple[()] = ()
 
     def cut(self, source: RecordsSource) -> None:
-        self.cuts.append((len(self), source))
+        cuts = self.cuts
+        if isinstance(cuts, tuple):
+            cuts = self.cuts = []
+        cuts.append((len(self), source))
 
     def seal(self) -> None:
         """Write the length, after everything else: cuts count, though their bytes are not here."""
-        _LENGTH.pack_into(self, 0, len(self) - 4 + sum(len(source) for _, source in self.cuts))
+        size = len(self) - 4
+        for _, source in self.cuts:
+            size += len(source)
+        _LENGTH.pack_into(self, 0, size)

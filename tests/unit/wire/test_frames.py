@@ -244,7 +244,7 @@ def sent(frame: OutFrame) -> bytes:
 @pytest.mark.parametrize("version", [4, 12])
 def test_regions_are_sent_in_the_places_cut_for_them(version: int) -> None:
     contents = [b"first", b"second" * 100, b"third"]
-    frame = OutFrame()
+    frame = OutFrame(4)
     encoder(FetchResponse, version)(fetch_response(*map(Region, contents)), frame)
     frame.seal()
     assert len(frame.cuts) == len(contents)
@@ -253,7 +253,7 @@ def test_regions_are_sent_in_the_places_cut_for_them(version: int) -> None:
 
 
 def test_an_empty_region_and_no_records_leave_no_cut() -> None:
-    frame = OutFrame()
+    frame = OutFrame(4)
     encoder(FetchResponse, 12)(fetch_response(Region(b""), None, b"in memory"), frame)
     frame.seal()
     assert frame.cuts == []
@@ -261,7 +261,7 @@ def test_an_empty_region_and_no_records_leave_no_cut() -> None:
 
 
 def test_a_sealed_frame_without_cuts_announces_its_own_length() -> None:
-    frame = OutFrame()
+    frame = OutFrame(4)
     frame += b"hello"
     frame.seal()
     assert bytes(frame) == framed(b"hello")

@@ -68,7 +68,7 @@ def _offer(key: int) -> ApiVersion:
 
 def unsupported_version(correlation_id: int) -> OutFrame:
     response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[_offer(ApiKey.API_VERSIONS)], throttle_time_ms=0)
-    out = OutFrame()
+    out = OutFrame(4)
     out += struct.pack(">i", correlation_id)
     encoder(ApiVersionsResponse, 0)(response, out)
     out.seal()
