@@ -30,9 +30,10 @@ def roll_reason(
     age_ms = max_timestamp - active.first_timestamp if active.first_timestamp >= 0 else now_ms - active.created_ms
     if age_ms > settings.segment_ms - settings.segment_jitter_ms:
         return RollReason.AGE
+    # The time index keeps its last slot for the entry that sealing writes.
     if (
-        len(active.index) * offset_index.ENTRY_BYTES >= settings.index_bytes_max - offset_index.ENTRY_BYTES
-        or len(active.time_index) * time_index.ENTRY_BYTES >= settings.index_bytes_max - time_index.ENTRY_BYTES
+        len(active.index) >= settings.index_bytes_max // offset_index.ENTRY_BYTES
+        or len(active.time_index) >= settings.index_bytes_max // time_index.ENTRY_BYTES - 1
     ):
         return RollReason.INDEX
     return None

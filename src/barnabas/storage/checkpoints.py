@@ -26,7 +26,7 @@ def read_lines(disk: Disk, path: str) -> list[str]:
     lines = disk.read(path).decode("utf-8", "replace").split("\n")
     if lines and lines[-1] == "":
         lines.pop()
-    if len(lines) < 2 or lines[0].strip() != _VERSION or not lines[1].strip().isdigit():
+    if len(lines) < 2 or lines[0].strip() != _VERSION or not lines[1].strip().isdecimal():
         raise CheckpointDamaged(f"{path} does not begin with a version and a count")
     if len(lines) - 2 != int(lines[1]):
         raise CheckpointDamaged(f"{path} announces {lines[1]} lines and has {len(lines) - 2}")
@@ -42,7 +42,7 @@ def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
     offsets = {}
     for line in lines:
         match line.split():
-            case [topic, partition, offset] if partition.isdigit() and offset.lstrip("-").isdigit():
+            case [topic, partition, offset] if partition.isdecimal() and offset.removeprefix("-").isdecimal():
                 offsets[TopicPartition(topic, int(partition))] = int(offset)
             case _:
                 raise CheckpointDamaged(f"{path} has a line {line!r} that is not topic, partition and offset")

@@ -48,8 +48,8 @@ def parse_partition_directory(name: str) -> TopicPartition | None:
 
 def marked_directory_name(partition: TopicPartition, unique: Uuid, suffix: str) -> str:
     """``topic-0.<32 hex>-delete``; a long topic name is cut so that the whole fits into a file name."""
-    tail = f".{unique.hex()}{suffix}"
-    return partition_directory_name(partition)[: DIRECTORY_NAME_CHARACTERS_MAX - len(tail)] + tail
+    tail = f"-{partition.partition}.{unique.hex()}{suffix}"
+    return partition.topic[: DIRECTORY_NAME_CHARACTERS_MAX - len(tail)] + tail
 
 
 def is_marked(name: str, suffix: str) -> bool:

@@ -73,7 +73,7 @@ class IndexFile:
         self._opened().truncate(self._written * self._entry.size)
 
     def sync(self) -> None:
-        self.write_out()
+        """Wait until what was written out is durable. Safe on another thread: what waits is not touched."""
         self._opened().sync()
 
     def close(self) -> None:

@@ -91,6 +91,8 @@ class Log:
         # Called after a roll, with the segment that was sealed: someone should flush it in the background.
         self.on_roll: Callable[[Log], None] | None = None
         self._unflushed_records = 0
+        # Up to where a flush that is under way may move the recovery point: what was cut or sealed meanwhile it has not seen.
+        self._flush_limit = log_end_offset
 
     # -- appending ------------------------------------------------------------------------------------------------------------
 
@@ -108,7 +110,8 @@ class Log:
             known = self.producers.check(header)
             if known is not None:
                 if isinstance(known, SentBatch):
-                    return Appended(known.base_offset, known.last_offset, append_time_ms, duplicate=True)
+                    first_append_time_ms = known.timestamp if append_time_ms >= 0 else -1
+                    return Appended(known.base_offset, known.last_offset, first_append_time_ms, duplicate=True)
                 return known
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
@@ -137,6 +140,12 @@ class Log:
         """Close the active segment and start the next at the log end offset. The caller may rely on nothing being flushed."""
         sealed = self.segments.active
         sealed.seal()
+        if self.recovery_point >= self.log_end_offset:
+            # Nothing is left to flush, so nobody would sync the entries that sealing wrote, and recovery would believe them unseen.
+            sealed.sync()
+        else:
+            # Likewise for a flush that began before the seal: it may not vouch for the whole segment.
+            self._flush_limit = min(self._flush_limit, self.log_end_offset - 1)
         # Producers as of the new segment's start, so that opening the log needs to replay only this segment.
         self.snapshot_producers()
         segment = Segment.create(
@@ -228,7 +237,10 @@ class Log:
 
     def end_of_region(self, region: FileRegion, start_offset: int) -> int:
         """An offset at or above everything in ``region``: where aborted transactions stop to matter for its reader."""
-        segment = self.segments.holding(start_offset)
+        # Not always the segment that would hold the offset: behind a gap the read went on in a later one.
+        segment = next((each for each in self.segments.starting_with(start_offset) if each.file is region.file), None)
+        if segment is None:
+            return self.log_end_offset
         limit = region.position + len(region)
         if limit >= segment.size_bytes:
             return segment.next_offset
@@ -244,16 +256,14 @@ class Log:
         for segment in self.segments:
             if segment.next_offset <= self.log_start_offset and segment is not self.segments.active:
                 continue
-            found = segment.offset_at_or_after(timestamp, self.log_start_offset)
-            if found is None:
-                continue
-            position, header = found
-            record = _first_record(
-                segment.read_batch(position, header),
-                lambda record: record.offset >= self.log_start_offset and record.timestamp >= timestamp,
-            )
-            if record is not None:
-                return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
+            # The first such batch need not have the record: it may lie below the log start offset.
+            for position, header in segment.batches_at_or_after(timestamp, self.log_start_offset):
+                record = _first_record(
+                    segment.read_batch(position, header),
+                    lambda record: record.offset >= self.log_start_offset and record.timestamp >= timestamp,
+                )
+                if record is not None:
+                    return TimestampOffset(record.timestamp, max(record.offset, self.log_start_offset), header.leader_epoch)
         return None
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
@@ -276,8 +286,14 @@ class Log:
     # -- cutting --------------------------------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> None:
-        """Remove everything at and above ``offset``, which becomes the log end offset."""
+        """Remove everything at and above ``offset``, which becomes the log end offset; a batch that spans it goes as a whole.
+
+        Durable on return. The owner writes the lower recovery point down before it appends again: until then a crash would find
+        the old one and take what is appended for flushed.
+        """
         if offset >= self.log_end_offset:
+            # A leader that never wrote in its epoch leaves an entry at the very end, which the next leader may contradict.
+            self.leader_epochs.truncate_end(self.log_end_offset)
             return
         self._read_ends.clear()
         if offset <= self.segments.first.base_offset:
@@ -286,22 +302,26 @@ class Log:
         for segment in reversed(list(self.segments)):
             if segment.base_offset >= offset and len(self.segments) > 1:
                 self._discard(segment)
+        cut = self.segments.active.locate(offset)
+        if cut is not None:
+            offset = min(offset, cut.base_offset)
         self.segments.active.truncate_to(offset)
         self.log_end_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
+        self._flush_limit = min(self._flush_limit, offset)
         self.log_start_offset = min(self.log_start_offset, offset)
         self.leader_epochs.truncate_end(offset)
         self.rebuild_producers()
 
     def truncate_fully(self, offset: int) -> None:
-        """Start anew at ``offset`` with nothing."""
+        """Start anew at ``offset`` with nothing. Durable on return."""
         self._read_ends.clear()
-        for segment in list(self.segments):
+        for segment in reversed(list(self.segments)):
             self._remove_files(segment)
         fresh = Segment.create(self.disk, self.directory, offset, index_interval_bytes=self.settings.index_interval_bytes, created_ms=0)
         self.disk.sync_directory(self.directory)
         self.segments.replace_all(fresh)
-        self.log_start_offset = self.log_end_offset = self.recovery_point = offset
+        self.log_start_offset = self.log_end_offset = self.recovery_point = self._flush_limit = offset
         self.leader_epochs.clear()
         self._drop_snapshots(keep_below=0)
         self.producers.clear()
@@ -313,11 +333,23 @@ class Log:
             self.log_start_offset = offset
             self.leader_epochs.truncate_start(offset)
 
+    def drop_segments_below(self, offset: int) -> int:
+        """Remove the segments that end at or below ``offset``, never the active one; how many bytes that frees."""
+        freed = 0
+        for segment in list(self.segments):
+            if segment is self.segments.active or segment.next_offset > offset:
+                break
+            freed += segment.size_bytes
+            self._discard(segment)
+        self.advance_start(max(self.log_start_offset, self.segments.first.base_offset))
+        return freed
+
     def _discard(self, segment: Segment) -> None:
         self.segments.remove(segment)
         self._remove_files(segment)
 
     def _remove_files(self, segment: Segment) -> None:
+        """For good: callers go from the last segment to the first, so that a power cut in between leaves no hole."""
         segment.close()
         for suffix in SEGMENT_SUFFIXES:
             path = f"{self.directory}/{offset_name(segment.base_offset)}{suffix}"
@@ -325,6 +357,7 @@ class Log:
                 # Two steps, so that a crash between removing the log and removing its indexes leaves no segment behind.
                 self.disk.rename(path, path + DELETED_SUFFIX)
                 self.disk.remove(path + DELETED_SUFFIX)
+        self.disk.sync_directory(self.directory)
 
     # -- producers ------------------------------------------------------------------------------------------------------------
 
@@ -355,39 +388,52 @@ class Log:
             if segment.next_offset <= start:
                 continue
             for position, header in segment.headers():
-                if header.base_offset >= start and header.producer_id >= 0:
+                if header.last_offset >= start and header.producer_id >= 0:
                     batch = segment.read_batch(position, header) if header.control else b""
                     self.producers.replay(header, batch, header.base_offset)
 
     def _drop_snapshots(self, *, keep_below: int) -> None:
-        for offset in list_snapshots(self.disk, self.directory):
-            if offset >= keep_below:
-                self.disk.remove(snapshot_path(self.directory, offset))
+        doomed = [offset for offset in list_snapshots(self.disk, self.directory) if offset >= keep_below]
+        for offset in doomed:
+            self.disk.remove(snapshot_path(self.directory, offset))
+        if doomed:
+            # They tell of batches that are gone. One that came back when the log has grown past it again would be believed.
+            self.disk.sync_directory(self.directory)
         self._snapshot_offset = -1
 
     # -- the disk -------------------------------------------------------------------------------------------------------------
 
     def flushable(self) -> tuple[int, list[Segment]]:
-        """The log end offset, and the segments to sync so that it becomes the recovery point."""
-        return self.log_end_offset, [
-            segment for segment in self.segments.starting_with(self.recovery_point) if segment.next_offset > self.recovery_point
-        ]
+        """The log end offset, and the segments to sync so that it becomes the recovery point.
+
+        Their ``sync`` may run on another thread; one flush of a log at a time, and then :meth:`flushed` on this one.
+        """
+        segments = [segment for segment in self.segments.starting_with(self.recovery_point) if segment.next_offset > self.recovery_point]
+        for segment in segments:
+            segment.write_out()
+        self._flush_limit = self.log_end_offset
+        self._unflushed_records = 0
+        return self.log_end_offset, segments
 
     def flushed(self, offset: int) -> None:
-        self.recovery_point = max(self.recovery_point, min(offset, self.log_end_offset))
+        """What :meth:`flushable` gave is durable, as far as it was not cut or sealed meanwhile."""
+        self.recovery_point = max(self.recovery_point, min(offset, self._flush_limit))
 
     def flush(self) -> None:
         """Wait for the disk here and now."""
         offset, segments = self.flushable()
         for segment in segments:
             segment.sync()
-        self._unflushed_records = 0
         self.flushed(offset)
 
     def close(self) -> None:
         """A clean end: everything durable, the producers written down, indexes complete."""
-        self.segments.active.time_index.maybe_append(self.segments.active.max_timestamp, self.segments.active.offset_of_max_timestamp)
+        active = self.segments.active
+        active.time_index.maybe_append(active.max_timestamp, active.offset_of_max_timestamp)
+        active.write_out()
         self.flush()
+        # Once more, for the entry above, when the log was flushed already and the active segment had nothing to flush.
+        active.sync()
         self.snapshot_producers()
         self.abandon()
 

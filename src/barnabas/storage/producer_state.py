@@ -90,7 +90,7 @@ class ProducerState:
                     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                     f"producer {header.producer_id} must begin epoch {header.producer_epoch} with sequence 0, not {header.base_sequence}",
                 )
-            return None
+            return self._check_transaction(producer, header)
         for batch in producer.batches:
             if batch.base_sequence == header.base_sequence and batch.last_sequence == header.last_sequence:
                 return batch
@@ -100,7 +100,16 @@ class ProducerState:
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
                 f"producer {header.producer_id} sent sequence {header.base_sequence} where {expected} was expected",
             )
-        return None
+        return self._check_transaction(producer, header)
+
+    @staticmethod
+    def _check_transaction(producer: Producer, header: BatchHeader) -> Refused | None:
+        if producer.transaction_first_offset is None or header.transactional:
+            return None
+        return Refused(
+            ErrorCode.INVALID_TXN_STATE,
+            f"producer {producer.producer_id} has a transaction open since offset {producer.transaction_first_offset} and wrote outside it",
+        )
 
     def apply(self, header: BatchHeader, base_offset: int) -> None:
         """Remember a batch of data that is now in the log."""

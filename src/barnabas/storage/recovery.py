@@ -11,16 +11,25 @@ index without log              an interrupted removal: removed
 torn, zero-filled or           cut at the first batch that is not whole, does not match its checksum or goes back in offsets
 damaged tail                   (only behind the recovery point, and only after an unclean stop; see ``docs/non_obvious.md``)
 segments behind a cut          removed: their offsets would leave a hole
+segment that ends too early    as after a cut: of data that was not flushed, a power cut may take a file's end and leave the next file
+                               (not for compacted topics, where it is how compaction leaves them)
+log start above the log end    everything is removed: offsets were given out that must not be given out again
 snapshot that is damaged       the producers are replayed from the log instead
+epochs missing or damaged      read from the batches
 =============================  ====================================================================================================
 
 After a clean stop nothing is scanned but the end of the active segment.
+
+A crash may also strike here. So removals are made durable from the last file to the first, and before the cut that is their reason:
+half-done work must look like what it began with.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import zip_longest
 
 from barnabas.env.disk import Disk
 from barnabas.model.ids import TopicPartition
@@ -75,27 +84,30 @@ def open_log(
     """Open an existing directory, or a new and empty one. ``clean`` says that the last owner stopped in good order."""
     report = RecoveryReport()
     _finish_interrupted(disk, directory, report)
-    segments = _open_segments(disk, directory, settings, now_ms, report)
+    segments, incomplete = _open_segments(disk, directory, settings, now_ms, report)
     epochs = LeaderEpochs.load(disk, directory)
+    epochs_lost = not epochs.entries
+    unflushed: set[int] = set() if clean else _unflushed(segments, recovery_point)
+    doubtful = incomplete | (_faulty(segments, report) if clean else unflushed)
+    gapless: set[int] = set() if settings.rules.keys_required else unflushed
+    segments = _recover(disk, directory, segments, epochs, doubtful=doubtful, gapless=gapless, report=report)
+    for segment in segments:
+        segment.load_tail()
+    if segments and segments[-1].next_offset < log_start_offset:
+        # Records that were deleted by request, and then the log lost its tail. The offsets were given out and must not be used again.
+        report.notes.append(f"removed everything below {log_start_offset}, the log ended at {segments[-1].next_offset}")
+        _remove_segments(disk, directory, segments, report)
+        segments = []
     if not segments:
+        _forget(disk, directory, epochs)
         first = Segment.create(disk, directory, log_start_offset, index_interval_bytes=settings.index_interval_bytes, created_ms=now_ms)
         disk.sync_directory(directory)
         segments = [first]
-        fresh = True
-    else:
-        fresh = False
-        if clean:
-            _check_indexes(segments, report)
-        else:
-            segments = _recover(disk, directory, segments, epochs, recovery_point, report)
     segment_list = SegmentList(segments)
     active = segment_list.active
-    if not fresh:
-        active.activate()
-        for segment in segments:
-            segment.load_tail()
+    active.activate()
     log_end_offset = active.next_offset
-    log_start_offset = min(max(log_start_offset, segment_list.first.base_offset), log_end_offset)
+    log_start_offset = max(log_start_offset, segment_list.first.base_offset)
     log = Log(
         disk,
         directory,
@@ -108,22 +120,26 @@ def open_log(
         log_end_offset=log_end_offset,
         recovery_point=log_end_offset if clean else min(recovery_point, log_end_offset),
     )
-    if not fresh:
-        # An epoch may start at the very end, when its leader had written nothing yet; above it, it was lost with the tail.
-        epochs.truncate_end(log_end_offset + 1)
-        _remove_stray_snapshots(disk, directory, segment_list)
-        log.rebuild_producers()
+    if epochs_lost:
+        _read_epochs(segment_list, epochs)
+    # An epoch may start at the very end, when its leader had written nothing yet; above it, it was lost with the tail.
+    epochs.truncate_end(log_end_offset + 1)
+    epochs.truncate_start(log_start_offset)
+    _remove_stray_snapshots(disk, directory, segment_list)
+    log.rebuild_producers()
     return log, report
 
 
 def _finish_interrupted(disk: Disk, directory: str, report: RecoveryReport) -> None:
     swapped: set[int] = set()
     names = disk.names(directory)
+    eventful = False
     for name in names:
         path = f"{directory}/{name}"
         if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
             disk.remove(path)
             report.notes.append(f"removed {name}")
+            eventful = True
         elif name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
             parsed = parse_segment_file(name)
             if parsed is not None:
@@ -135,6 +151,9 @@ def _finish_interrupted(disk: Disk, directory: str, report: RecoveryReport) -> N
             # Indexes of a swap whose log is already in place.
             disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
             report.notes.append(f"finished swapping {name}")
+            eventful = True
+    if eventful:
+        disk.sync_directory(directory)
 
 
 def _complete_swap(disk: Disk, directory: str, base_offset: int, report: RecoveryReport) -> None:
@@ -145,9 +164,12 @@ def _complete_swap(disk: Disk, directory: str, base_offset: int, report: Recover
         parsed = parse_segment_file(name)
         if parsed is None or parsed[2] or parsed[1] not in SEGMENT_SUFFIXES:
             continue
-        if base_offset < parsed[0] < end:
+        # Its own indexes too: those that were written for it come back with the renames, the others are derived again.
+        if base_offset < parsed[0] < end or (parsed[0] == base_offset and parsed[1] != LOG_SUFFIX):
             disk.remove(f"{directory}/{name}")
             report.notes.append(f"removed {name}, replaced by a compacted segment")
+    # First the old ones go for good: one that came back beside the compacted segment would hold its offsets a second time.
+    disk.sync_directory(directory)
     for suffix in SEGMENT_SUFFIXES:
         stem = f"{directory}/{offset_name(base_offset)}{suffix}"
         if disk.exists(stem + SWAP_SUFFIX):
@@ -164,7 +186,10 @@ def _end_of(disk: Disk, path: str, base_offset: int) -> int:
     return end
 
 
-def _open_segments(disk: Disk, directory: str, settings: LogSettings, now_ms: int, report: RecoveryReport) -> list[Segment]:
+def _open_segments(
+    disk: Disk, directory: str, settings: LogSettings, now_ms: int, report: RecoveryReport
+) -> tuple[list[Segment], set[int]]:
+    """The segments in order, and the base offsets of those that miss an index."""
     present = {
         (parsed[0], parsed[1]): name for name in disk.names(directory) if (parsed := parse_segment_file(name)) is not None and not parsed[2]
     }
@@ -173,19 +198,23 @@ def _open_segments(disk: Disk, directory: str, settings: LogSettings, now_ms: in
         if suffix in SEGMENT_SUFFIXES and (base, LOG_SUFFIX) not in present:
             disk.remove(f"{directory}/{name}")
             report.notes.append(f"removed {name}, which has no log")
-    segments = []
-    for base in bases:
-        segment = Segment(disk, directory, base, index_interval_bytes=settings.index_interval_bytes, created_ms=now_ms)
-        segments.append(segment)
-        if (base, INDEX_SUFFIX) not in present or (base, TIME_INDEX_SUFFIX) not in present:
-            for _ in segment.rebuild():
-                pass
-            report.notes.append(f"rebuilt the indexes of {offset_name(base)}")
-    return segments
+    incomplete = {base for base in bases if (base, INDEX_SUFFIX) not in present or (base, TIME_INDEX_SUFFIX) not in present}
+    report.notes += [f"an index of {offset_name(base)} is missing" for base in sorted(incomplete)]
+    return [
+        Segment(disk, directory, base, index_interval_bytes=settings.index_interval_bytes, created_ms=now_ms) for base in bases
+    ], incomplete
 
 
-def _check_indexes(segments: list[Segment], report: RecoveryReport) -> None:
+def _unflushed(segments: list[Segment], recovery_point: int) -> set[int]:
+    """What the recovery point does not vouch for: every segment that may reach above it, and always the last."""
+    ends = [following.base_offset for following in segments[1:]]
+    return {segment.base_offset for segment, end in zip_longest(segments, ends) if end is None or end > recovery_point}
+
+
+def _faulty(segments: list[Segment], report: RecoveryReport) -> set[int]:
     """After a clean stop the indexes are believed if they can be; only the active segment's will be appended to."""
+    if not segments:
+        return set()
     active = segments[-1]
     for file in (active.index.file, active.time_index.file):
         file.trim()
@@ -193,33 +222,36 @@ def _check_indexes(segments: list[Segment], report: RecoveryReport) -> None:
     if fault is None:
         active.load_tail()
         fault = active.time_index.fault(active.next_offset) or active.transaction_index.fault()
-    if fault is not None:
-        report.notes.append(f"rebuilt the indexes of {offset_name(active.base_offset)}: {fault}")
-        producers = ProducerState()
-        for header, batch in active.rebuild():
-            _index_abort(active, producers, header, batch)
+    if fault is None:
+        return set()
+    report.notes.append(f"an index of {offset_name(active.base_offset)} is wrong: {fault}")
+    return {active.base_offset}
 
 
 def _recover(
-    disk: Disk, directory: str, segments: list[Segment], epochs: LeaderEpochs, recovery_point: int, report: RecoveryReport
+    disk: Disk,
+    directory: str,
+    segments: list[Segment],
+    epochs: LeaderEpochs,
+    *,
+    doubtful: set[int],
+    gapless: set[int],
+    report: RecoveryReport,
 ) -> list[Segment]:
-    """Scan what the recovery point does not vouch for: every segment that may reach above it, and always the last."""
+    """Scan the segments whose base offsets are in doubt, and derive their indexes again; those that are left, in order.
+
+    The gapless ones must reach to the next segment.
+    """
     kept: list[Segment] = []
     producers = ProducerState()
-    truncated = False
     for slot, segment in enumerate(segments):
-        is_last = slot == len(segments) - 1
-        end = segments[slot + 1].base_offset if not is_last else None
-        if truncated:
-            _remove_segment(disk, directory, segment)
-            report.segments_removed += 1
+        kept.append(segment)
+        if segment.base_offset not in doubtful:
             continue
-        if end is not None and end <= recovery_point:
-            kept.append(segment)
-            continue
-        _producers_at(disk, directory, segment.base_offset, kept, producers)
+        behind = segments[slot + 1 :]
+        _producers_at(disk, directory, segment.base_offset, kept[:-1], producers)
         before = segment.size_bytes
-        for header, batch in segment.rebuild():
+        for header, batch in segment.rebuild(before_cut=partial(_remove_segments, disk, directory, behind, report)):
             if header.leader_epoch > epochs.latest:
                 epochs.assign(header.leader_epoch, header.base_offset)
             _index_abort(segment, producers, header, batch)
@@ -227,17 +259,23 @@ def _recover(
         report.bytes_truncated += before - segment.size_bytes
         if segment.damage is not None:
             report.notes.append(segment.damage)
-        truncated = segment.size_bytes < before
-        kept.append(segment)
-        if not is_last:
+        if segment.size_bytes < before:
+            break
+        if behind and segment.base_offset in gapless and segment.next_offset < behind[0].base_offset:
+            report.notes.append(f"{segment.file.path} ends at {segment.next_offset}, the next segment begins at {behind[0].base_offset}")
+            _remove_segments(disk, directory, behind, report)
+            break
+        if behind:
             segment.seal()
+            # No flush will come by a segment below the recovery point, and no later recovery will look at it.
+            segment.sync()
     return kept
 
 
 def _producers_at(disk: Disk, directory: str, offset: int, kept: list[Segment], producers: ProducerState) -> None:
     """The producers when ``offset`` was the end of the log, for finding which transactions a segment's markers abort."""
     producers.clear()
-    start = kept[0].base_offset if kept else offset
+    start = 0
     for candidate in reversed([each for each in list_snapshots(disk, directory) if each <= offset]):
         try:
             for producer in read_snapshot(disk, directory, candidate):
@@ -247,8 +285,8 @@ def _producers_at(disk: Disk, directory: str, offset: int, kept: list[Segment], 
             continue
         start = candidate
         break
-    for segment in kept:
-        if segment.base_offset >= start or segment is kept[-1]:
+    for segment, following in zip_longest(kept, kept[1:]):
+        if following is None or following.base_offset > start:
             for position, header in segment.headers():
                 if start <= header.base_offset < offset and header.producer_id >= 0:
                     producers.replay(header, segment.read_batch(position, header) if header.control else b"", header.base_offset)
@@ -260,11 +298,31 @@ def _index_abort(segment: Segment, producers: ProducerState, header: BatchHeader
         segment.transaction_index.append(aborted)
 
 
-def _remove_segment(disk: Disk, directory: str, segment: Segment) -> None:
-    segment.abandon()
-    for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX):
-        disk.remove(f"{directory}/{offset_name(segment.base_offset)}{suffix}")
-    disk.sync_directory(directory)
+def _remove_segments(disk: Disk, directory: str, segments: list[Segment], report: RecoveryReport) -> None:
+    """From the last to the first, each for good, so that a crash in between leaves no hole."""
+    for segment in reversed(segments):
+        segment.abandon()
+        for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX):
+            disk.remove(f"{directory}/{offset_name(segment.base_offset)}{suffix}")
+        disk.sync_directory(directory)
+        report.segments_removed += 1
+
+
+def _forget(disk: Disk, directory: str, epochs: LeaderEpochs) -> None:
+    """Without a segment, what tells of segments is about ones that are gone."""
+    for offset in list_snapshots(disk, directory):
+        disk.remove(snapshot_path(directory, offset))
+    if epochs.entries:
+        epochs.clear()
+
+
+def _read_epochs(segments: SegmentList, epochs: LeaderEpochs) -> None:
+    """From the batches themselves, all of them, when the file was missing or damaged."""
+    epochs.entries = []
+    for segment in segments:
+        for _, header in segment.headers():
+            if header.leader_epoch > epochs.latest:
+                epochs.assign(header.leader_epoch, header.base_offset)
 
 
 def _remove_stray_snapshots(disk: Disk, directory: str, segments: SegmentList) -> None:

@@ -12,7 +12,7 @@ Offsets inside the indexes are relative and fit 31 bits, which bounds how many o
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from barnabas.env.disk import Disk
@@ -181,6 +181,8 @@ class Segment:
                     )
                 stop = start + header.size_bytes
                 if stop > len(data):
+                    if position + stop > self.size_bytes:
+                        raise CorruptBatch(f"{self.file.path} ends inside the batch at position {position + start}")
                     wanted = max(SCAN_READ_BYTES, header.size_bytes)
                     break
                 batch = data[start:stop]
@@ -188,7 +190,7 @@ class Segment:
                 yield position + start, header, batch
                 expected = header.last_offset + 1
                 start = stop
-            if (start == 0 and wanted > self.size_bytes - position) or len(data) < HEADER_BYTES:
+            if len(data) < HEADER_BYTES:
                 raise CorruptBatch(f"{self.file.path} ends inside the batch at position {position}")
             position += start
 
@@ -199,9 +201,14 @@ class Segment:
         self.time_index.truncate_to(offset)
         self.transaction_index.truncate_to(offset)
         if location is not None:
-            self.file.truncate(location.position)
-            self.size_bytes = location.position
+            self._cut(location.position)
         self.load_tail()
+
+    def _cut(self, size_bytes: int) -> None:
+        self.file.truncate(size_bytes)
+        # Durable before anything is appended: else a power cut could keep the new batches and bring back the old ones behind them.
+        self.file.sync()
+        self.size_bytes = size_bytes
 
     def load_tail(self) -> None:
         """Learn end, largest timestamp and first timestamp from the files: indexes first, then the batches behind their last entry."""
@@ -219,10 +226,11 @@ class Segment:
             self.first_timestamp = header.max_timestamp
             break
 
-    def rebuild(self) -> Iterator[tuple[BatchHeader, memoryview]]:
+    def rebuild(self, before_cut: Callable[[], None] | None = None) -> Iterator[tuple[BatchHeader, memoryview]]:
         """Derive the indexes from the batches, which are handed on, and cut the file at the first that is not whole.
 
-        Must be run to its end. The transaction index is cleared; whoever follows producers fills it.
+        Must be run to its end. The transaction index is cleared; whoever follows producers fills it. ``before_cut`` is called
+        while the damage can still be seen, for what must not be left undone by a crash in the middle of all this.
         """
         self.index.reset()
         self.time_index.reset()
@@ -250,12 +258,12 @@ class Segment:
             # The tail of a crash. What is in front of it is whole, and nothing behind it can be trusted.
             self.damage = str(damage)
         if valid < self.size_bytes:
-            self.file.truncate(valid)
-            self.size_bytes = valid
+            if before_cut is not None:
+                before_cut()
+            self._cut(valid)
         self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
         self._bytes_since_entry = self.size_bytes - last_entry
-        self.index.file.write_out()
-        self.time_index.file.write_out()
+        self.write_out()
 
     def activate(self) -> None:
         self.index.activate()
@@ -264,17 +272,25 @@ class Segment:
     def seal(self) -> None:
         """No more appends: the largest timestamp becomes the last entry of the time index."""
         self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
-        self.index.file.write_out()
-        self.time_index.file.write_out()
+        self.write_out()
         self.index.seal()
         self.time_index.seal()
 
+    def write_out(self) -> None:
+        """Everything that waits in memory goes to the files, so that :meth:`sync` may run on another thread."""
+        self.index.file.write_out()
+        self.time_index.file.write_out()
+
     def sync(self) -> None:
+        """Wait until what was written out is durable."""
         self.file.sync()
         self.index.file.sync()
         self.time_index.file.sync()
         if self.transaction_index.on_disk:
             self.transaction_index.file.sync()
+            if self.transaction_index.nameless:
+                self.disk.sync_directory(self.directory)
+                self.transaction_index.nameless = False
 
     def close(self) -> None:
         self.file.close()
@@ -287,17 +303,16 @@ class Segment:
             file.abandon()
         self.file.close()
 
-    def offset_at_or_after(self, timestamp: int, start_offset: int) -> tuple[int, BatchHeader] | None:
-        """Position and header of the first batch at or above ``start_offset`` whose largest timestamp reaches ``timestamp``."""
+    def batches_at_or_after(self, timestamp: int, start_offset: int) -> Iterator[tuple[int, BatchHeader]]:
+        """Positions and headers of the batches at or above ``start_offset`` whose largest timestamp reaches ``timestamp``."""
         if self.max_timestamp < timestamp:
-            return None
+            return
         location = self.locate(max(start_offset, self.time_index.lookup(timestamp)))
         if location is None:
-            return None
+            return
         for position, header in self.headers(location.position):
             if header.max_timestamp >= timestamp and header.last_offset >= start_offset:
-                return position, header
-        return None
+                yield position, header
 
     def read_batch(self, position: int, header: BatchHeader) -> bytes:
         return self.file.read_at(position, header.size_bytes)

@@ -23,12 +23,14 @@ class AbortedTransaction(NamedTuple):
 
 
 class TransactionIndex:
-    __slots__ = ("_disk", "_entries", "_file")
+    __slots__ = ("_disk", "_entries", "_file", "nameless")
 
     def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
         self._file = IndexFile(disk, path, _ENTRY)
         self._entries: list[AbortedTransaction] | None = None if disk.exists(path) else []
+        # Made, but its directory was not synced since: a power cut would take the name, and readers would see aborted records.
+        self.nameless = False
 
     @property
     def file(self) -> IndexFile:
@@ -46,6 +48,8 @@ class TransactionIndex:
     def append(self, aborted: AbortedTransaction) -> None:
         entries = self.entries()
         assert not entries or aborted.last_offset > entries[-1].last_offset, "aborts are indexed in the order of their markers"
+        if not entries:
+            self.nameless = True
         entries.append(aborted)
         self._file.append(_VERSION, *aborted)
         # Rare, and a reader that misses one serves aborted data: it goes to the file at once.
