@@ -2,7 +2,8 @@
 
 A leader comes from the in-sync replicas that are active, in the order of the replica list, so that the preferred one wins when it can. With
 none of them there is no leader: electing anybody else would lose what was acknowledged. The last in-sync replica never leaves the
-set, since it alone is known to have everything.
+set, since it alone is known to have everything. A broker whose directory with the replica is offline cannot lead that partition,
+active as it may be.
 """
 
 from __future__ import annotations
@@ -11,32 +12,32 @@ from collections.abc import Callable, Iterator
 
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import NO_LEADER_CHANGE, PartitionImage, TopicImage
-from barnabas.model.ids import NO_NODE
+from barnabas.model.ids import NO_NODE, ZERO_UUID
 from barnabas.wire.metadata_records import MetadataRecord, PartitionChangeRecord
 
 
-def elect(partition: PartitionImage, isr: tuple[int, ...], active: Callable[[int], bool]) -> int:
-    if partition.leader in isr and active(partition.leader):
+def elect(partition: PartitionImage, isr: tuple[int, ...], can_lead: Callable[[int], bool]) -> int:
+    if partition.leader in isr and can_lead(partition.leader):
         return partition.leader
-    return next((replica for replica in partition.replicas if replica in isr and active(replica)), NO_NODE)
+    return next((replica for replica in partition.replicas if replica in isr and can_lead(replica)), NO_NODE)
 
 
 def without_broker(image: MetadataImage, broker_id: int) -> Iterator[MetadataRecord]:
     """Changes that take leadership and in-sync membership from a broker that is fenced, stopping or gone."""
-    active = _active_except(image, broker_id)
+    active = {broker.broker_id for broker in image.cluster.active_brokers()} - {broker_id}
     for topic, index, partition in _all_partitions(image):
         if broker_id != partition.leader and broker_id not in partition.isr:
             continue
         isr = tuple(replica for replica in partition.isr if replica != broker_id) or partition.isr
-        yield from _change(topic, index, partition, isr, elect(partition, isr, active))
+        yield from _change(topic, index, partition, isr, elect(partition, isr, _can_lead(image, partition, active)))
 
 
 def with_broker(image: MetadataImage, broker_id: int) -> Iterator[MetadataRecord]:
     """Changes that a broker makes possible by becoming active: partitions without a leader that it is in sync with."""
-    active = _active_with(image, broker_id)
+    active = {broker.broker_id for broker in image.cluster.active_brokers()} | {broker_id}
     for topic, index, partition in _all_partitions(image):
         if partition.leader == NO_NODE and broker_id in partition.isr:
-            yield from _change(topic, index, partition, partition.isr, elect(partition, partition.isr, active))
+            yield from _change(topic, index, partition, partition.isr, elect(partition, partition.isr, _can_lead(image, partition, active)))
 
 
 def _change(topic: TopicImage, index: int, partition: PartitionImage, isr: tuple[int, ...], leader: int) -> Iterator[PartitionChangeRecord]:
@@ -56,11 +57,11 @@ def _all_partitions(image: MetadataImage) -> Iterator[tuple[TopicImage, int, Par
             yield topic, index, partition
 
 
-def _active_except(image: MetadataImage, broker_id: int) -> Callable[[int], bool]:
-    active = {broker.broker_id for broker in image.cluster.active_brokers()} - {broker_id}
-    return active.__contains__
+def _can_lead(image: MetadataImage, partition: PartitionImage, active: set[int]) -> Callable[[int], bool]:
+    def able(replica: int) -> bool:
+        if replica not in active:
+            return False
+        directory = partition.directory_of(replica)
+        return directory == ZERO_UUID or directory in image.cluster.brokers[replica].directories
 
-
-def _active_with(image: MetadataImage, broker_id: int) -> Callable[[int], bool]:
-    active = {broker.broker_id for broker in image.cluster.active_brokers()} | {broker_id}
-    return active.__contains__
+    return able

@@ -24,6 +24,10 @@ class Loader:
         self._held: list[MetadataRecord] | None = None  # inside a transaction
         self._unpublished: MetadataDelta | None = None  # what a batch changed before it left a transaction open
 
+    @property
+    def in_transaction(self) -> bool:
+        return self._held is not None
+
     def load(self, records: Sequence[MetadataRecord], provenance: Provenance) -> tuple[MetadataDelta, MetadataImage] | None:
         """Apply one committed batch, whose last record is ``provenance``. None while a transaction is open."""
         assert provenance.offset > self.image.provenance.offset, "batches are loaded once and in order"

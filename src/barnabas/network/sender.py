@@ -66,6 +66,8 @@ class Sender:
         self.unsent_bytes += len(frame)
         if was_idle:
             self._pump()
+        else:
+            self._progressed()  # backwards: the queue grew while the peer was not taking anything
 
     def transport_drained(self) -> None:
         if self._waiting_for_transport:

@@ -10,7 +10,7 @@ from barnabas.env.clock import Clock
 from barnabas.model.promise import Promise
 from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.quorum_driver import QuorumDriver
-from barnabas.wire.metadata_records import MetadataRecord, NoOpRecord
+from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecord, NoOpRecord
 
 
 class ControllerDriver:
@@ -28,6 +28,9 @@ class ControllerDriver:
     def take_office(self) -> None:
         """Called when everything up to this node's own epoch has been applied: from here on it decides."""
         self._in_office = True
+        if self._applier.in_transaction:
+            # An earlier controller began it and is gone: nobody will ever end it.
+            self._append([AbortTransactionRecord(reason="The controller that began it is gone.")])
         records = self._controller.take_office(self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset)
         if records:
             self._append(records)

@@ -126,7 +126,7 @@ class Node:
 
     async def start(self) -> Ready:
         try:
-            return await self._start()
+            return await self._start_or_fail()
         except BaseException as wrong:
             await self._undo()
             if isinstance(wrong, _REFUSALS):
@@ -134,6 +134,20 @@ class Node:
             if isinstance(wrong, OSError):
                 raise CannotStart(f"{wrong.filename or 'the disk'}: {wrong.strerror or wrong}.") from wrong
             raise
+
+    async def _start_or_fail(self) -> Ready:
+        """A disk that fails under the metadata log is reported in the background, where nobody waits for the offset it had to write."""
+        starting = asyncio.ensure_future(self._start())
+        failed = asyncio.ensure_future(self.failed.wait())
+        try:
+            await asyncio.wait([starting, failed], return_when=asyncio.FIRST_COMPLETED)
+            if self.failure is not None and not starting.done():
+                raise self.failure
+            return await starting
+        finally:
+            for task in (starting, failed):
+                task.cancel()
+            await asyncio.gather(starting, failed, return_exceptions=True)
 
     async def _start(self) -> Ready:
         settings, now_ms = self.settings, self._clock.wall_ms()
@@ -199,11 +213,12 @@ class Node:
         if latest is not None:
             snapshot, records, timestamp = latest
             self._delivered = snapshot.end_offset
-            await applier.load_snapshot(records, Provenance(snapshot.end_offset - 1, snapshot.epoch, timestamp))
+            applier.load_snapshot(records, Provenance(snapshot.end_offset - 1, snapshot.epoch, timestamp))
             snapshots.loaded(snapshot)
         quorum.start()
+        applier.publish_from(core.epoch_start_offset)
         await led.wait()
-        await awaited(applier.applied(core.epoch_start_offset))
+        await awaited(applier.caught_up)
         controller.take_office()
         await awaited(controller.submit(self._controller_registration(bound)))
 

@@ -30,20 +30,27 @@ class ProducerIdBlocks:
         promise: Promise[int] = Promise()
         self._waiting.append(promise)
         if not self._asking:
-            self._asking = True
-            request = AllocateProducerIdsRequest(broker_id=self._node_id, broker_epoch=self._broker_epoch())
-            self._controller.submit(request).then(self._received)
+            self._ask()
         return promise
+
+    def _ask(self) -> None:
+        self._asking = True
+        request = AllocateProducerIdsRequest(broker_id=self._node_id, broker_epoch=self._broker_epoch())
+        self._controller.submit(request).then(self._received)
 
     def _received(self, response: AllocateProducerIdsResponse) -> None:
         self._asking = False
-        if response.error_code == ErrorCode.NONE:
-            self._next = response.producer_id_start
-            self._end = response.producer_id_start + response.producer_id_len
         waiting, self._waiting = self._waiting, deque()
-        for promise in waiting:
-            if self._next < self._end:
-                self._next += 1
-                promise.resolve(self._next - 1)
-            else:
+        if response.error_code != ErrorCode.NONE:
+            for promise in waiting:
                 promise.resolve(NO_PRODUCER_ID)
+            return
+        self._next = response.producer_id_start
+        self._end = response.producer_id_start + response.producer_id_len
+        while waiting and self._next < self._end:
+            self._next += 1
+            waiting.popleft().resolve(self._next - 1)
+        # More came than one block holds. Whoever asked while these were answered stands behind them.
+        self._waiting.extendleft(reversed(waiting))
+        if self._waiting and not self._asking:
+            self._ask()

@@ -124,5 +124,5 @@ class QuorumDriver:
             return
         self._log.flushed(end_offset)
         self._step(Flushed(end_offset))
-        if end_offset < self._flush_wanted:
+        if end_offset < self._flush_wanted and self._core.leading:
             self._flush()

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -21,6 +23,8 @@ from barnabas.telemetry.logs import Log
 
 START_SECONDS_MAX = 30.0
 STOP_SECONDS_MAX = 30.0
+# What a child wrote about its troubles, kept for whoever asks: the last lines, since a child may write for ever.
+COMPLAINT_LINES_MAX = 1000
 
 
 class EmbeddedBroker:
@@ -43,6 +47,7 @@ class EmbeddedBroker:
         self._port = port
         self._config = dict(config or {})
         self._runner: _Thread | _Child | None = None
+        self._complaints: Callable[[], str] = str
         self.bootstrap = ""
 
     # -- as a context ---------------------------------------------------------------------------------------------------------
@@ -64,7 +69,12 @@ class EmbeddedBroker:
         """``CannotStart`` says why not, in a sentence. A second start, after a stop or a kill, keeps the port."""
         assert self._runner is None, "the broker is running"
         properties = development_properties(port=self._port, data_dir=self.data_dir, overrides=self._config)
-        runner = _Thread(properties) if self._in_process else _Child(properties)
+        runner: _Thread | _Child
+        if self._in_process:
+            runner = _Thread(properties)
+        else:
+            runner = _Child(properties)
+            self._complaints = runner.complaints
         self.bootstrap = runner.start()
         self._port = int(self.bootstrap.rpartition(":")[2])
         self._runner = runner
@@ -94,6 +104,11 @@ class EmbeddedBroker:
     def pid(self) -> int:
         return self._runner.pid if isinstance(self._runner, _Child) else os.getpid()
 
+    @property
+    def complaints(self) -> str:
+        """What the child process wrote to stderr since it was last started; with ``process=False`` it goes to this process's."""
+        return self._complaints()
+
     def _remove_data(self) -> None:
         if self._own_directory:
             shutil.rmtree(self.data_dir, ignore_errors=True)
@@ -121,7 +136,9 @@ class _Thread:
         return self._bootstrap
 
     def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
+        """Raises what made the node end before, if it did."""
+        with suppress(RuntimeError):  # its loop is closed already
+            self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(STOP_SECONDS_MAX)
         if self._failure is not None:
             raise self._failure
@@ -141,8 +158,13 @@ class _Thread:
         node = Node(settings, log=Log("ERROR"))
         self._bootstrap = (await node.start()).bootstrap
         self._started.set()
-        await self._stop.wait()
+        ends = [asyncio.ensure_future(self._stop.wait()), asyncio.ensure_future(node.failed.wait())]
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        for each in ends:
+            each.cancel()
         await node.stop()
+        if node.failure is not None:
+            raise node.failure
 
 
 class _Child:
@@ -151,6 +173,8 @@ class _Child:
     def __init__(self, properties: dict[str, str]) -> None:
         self._properties = properties
         self._process: subprocess.Popen[str] | None = None
+        self._complaints: deque[str] = deque(maxlen=COMPLAINT_LINES_MAX)
+        self._listening: threading.Thread | None = None
 
     @property
     def pid(self) -> int:
@@ -167,11 +191,14 @@ class _Child:
             text=True,
         )
         assert self._process.stdout is not None
+        # Somebody must read what it writes: a full pipe would stop the child.
+        self._listening = threading.Thread(target=self._listen, args=(self._process.stderr,), daemon=True)
+        self._listening.start()
         line = _read_line(self._process.stdout, START_SECONDS_MAX)
         if not line.startswith("ready "):
             self._process.kill()
-            _, complaint = self._process.communicate()
-            raise CannotStart(complaint.strip() or "the broker's process ended before it was ready.")
+            self._reap()
+            raise CannotStart(self.complaints().strip() or "the broker's process ended before it was ready.")
         return dict(part.split("=", 1) for part in line.split()[1:])["bootstrap"]
 
     def stop(self) -> None:
@@ -184,14 +211,27 @@ class _Child:
         self._process.kill()
         self._reap()
 
+    def complaints(self) -> str:
+        return "".join(self._complaints)
+
+    def _listen(self, stream: IO[str]) -> None:
+        for line in stream:
+            self._complaints.append(line)
+
     def _reap(self) -> None:
         assert self._process is not None
+        assert self._listening is not None
         try:
-            self._process.communicate(timeout=STOP_SECONDS_MAX)
+            self._process.wait(STOP_SECONDS_MAX)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.communicate()
+            self._process.wait()
             raise
+        finally:
+            self._listening.join()
+            for stream in (self._process.stdout, self._process.stderr):
+                if stream is not None:
+                    stream.close()
 
 
 def _read_line(stream: IO[Any], seconds_max: float) -> str:

@@ -15,7 +15,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
-from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_counters import TopicCounters, forget_topic
@@ -71,7 +71,7 @@ class ReplicaPublisher:
                 continue
             known = self._replicas.by_id(topic.topic_id, index)
             if known is not None:
-                known.follow_metadata(partition)
+                self._follow(known, partition)
             else:
                 wanted.append((TopicPartition(topic.name, index), topic.topic_id, partition))
         for start in range(0, len(wanted), CREATED_AT_ONCE):
@@ -91,7 +91,7 @@ class ReplicaPublisher:
                 continue
             chosen = self._directory_for(image)
             if chosen is None:
-                self._log.error("no directory left for a replica", partition=str(partition))
+                self._log.error("no directory for a replica", partition=str(partition))
                 continue
             plans.append((partition, topic_id, image, chosen))
             # Counted at once, so that the next replica of this round goes elsewhere.
@@ -116,18 +116,21 @@ class ReplicaPublisher:
             self._add(partition, topic_id, log, directory, 0, image)
 
     def _claim(self, partition: TopicPartition, topic_id: Uuid) -> tuple[LogDirectory, FoundLog] | None:
-        """A log that was found at start and belongs to this very topic."""
-        found = self._found.get(partition)
-        if found is None or found[1].topic_id not in (topic_id, None):
-            return None
-        return self._found.pop(partition)
+        """A log that was found at start and belongs to this very topic. One that belonged to another of the same name makes room."""
+        found = self._found.pop(partition, None)
+        if found is None or found[1].topic_id in (topic_id, None):
+            return found
+        name = found[0].mark_stray(partition, Uuid(random_uuid(self._entropy)))
+        self._log.warning("a partition of another topic with this name was put aside", directory=name)
+        return None
 
     def _directory_for(self, image: PartitionImage) -> LogDirectory | None:
+        """None where there is nowhere to go, or where the replica already lies in a directory that failed: a new and empty log
+        elsewhere would be taken for the partition."""
         assigned = image.directory_of(self._node_id)
-        for directory in self._replicas.directories:
-            if directory.directory_id == assigned and directory.online:
-                return directory
-        return self._replicas.roomiest_directory()
+        if assigned == ZERO_UUID:
+            return self._replicas.roomiest_directory()
+        return next((each for each in self._replicas.directories if each.directory_id == assigned and each.online), None)
 
     def _add(
         self, partition: TopicPartition, topic_id: Uuid, log: Log, directory: LogDirectory, high_watermark: int, image: PartitionImage
@@ -136,13 +139,17 @@ class ReplicaPublisher:
         if counters is None:
             counters = self._counters[partition.topic] = TopicCounters(self._metrics, partition.topic)
         replica = Partition(partition, topic_id, log, directory, node_id=self._node_id, high_watermark=high_watermark, counters=counters)
-        try:
-            replica.follow_metadata(image)
-        except OSError as error:
-            self._replicas.disk_failed(directory, error)
+        self._follow(replica, image)
         self._replicas.add(replica)
         if image.directory_of(self._node_id) != directory.directory_id:
             self._on_placed(topic_id, partition.partition, directory)
+
+    def _follow(self, replica: Partition, image: PartitionImage) -> None:
+        try:
+            replica.follow_metadata(image)
+        except OSError as error:
+            self._replicas.disk_failed(replica.directory, error)
+            replica.resign()
 
     # -- removing -------------------------------------------------------------------------------------------------------------
 
@@ -174,10 +181,16 @@ class ReplicaPublisher:
         def remove() -> None:
             self._removals.discard(handle)
             for directory, path in marked:
-                loop.run_in_executor(self._executor, directory.remove_marked, path)
+                removed = loop.run_in_executor(self._executor, directory.remove_marked, path)
+                removed.add_done_callback(lambda done, directory=directory: self._removed(done, directory))  # type: ignore[misc]
 
         handle = loop.call_later(delay_ms / 1000, remove)
         self._removals.add(handle)
+
+    def _removed(self, done: asyncio.Future[None], directory: LogDirectory) -> None:
+        failure = None if done.cancelled() else done.exception()
+        if isinstance(failure, OSError):
+            self._replicas.disk_failed(directory, failure)
 
     def put_strays_aside(self) -> list[str]:
         """What was on disk and no topic claims: kept under a name that says so. The new names."""

@@ -1,0 +1,27 @@
+"""What scenarios share: a broker, a client of it, and the claim that nothing went wrong unseen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from tests.scenarios.client import Client
+
+
+@pytest.fixture(autouse=True)
+def nothing_unhandled(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """A broker in this process writes its errors to stderr, asyncio its unhandled exceptions to the log. A test that wants an error reads
+    stderr itself, which empties it."""
+    yield
+    errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
+    assert not errors, errors
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.fixture
+def client(kafka: EmbeddedBroker) -> Iterator[Client]:
+    with Client(kafka.bootstrap) as made:
+        yield made
