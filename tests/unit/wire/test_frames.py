@@ -256,7 +256,7 @@ def test_an_empty_region_and_no_records_leave_no_cut() -> None:
     frame = OutFrame(4)
     encoder(FetchResponse, 12)(fetch_response(Region(b""), None, b"in memory"), frame)
     frame.seal()
-    assert frame.cuts == []
+    assert not frame.cuts
     assert bytes(frame) == framed(encode(fetch_response(b"", None, b"in memory"), 12))
 
 
