@@ -1,10 +1,39 @@
-# Everything sets itself up: `.venv` is made once and again only when the lock file or pyproject.toml changes.
+# Everything sets itself up: `.venv` is made once, and again only when the lock file or pyproject.toml changes.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest
 
 .PHONY: demo test up bench lint soak format lock clean kafka-jars
+
+demo: $(STAMP)
+	$(BIN)/python examples/orders.py
+
+# Fast ones first: who breaks something simple learns it in seconds.
+test: $(STAMP) lint kafka-jars
+	$(PYTEST) -m "not soak" tests/unit tests/scenarios tests/simulation
+	$(PYTEST) -m "not soak" tests/conformance tests/cli
+	$(PYTEST) -m "not soak" tests/hostile tests/cluster
+
+up: $(STAMP)
+	$(BIN)/barnabas up
+
+bench: $(STAMP) kafka-jars
+	$(BIN)/python -m bench
+
+soak: $(STAMP) kafka-jars
+	$(PYTEST) -m soak --timeout 7200 tests
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 $(STAMP): requirements/test.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -15,12 +44,16 @@ $(STAMP): requirements/test.lock pyproject.toml
 # Apache Kafka's own jars, for the tests and benchmarks that compare us with it. Without Java and Maven these are skipped.
 kafka-jars: .kafka/.installed
 .kafka/.installed: peers/pom.xml
+	@mkdir -p .kafka
 	@if command -v java >/dev/null && command -v mvn >/dev/null; then \
 	  mvn --quiet --batch-mode --file peers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.kafka/lib && touch $@; \
 	else echo "Java or Maven is missing: what compares us with Apache Kafka is skipped (install a JDK 17 and Maven)."; fi
 
-lint: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+# Resolve the dependencies anew. Hashes are kept, addresses of package indexes are not.
+lock: $(STAMP)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/runtime.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
+
+clean:
+	rm -rf $(VENV) .kafka .barnabas .mypy_cache .ruff_cache .hypothesis
