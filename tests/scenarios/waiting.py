@@ -10,7 +10,7 @@ T = TypeVar("T")
 PATIENCE_SECONDS = 30.0
 
 
-def until(condition: Callable[[], T], what: str, *, seconds_max: float = PATIENCE_SECONDS) -> T:
+def until(condition: Callable[[], T | None], what: str, *, seconds_max: float = PATIENCE_SECONDS) -> T:
     """The first true value of ``condition``."""
     deadline = time.monotonic() + seconds_max
     while True:

@@ -42,6 +42,7 @@ class QuorumDriver:
         self._on_fatal = on_fatal
         self._flushing = False
         self._flush_wanted = 0
+        self._halted = False
 
     def start(self) -> None:
         self._step(Started(self._log.end_offset))
@@ -82,8 +83,18 @@ class QuorumDriver:
         )
 
     def _step(self, event: Event) -> None:
-        for effect in self._core.step(event, self._clock.wall_ms()):
-            self._perform(effect)
+        """An effect that fails ends the node, since the core believes that it happened: whoever waits for it waits for the end."""
+        if self._halted:
+            return
+        try:
+            for effect in self._core.step(event, self._clock.wall_ms()):
+                self._perform(effect)
+        except OSError as failure:
+            self._halt(failure)
+
+    def _halt(self, failure: BaseException) -> None:
+        self._halted = True
+        self._on_fatal(failure)
 
     def _perform(self, effect: Effect) -> None:
         now_ms = self._clock.wall_ms()
@@ -120,7 +131,7 @@ class QuorumDriver:
             return
         failure = done.exception()
         if failure is not None:
-            self._on_fatal(failure)
+            self._halt(failure)
             return
         self._log.flushed(end_offset)
         self._step(Flushed(end_offset))

@@ -67,4 +67,4 @@ def decode_quorum_state(text: str) -> QuorumState:
             voted_directory_id=parse_uuid(fields["votedDirectoryId"]) if "votedDirectoryId" in fields else ZERO_UUID,
         )
     except (ValueError, KeyError, TypeError) as wrong:
-        raise QuorumStateDamaged(f"{QUORUM_STATE} cannot be read: {wrong}") from wrong
+        raise QuorumStateDamaged(f"{QUORUM_STATE} cannot be read: {wrong}.") from wrong

@@ -23,7 +23,8 @@ class LogSettingsPublisher:
             topics = set(self._replicas.by_topic)
         else:
             topics = {resource.name for resource in changed if resource.type == ResourceType.TOPIC}
-        for topic in topics:
+        # A deleted topic loses its settings with its name, but its files still go by the ones it had.
+        for topic in topics & image.topics.by_name.keys():
             partitions = self._replicas.by_topic.get(topic)
             if partitions:
                 settings = LogSettings.from_topic_config(effective.topic(topic))
