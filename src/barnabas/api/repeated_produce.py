@@ -29,7 +29,6 @@ from barnabas.wire.varint import MalformedVarint, read_uvarint, uvarint_size
 if TYPE_CHECKING:
     from barnabas.api.dispatch import Route
 
-_CORRELATION_ID = struct.Struct(">i")
 _LENGTH = struct.Struct(">i")
 _CORRELATION_POSITION = 4
 _AFTER_CORRELATION = 8
@@ -93,32 +92,30 @@ class RepeatedProduce:
 
     def serve(self, frame: memoryview) -> bytes | None:
         """The answer, or None when the ordinary way must be taken."""
-        end = self._prefix_end
-        if frame[:_CORRELATION_POSITION] != self._head or frame[_AFTER_CORRELATION:end] != self._prefix:
+        if frame[:_CORRELATION_POSITION] != self._head or frame[_AFTER_CORRELATION : self._prefix_end] != self._prefix:
             return None
         records = self._records(frame)
         partition = self._partition
         if records is None or not partition.leads:
             return None
         try:
-            outcome = partition.append(records, acks=self._acks, now_ms=self._clock.wall_ms())
+            outcome = partition.append(records, self._acks, self._clock.wall_ms())
         except OSError as error:
             self._replicas.disk_failed(partition.directory, error)
             return None
         if isinstance(outcome, Refused):
             return None
-        (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _CORRELATION_POSITION)
-        return self._answer.fill(correlation_id, outcome.base_offset, outcome.append_time_ms, partition.log.log_start_offset)
+        base_offset, _, append_time_ms, _ = outcome
+        return self._answer.fill(frame, base_offset, append_time_ms, partition.log.log_start_offset)
 
     def _records(self, frame: memoryview) -> memoryview | None:
         """The records, when nothing but them follows the prefix."""
         position = self._prefix_end
-        tail = self._tail
         try:
-            if tail:
+            if self._tail:
                 length, start = read_uvarint(frame, position)
                 stop = start + length - 1
-                if stop + len(tail) != len(frame) or frame[stop:] != tail:
+                if stop + len(self._tail) != len(frame) or frame[stop:] != self._tail:
                     return None
                 return frame[start:stop]
             (length,) = _LENGTH.unpack_from(frame, position)
@@ -159,11 +156,13 @@ class AnswerTemplate:
         self._has_start = frame[numbers + 16 : numbers + 24] == _MARK_START.to_bytes(8, "big")
         end = numbers + (24 if self._has_start else 16)
         parts = (frame[:correlation], frame[correlation + 4 : numbers], frame[end:])
-        self._pack = struct.Struct(f">{len(parts[0])}si{len(parts[1])}s{'qqq' if self._has_start else 'qq'}{len(parts[2])}s").pack
+        self._pack = struct.Struct(f">{len(parts[0])}s4s{len(parts[1])}s{'qqq' if self._has_start else 'qq'}{len(parts[2])}s").pack
         self._fixed = parts
 
-    def fill(self, correlation_id: int, base_offset: int, append_time_ms: int, log_start_offset: int) -> bytes:
+    def fill(self, request: memoryview, base_offset: int, append_time_ms: int, log_start_offset: int) -> bytes:
+        """Answer ``request``, whose correlation id is sent back as the bytes it came in."""
         head, middle, tail = self._fixed
+        correlation_id = request[_CORRELATION_POSITION:_AFTER_CORRELATION].tobytes()
         if self._has_start:
             return self._pack(head, correlation_id, middle, base_offset, append_time_ms, log_start_offset, tail)
         return self._pack(head, correlation_id, middle, base_offset, append_time_ms, tail)

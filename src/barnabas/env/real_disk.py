@@ -90,7 +90,8 @@ class RealFile:
         return b"".join(parts)
 
     def write_at(self, position: int, data: Buffer) -> None:
-        written = os.pwrite(self.descriptor(), data, position)
+        descriptor = self._descriptor
+        written = os.pwrite(descriptor if descriptor >= 0 else self.descriptor(), data, position)
         if written != len(data):
             self._write_rest(position, memoryview(data), written)
 

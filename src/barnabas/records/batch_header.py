@@ -21,8 +21,8 @@ from barnabas.model.buffers import Buffer
 
 _LAYOUT = struct.Struct(">qiibIhiqqqhii")
 _OFFSET_AND_LENGTH = struct.Struct(">qi")
+_SIGNATURE = struct.Struct(">qii")
 _INT64 = struct.Struct(">q")
-_INT32 = struct.Struct(">i")
 _UINT32 = struct.Struct(">I")
 _INT16 = struct.Struct(">h")
 
@@ -121,9 +121,11 @@ def read_offset_and_length(buffer: Buffer, position: int) -> tuple[int, int]:
 
 
 def assign_offset(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
-    """The broker's signature on a batch: where it lies and in which leader's time. Outside the checksum."""
-    _INT64.pack_into(batch, 0, base_offset)
-    _INT32.pack_into(batch, LEADER_EPOCH_POSITION, leader_epoch)
+    """The broker's signature on a batch: where it lies and in which leader's time. Outside the checksum.
+
+    ``batch`` must be exactly one batch: the length between the two fields is written as it was, so that one call does.
+    """
+    _SIGNATURE.pack_into(batch, 0, base_offset, len(batch) - LENGTH_OVERHEAD_BYTES, leader_epoch)
 
 
 def restamp(batch: bytearray | memoryview, attributes: int, max_timestamp: int) -> None:

@@ -10,7 +10,7 @@ A topic's own wishes (another codec, an upper bound on age) do need every record
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from crc32c import crc32c
@@ -80,6 +80,16 @@ class BatchRules:
     codec: Codec | None = None  # None keeps the producer's
     codec_level: int | None = None
     keys_required: bool = False
+    plain: bool = field(init=False)  # nothing here needs a batch to be opened or changed
+
+    def __post_init__(self) -> None:
+        plain = (
+            self.codec is None
+            and not self.keys_required
+            and self.timestamp_type is TimestampType.CREATE_TIME
+            and self.timestamp_before_ms_max == LONG_MAX
+        )
+        object.__setattr__(self, "plain", plain)
 
 
 def validate(records: memoryview | None, rules: BatchRules, *, now_ms: int) -> Accepted | Refused:
@@ -113,35 +123,47 @@ def validate(records: memoryview | None, rules: BatchRules, *, now_ms: int) -> A
         return Refused(ErrorCode.CORRUPT_MESSAGE, f"the batch's checksum is {crc:08x}, its bytes give {computed_crc:08x}")
     if record_count <= 0 or last_offset_delta != record_count - 1:
         return Refused(ErrorCode.INVALID_RECORD, f"a batch of {record_count} records cannot span offsets 0 to {last_offset_delta}")
+    if producer_id >= 0 and (base_sequence < 0 or producer_epoch < 0):
+        return Refused(
+            ErrorCode.INVALID_RECORD,
+            f"producer {producer_id} sent epoch {producer_epoch} and sequence {base_sequence}; neither may be negative",
+        )
+    if attributes or not rules.plain:
+        return _validate_unusual(records, header, rules, now_ms)
+    refused = _check_first_records(records, record_count)
+    if refused is not None:
+        return refused
+    if max_timestamp > now_ms + rules.timestamp_after_ms_max:
+        return _wrong_timestamps(records, header, rules, now_ms)
+    return Accepted(records, header, -1)
+
+
+def _validate_unusual(records: memoryview, header: BatchHeader, rules: BatchRules, now_ms: int) -> Accepted | Refused:
+    """Batches with attributes, and topics with wishes: everything that most batches are spared."""
+    attributes = header.attributes
     if attributes & CONTROL_BIT:
         return Refused(ErrorCode.INVALID_RECORD, "clients may not write control records")
-    if producer_id >= 0:
-        if base_sequence < 0 or producer_epoch < 0:
-            return Refused(
-                ErrorCode.INVALID_RECORD,
-                f"producer {producer_id} sent epoch {producer_epoch} and sequence {base_sequence}; neither may be negative",
-            )
-    elif attributes & TRANSACTIONAL_BIT:
+    if attributes & TRANSACTIONAL_BIT and header.producer_id < 0:
         return Refused(ErrorCode.INVALID_RECORD, "a transactional batch needs a producer id")
-    if attributes & LOG_APPEND_TIME_BIT and rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+    append_time = rules.timestamp_type is TimestampType.LOG_APPEND_TIME
+    if attributes & LOG_APPEND_TIME_BIT and append_time:
         return Refused(ErrorCode.INVALID_TIMESTAMP, "append time is the broker's to set, a producer may not claim it")
-    codec = attributes & CODEC_MASK
-    if codec or rules.codec or rules.keys_required or rules.timestamp_before_ms_max != LONG_MAX:
+    if attributes & CODEC_MASK or rules.codec or rules.keys_required or rules.timestamp_before_ms_max != LONG_MAX:
         rebuilt = _open_where_needed(records, header, rules, now_ms)
         if rebuilt is not None:
             return rebuilt
     else:
-        refused = _check_first_records(records, record_count)
+        refused = _check_first_records(records, header.record_count)
         if refused is not None:
             return refused
-    if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+    if append_time:
         restamp(records, attributes | LOG_APPEND_TIME_BIT, now_ms)
         return Accepted(records, read_header(records), now_ms)
-    if max_timestamp > now_ms + rules.timestamp_after_ms_max:
+    if header.max_timestamp > now_ms + rules.timestamp_after_ms_max:
         return _wrong_timestamps(records, header, rules, now_ms)
     if attributes & LOG_APPEND_TIME_BIT:
         # The topic keeps the producers' time, so a bit that says otherwise would make readers take the wrong field.
-        restamp(records, attributes & ~LOG_APPEND_TIME_BIT, max_timestamp)
+        restamp(records, attributes & ~LOG_APPEND_TIME_BIT, header.max_timestamp)
         header = read_header(records)
     return Accepted(records, header, -1)
 

@@ -27,6 +27,7 @@ _NO_TRANSACTION = Refused(ErrorCode.INVALID_TXN_STATE, "no transaction of this p
 
 class Partition:
     __slots__ = (
+        "_alone",
         "_waiting",
         "counters",
         "directory",
@@ -63,6 +64,7 @@ class Partition:
         self.leader_epoch = -1
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()
+        self._alone = False  # in sync
         self._waiting: dict[WaitingFetch, None] = {}
 
     # -- roles ----------------------------------------------------------------------------------------------------------------
@@ -72,6 +74,7 @@ class Partition:
         led, epoch = self.leads, self.leader_epoch
         self.replicas, self.isr, self.leader_epoch = image.replicas, image.isr, image.leader_epoch
         self.leads = image.leader == self.node_id
+        self._alone = self.isr == (self.node_id,)
         if self.leads and (not led or epoch != image.leader_epoch):
             self.log.leader_epochs.assign(self.leader_epoch, self.log.log_end_offset)
         if self.leads:
@@ -91,7 +94,7 @@ class Partition:
 
     # -- producing ------------------------------------------------------------------------------------------------------------
 
-    def append(self, records: memoryview | None, *, acks: int, now_ms: int) -> Appended | Refused:
+    def append(self, records: memoryview | None, acks: int, now_ms: int) -> Appended | Refused:
         """Append one producer's batch. ``OSError`` when the disk failed: the directory must be taken offline."""
         if not self.leads or self.directory.failure is not None:
             return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
@@ -122,9 +125,10 @@ class Partition:
 
     def _advance_high_watermark(self) -> None:
         # Followers' progress will be the minimum here; a leader alone in sync is its own minimum.
-        if self.isr == (self.node_id,):
-            self.high_watermark = self.log.log_end_offset
-            self.log.producers.replicated_up_to(self.high_watermark)
+        if self._alone:
+            log = self.log
+            self.high_watermark = log.log_end_offset
+            log.producers.replicated_up_to(log.log_end_offset)
 
     @property
     def last_stable_offset(self) -> int:

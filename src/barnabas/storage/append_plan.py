@@ -17,7 +17,7 @@ class RollReason(Enum):
 
 
 def roll_reason(
-    active: Segment, settings: LogSettings, *, batch_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
+    active: Segment, settings: LogSettings, batch_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
 ) -> RollReason | None:
     """Age is counted in the records' own time, from the first batch's timestamp, and by the clock only where there is none."""
     if active.size_bytes > settings.segment_bytes - batch_bytes:
@@ -31,7 +31,7 @@ def roll_reason(
     if age_ms > settings.segment_ms - settings.segment_jitter_ms:
         return RollReason.AGE
     # The time index keeps its last slot for the entry that sealing writes.
-    if (
+    if active.entry_due and (
         len(active.index) >= settings.index_bytes_max // offset_index.ENTRY_BYTES
         or len(active.time_index) >= settings.index_bytes_max // time_index.ENTRY_BYTES - 1
     ):

@@ -44,7 +44,8 @@ class LeaderEpochs:
 
     @property
     def latest(self) -> int:
-        return self.entries[-1].epoch if self.entries else UNDEFINED_EPOCH
+        entries = self.entries
+        return entries[-1][0] if entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """From ``start_offset`` on, batches are of ``epoch``. Known epochs change nothing."""

@@ -101,12 +101,13 @@ class Log:
     ) -> Appended | Refused:
         """Give a validated batch its offset, patch it in place and write it; the batch's header still says offset 0."""
         size = len(batch)
-        if size > self.settings.segment_bytes:
+        settings = self.settings
+        if size > settings.segment_bytes:
             return Refused(
-                ErrorCode.RECORD_LIST_TOO_LARGE,
-                f"a batch of {size} bytes does not fit into segments of {self.settings.segment_bytes}",
+                ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes does not fit into segments of {settings.segment_bytes}"
             )
-        if header.producer_id >= 0 and not header.control:
+        producer_id = header.producer_id
+        if producer_id >= 0 and not header.control:
             known = self.producers.check(header)
             if known is not None:
                 if isinstance(known, SentBatch):
@@ -117,17 +118,17 @@ class Log:
         last_offset = base_offset + header.last_offset_delta
         max_timestamp = header.max_timestamp
         active = self.segments.active
-        if roll_reason(active, self.settings, batch_bytes=size, last_offset=last_offset, max_timestamp=max_timestamp, now_ms=now_ms):
+        if roll_reason(active, settings, size, last_offset, max_timestamp, now_ms) is not None:
             active = self.roll(now_ms=now_ms)
         assign_offset(batch, base_offset, leader_epoch)
         if leader_epoch > self.leader_epochs.latest:
             self.leader_epochs.assign(leader_epoch, base_offset)
-        active.append(batch, last_offset=last_offset, max_timestamp=max_timestamp)
+        active.append(batch, last_offset, max_timestamp)
         self.log_end_offset = last_offset + 1
-        if header.producer_id >= 0:
+        if producer_id >= 0:
             self._follow_producer(header, batch, base_offset)
         self._unflushed_records += header.record_count
-        if self._unflushed_records >= self.settings.flush_messages:
+        if self._unflushed_records >= settings.flush_messages:
             self.flush()
         return Appended(base_offset, last_offset, append_time_ms)
 

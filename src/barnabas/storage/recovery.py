@@ -15,13 +15,13 @@ segment that ends too early    as after a cut: of data that was not flushed, a p
                                (not for compacted topics, where it is how compaction leaves them)
 log start above the log end    everything is removed: offsets were given out that must not be given out again
 snapshot that is damaged       the producers are replayed from the log instead
-epochs missing or damaged      read from the batches
+epochs missing or damaged      read from the batches, also when they begin above the start of the log
 =============================  ====================================================================================================
 
 After a clean stop nothing is scanned but the end of the active segment.
 
-A crash may also strike here. So removals are made durable from the last file to the first, and before the cut that is their reason:
-half-done work must look like what it began with.
+A crash may also strike here. So removals are made durable before the cut that is their reason: half-done work must look like what it
+began with.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_list import SegmentList
 
+_OFFSET_MAX = 2**63 - 1
+
 
 @dataclass(slots=True)
 class RecoveryReport:
@@ -86,7 +88,7 @@ def open_log(
     _finish_interrupted(disk, directory, report)
     segments, incomplete = _open_segments(disk, directory, settings, now_ms, report)
     epochs = LeaderEpochs.load(disk, directory)
-    epochs_lost = not epochs.entries
+    earliest = epochs.entries[0].start_offset if epochs.entries else _OFFSET_MAX
     unflushed: set[int] = set() if clean else _unflushed(segments, recovery_point)
     doubtful = incomplete | (_faulty(segments, report) if clean else unflushed)
     gapless: set[int] = set() if settings.rules.keys_required else unflushed
@@ -120,7 +122,7 @@ def open_log(
         log_end_offset=log_end_offset,
         recovery_point=log_end_offset if clean else min(recovery_point, log_end_offset),
     )
-    if epochs_lost:
+    if earliest > log_start_offset:
         _read_epochs(segment_list, epochs)
     # An epoch may start at the very end, when its leader had written nothing yet; above it, it was lost with the tail.
     epochs.truncate_end(log_end_offset + 1)
@@ -299,13 +301,13 @@ def _index_abort(segment: Segment, producers: ProducerState, header: BatchHeader
 
 
 def _remove_segments(disk: Disk, directory: str, segments: list[Segment], report: RecoveryReport) -> None:
-    """From the last to the first, each for good, so that a crash in between leaves no hole."""
-    for segment in reversed(segments):
+    """For good, while the reason can still be seen: a crash in between is followed by the same decision."""
+    for segment in segments:
         segment.abandon()
         for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX):
             disk.remove(f"{directory}/{offset_name(segment.base_offset)}{suffix}")
-        disk.sync_directory(directory)
-        report.segments_removed += 1
+    disk.sync_directory(directory)
+    report.segments_removed += len(segments)
 
 
 def _forget(disk: Disk, directory: str, epochs: LeaderEpochs) -> None:
@@ -317,12 +319,17 @@ def _forget(disk: Disk, directory: str, epochs: LeaderEpochs) -> None:
 
 
 def _read_epochs(segments: SegmentList, epochs: LeaderEpochs) -> None:
-    """From the batches themselves, all of them, when the file was missing or damaged."""
-    epochs.entries = []
+    """From the batches themselves, all of them.
+
+    The file was missing or damaged; or the start of the log was moved, which the file knew and the crash made undone.
+    """
+    remembered, epochs.entries = epochs.entries, []
     for segment in segments:
         for _, header in segment.headers():
             if header.leader_epoch > epochs.latest:
                 epochs.assign(header.leader_epoch, header.base_offset)
+    for epoch, start_offset in remembered:
+        epochs.assign(epoch, start_offset)
 
 
 def _remove_stray_snapshots(disk: Disk, directory: str, segments: SegmentList) -> None:

@@ -98,7 +98,12 @@ class Segment:
         segment.time_index.reset()
         return segment
 
-    def append(self, batch: Buffer, *, last_offset: int, max_timestamp: int) -> int:
+    @property
+    def entry_due(self) -> bool:
+        """Whether the next batch gets an entry in the indexes."""
+        return self._bytes_since_entry > self._index_interval_bytes
+
+    def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
         """Write one batch, its offsets already assigned; the position it went to. ``OSError`` leaves the segment as it was."""
         position = self.size_bytes
         assert last_offset >= self.next_offset, f"offset {last_offset} below {self.next_offset} in {self.file.path}"

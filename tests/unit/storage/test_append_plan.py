@@ -18,7 +18,7 @@ ROOMY = LogSettings(index_interval_bytes=0)
 def reason(
     segment: Segment, settings: LogSettings, *, last_offset: int = 5, timestamp: int = NOW_MS, now_ms: int = NOW_MS
 ) -> RollReason | None:
-    return roll_reason(segment, settings, batch_bytes=BATCH_BYTES, last_offset=last_offset, max_timestamp=timestamp, now_ms=now_ms)
+    return roll_reason(segment, settings, BATCH_BYTES, last_offset, timestamp, now_ms)
 
 
 def segment_with(batches: int, *, timestamp: int = NOW_MS) -> Segment:
