@@ -21,6 +21,10 @@ def alter_loggers(
 ) -> tuple[ErrorCode, str | None]:
     if resource_name != str(broker.node_id):
         return ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {broker.node_id}, but received {resource_name}"
+    if len({name for name, _, _ in changes}) < len(changes):
+        return ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys"
+    if any(value is None and operation != Operation.DELETE for _, operation, value in changes):
+        return ErrorCode.INVALID_REQUEST, "A log level must not be null"
     levels = []
     for name, operation, value in changes:
         if name != ROOT_LOGGER:

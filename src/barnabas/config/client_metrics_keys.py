@@ -14,6 +14,7 @@ from barnabas.config.declare import CLUSTER_WIDE, INT, LIST, ListOf, Matching, b
 from barnabas.config.effects import WITH_CLIENT_METRICS
 from barnabas.config.keys import ConfigKey
 
+INTERVAL_MS: Final = "interval.ms"
 MATCHES: Final = (
     "client_instance_id",
     "client_id",
@@ -46,7 +47,7 @@ _KEYS = (
         effect=WITH_CLIENT_METRICS,
     ),
     ConfigKey(
-        "interval.ms",
+        INTERVAL_MS,
         INT,
         300_000,
         "How often clients push their metrics.",

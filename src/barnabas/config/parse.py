@@ -43,6 +43,8 @@ LISTENER_KEYS: Final = frozenset(
     | {key.name for key in (*security_tls.KEYS, *security_sasl.KEYS)}
 ) - {"connection.failed.authentication.delay.ms", "sasl.mechanism.inter.broker.protocol"}
 
+# Two names for one number: whichever is given stands for both.
+_TWINS: Final = {"node.id": "broker.id", "broker.id": "node.id"}
 _LISTENER_PREFIX: Final = "listener.name."
 _PROVIDER_PREFIX: Final = "config.providers."
 _PLUGIN_PREFIX_KEYS: Final = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
@@ -75,7 +77,8 @@ def parse_broker_config(raw: Mapping[str, str]) -> BrokerSettings:
     prefixed = {name: text for name, text in raw.items() if name not in BROKER_KEYS}
     values = {name: given[name] if name in given else _default(key, given) for name, key in BROKER_KEYS.items()}
     of_listeners, of_plugins = _sort_prefixed(prefixed, values)
-    settings = BrokerSettings(MappingProxyType(values), frozenset(given), of_listeners, of_plugins)
+    explicit = frozenset({*given, *(_TWINS[name] for name in given if name in _TWINS)})
+    settings = BrokerSettings(MappingProxyType(values), explicit, of_listeners, of_plugins)
     _refuse_unserved(BROKER_KEYS, given)
     for listener, overrides in of_listeners.items():
         _refuse_unknown_listener(listener, settings)
@@ -105,8 +108,7 @@ def parse_client_metrics_config(raw: Mapping[str, str]) -> dict[str, Value]:
 
 
 def _default(key: ConfigKey, given: Mapping[str, Value]) -> Value:
-    # Two names for one number: whichever is given stands for both.
-    twin = {"node.id": "broker.id", "broker.id": "node.id"}.get(key.name)
+    twin = _TWINS.get(key.name)
     if twin is not None and twin in given:
         return given[twin]
     if isinstance(key.default, Required):

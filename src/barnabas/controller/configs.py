@@ -5,21 +5,24 @@ Every resource of a request is decided by itself. A change is applied to what is
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS
-from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
+from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS, INTERVAL_MS
 from barnabas.config.group_keys import GROUP_KEYS
-from barnabas.config.keys import ConfigError, ConfigKey, ConfigType, Required, Scope
+from barnabas.config.keys import ConfigError, ConfigKey, ConfigType, Required, Scope, Value
 from barnabas.config.parse import parse_client_metrics_config, parse_group_config, parse_topic_config
 from barnabas.config.topic_keys import TOPIC_KEYS
+from barnabas.config.values import read_integer, trim
 from barnabas.controller.outcome import Outcome
 from barnabas.metadata.configs import ConfigResource, ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode, KafkaError
+from barnabas.model.topic_names import why_illegal
 from barnabas.wire.messages import alter_configs as replacing, incremental_alter_configs as incremental
 from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
 
@@ -32,6 +35,9 @@ class Operation(IntEnum):
 
 
 Changes = Sequence[tuple[str, int, str | None]]  # name, operation, value
+
+# What TLS reads from files, which may be read again while a listener runs; each listener has its own.
+_STORES_OF_KEYS = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
 
 _KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
     ResourceType.TOPIC: TOPIC_KEYS,
@@ -47,7 +53,7 @@ def incremental_alter_configs(
     records: list[MetadataRecord] = []
     responses = []
     times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
-    for asked in {(each.resource_type, each.resource_name): each for each in request.resources}.values():
+    for asked in request.resources:
         resource = ConfigResource(asked.resource_type, asked.resource_name)
         changes = [(each.name, each.config_operation, each.value) for each in asked.configs]
         error, message = _decide(image, effective, resource, times[resource], changes, records)
@@ -65,7 +71,7 @@ def alter_configs(image: MetadataImage, effective: EffectiveConfigs, request: re
     records: list[MetadataRecord] = []
     responses = []
     times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
-    for asked in {(each.resource_type, each.resource_name): each for each in request.resources}.values():
+    for asked in request.resources:
         resource = ConfigResource(asked.resource_type, asked.resource_name)
         changes: list[tuple[str, int, str | None]] = [(each.name, Operation.SET, each.value) for each in asked.configs]
         named = {each.name for each in asked.configs}
@@ -97,7 +103,8 @@ def _decide(
     except KafkaError as refused:
         return refused.code, refused.message
     except ConfigError as wrong:
-        return ErrorCode.INVALID_CONFIG, str(wrong)
+        # Kafka tells a broker's wrong setting from a wrong setting of anything else, for no reason but history.
+        return ErrorCode.INVALID_REQUEST if resource.type == ResourceType.BROKER else ErrorCode.INVALID_CONFIG, str(wrong)
     records.extend(
         ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value) for name, value in changed.items()
     )
@@ -107,6 +114,11 @@ def _decide(
 def _check_resource(image: MetadataImage, resource: ConfigResource) -> None:
     match resource.type:
         case ResourceType.TOPIC:
+            if not resource.name:
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
+            wrong = why_illegal(resource.name)
+            if wrong is not None:
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {wrong}.")
             if resource.name not in image.topics.by_name:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
         case ResourceType.BROKER:
@@ -140,7 +152,7 @@ def _altered(image: MetadataImage, effective: EffectiveConfigs, resource: Config
             values[name] = value
         else:
             values[name] = _changed_list(keys.get(name), name, Operation(operation), value, _inherited(effective, resource, values, name))
-    _validate(resource, values, {name for name, operation, _ in changes if operation != Operation.DELETE})
+    _validate(resource, values, {name for name, operation, _ in changes if operation != Operation.DELETE}, effective)
     return {name: values.get(name) for name, _, _ in changes if values.get(name) != present.get(name)}
 
 
@@ -157,10 +169,11 @@ def _inherited(effective: EffectiveConfigs, resource: ConfigResource, values: Ma
 
 
 def _changed_list(key: ConfigKey | None, name: str, operation: Operation, value: str, before: str | None) -> str:
-    if key is None or key.type is not ConfigType.LIST:
+    # Kafka's controller does not know the types of client metrics, so nothing there is a list to it.
+    if key is None or key.type is not ConfigType.LIST or key.name in CLIENT_METRICS_KEYS:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Can't {operation.name} to key {name} because its type is not LIST.")
     items = [item for item in (before or "").split(",") if item]
-    given = [item.strip() for item in value.split(",") if item.strip()]
+    given = value.split(",")
     if operation is Operation.APPEND:
         items += [item for item in given if item not in items]
     else:
@@ -168,17 +181,45 @@ def _changed_list(key: ConfigKey | None, name: str, operation: Operation, value:
     return ",".join(items)
 
 
-def _validate(resource: ConfigResource, values: Mapping[str, str], touched: set[str]) -> None:
+def _validate(resource: ConfigResource, values: Mapping[str, str], touched: set[str], effective: EffectiveConfigs) -> None:
     match resource.type:
         case ResourceType.TOPIC:
             parse_topic_config(values)
         case ResourceType.GROUP:
-            parse_group_config(values)
+            _check_group_bounds(parse_group_config(values), effective)
         case ResourceType.CLIENT_METRICS:
-            parse_client_metrics_config(values)
+            _validate_client_metrics(values)
         case ResourceType.BROKER:
             for name in sorted(touched):
                 _validate_broker(resource, name, values[name])
+
+
+def _check_group_bounds(values: Mapping[str, Value], effective: EffectiveConfigs) -> None:
+    """A group chooses within what the broker's configuration allows."""
+    for name, value in values.items():
+        kind, _, rest = name.partition(".")
+        for bound, out_of_it in (("min", operator.lt), ("max", operator.gt)):
+            limit = effective.settings.values.get(f"group.{kind}.{bound}.{rest.removeprefix('num.')}")
+            if isinstance(value, int) and isinstance(limit, int) and out_of_it(value, limit):
+                raise ConfigError(f"{name} is {value}, where the broker's {bound}imum is {limit}.")
+    for kind in ("consumer", "share", "streams"):
+        names = (f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms")
+        session, heartbeat = (values.get(name, effective.settings.values[f"group.{name}"]) for name in names)
+        assert isinstance(session, int)
+        assert isinstance(heartbeat, int)
+        if session <= heartbeat:
+            raise ConfigError(f"{names[0]} is {session}, which must be more than {names[1]}, {heartbeat}.")
+
+
+def _validate_client_metrics(values: Mapping[str, str]) -> None:
+    unknown = [name for name in values if name not in CLIENT_METRICS_KEYS]
+    if unknown:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unknown client metrics configuration: {unknown[0]}")
+    interval = read_integer(trim(values.get(INTERVAL_MS, "")))
+    valid = CLIENT_METRICS_KEYS[INTERVAL_MS].valid
+    if interval is not None and valid is not None and not valid.allows(interval):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{INTERVAL_MS} must be {CLIENT_METRICS_KEYS[INTERVAL_MS].expected}.")
+    parse_client_metrics_config(values)
 
 
 def _validate_broker(resource: ConfigResource, name: str, text: str) -> None:
@@ -187,6 +228,8 @@ def _validate_broker(resource: ConfigResource, name: str, text: str) -> None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is not a setting of a broker.")
     if key.scope is Scope.READ_ONLY:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: {name}")
+    if name.startswith(_STORES_OF_KEYS):
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} can be changed for a listener only, as listener.name.<listener>.{name}.")
     if key.scope is Scope.PER_BROKER and not resource.name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update {name} for all brokers at once: a broker id must be given.")
     key.parse(text)

@@ -38,13 +38,12 @@ def update_features(image: MetadataImage, request: UpdateFeaturesRequest) -> Out
         refused = _refusal(image, update)
         if refused is not None:
             error, message = refused
-            results.append(UpdatableFeatureResult(feature=update.feature, error_code=error, error_message=message))
             break
         if update.max_version_level != image.features.level(update.feature):
             records.append(FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level))
-        results.append(UpdatableFeatureResult(feature=update.feature, error_code=ErrorCode.NONE, error_message=None))
+        results.append(UpdatableFeatureResult(feature=update.feature, error_code=ErrorCode.NONE, error_message=""))
     if error is not ErrorCode.NONE:
-        records = []
+        records, results = [], []
         message = f"The update failed for all features since the following feature had an error: {message}"
     response = UpdateFeaturesResponse(throttle_time_ms=0, error_code=error, error_message=message, results=results)
     return Outcome(response, [] if request.validate_only else records)

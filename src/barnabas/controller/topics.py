@@ -17,7 +17,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
+from barnabas.model.ids import METADATA_TOPIC, ZERO_UUID, Uuid
 from barnabas.model.topic_names import collision_key, why_illegal
 from barnabas.wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -45,27 +45,50 @@ def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: En
     results = []
     named = Counter(topic.name for topic in request.topics)
     taken = {collision_key(name): name for name in image.topics.by_name}
-    budget = PARTITIONS_PER_REQUEST_MAX
-    for topic in {topic.name: topic for topic in request.topics}.values():
+    if _partitions_wanted(request, effective) > PARTITIONS_PER_REQUEST_MAX:
+        too_many = KafkaError(
+            ErrorCode.POLICY_VIOLATION, f"Excessively large number of partitions: one request may create {PARTITIONS_PER_REQUEST_MAX}."
+        )
+        refused_all = [_refused_topic(topic.name, too_many) for topic in request.topics]
+        return Outcome(CreateTopicsResponse(throttle_time_ms=0, topics=refused_all))
+    # Names that can never be made are answered behind the others, as Kafka does: it takes them out before it decides.
+    hopeless = {name: _hopeless(name, times) for name, times in named.items()}
+    for topic in request.topics:
+        if hopeless[topic.name] is not None:
+            continue
         try:
-            if named[topic.name] > 1:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
             _check_name(topic.name, image, taken)
-            assignments = _assignments(topic, image, effective, entropy, budget)
             configs = _checked_configs(topic)
+            assignments = _assignments(topic, image, effective, entropy)
+            partitions = _new_partitions(image, assignments, by_hand=bool(topic.assignments))
         except KafkaError as refused:
             results.append(_refused_topic(topic.name, refused))
             continue
-        budget -= len(assignments)
         taken[collision_key(topic.name)] = topic.name
-        made = TopicImage(topic.name, Uuid(random_uuid(entropy)), dict(enumerate(_new_partitions(image, assignments))))
+        made = TopicImage(topic.name, Uuid(random_uuid(entropy)), dict(enumerate(partitions)))
         if not request.validate_only:
             records.extend(made.records())
             records.extend(
                 ConfigRecord(resource_type=2, resource_name=topic.name, name=name, value=value) for name, value in configs.items()
             )
-        results.append(_made_topic(made, effective, configs, show_id=not request.validate_only))
+        results.append(_made_topic(made, effective, configs))
+    results.extend(_refused_topic(name, refused) for name, refused in hopeless.items() if refused is not None)
     return Outcome(CreateTopicsResponse(throttle_time_ms=0, topics=results), records)
+
+
+def _partitions_wanted(request: CreateTopicsRequest, effective: EffectiveConfigs) -> int:
+    default = effective.settings.integer("num.partitions")
+    return sum(
+        len(topic.assignments) or (default if topic.num_partitions == _UNSET else max(0, topic.num_partitions)) for topic in request.topics
+    )
+
+
+def _hopeless(name: str, times: int) -> KafkaError | None:
+    if times > 1:
+        return KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    if name == METADATA_TOPIC:
+        return KafkaError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {METADATA_TOPIC} is prohibited.")
+    return None
 
 
 def _check_name(name: str, image: MetadataImage, taken: Mapping[str, str]) -> None:
@@ -81,9 +104,7 @@ def _check_name(name: str, image: MetadataImage, taken: Mapping[str, str]) -> No
         )
 
 
-def _assignments(
-    topic: CreatableTopic, image: MetadataImage, effective: EffectiveConfigs, entropy: Entropy, budget: int
-) -> list[list[int]]:
+def _assignments(topic: CreatableTopic, image: MetadataImage, effective: EffectiveConfigs, entropy: Entropy) -> list[list[int]]:
     """The replicas of every partition: as asked for by hand, or placed."""
     if topic.assignments:
         if topic.replication_factor != _UNSET:
@@ -100,7 +121,6 @@ def _assignments(
             check_replicas(replicas, image)
         if len({len(replicas) for replicas in assignments}) > 1:
             raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "All partitions must have the same number of replicas.")
-        _check_budget(len(assignments), budget)
         return assignments
     partitions, factor = topic.num_partitions, topic.replication_factor
     if partitions == _UNSET:
@@ -113,15 +133,7 @@ def _assignments(
         raise KafkaError(
             ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0, or -1 to use the default number of partitions."
         )
-    _check_budget(partitions, budget)
     return _place(image, entropy, partitions=partitions, factor=factor)
-
-
-def _check_budget(partitions: int, budget: int) -> None:
-    if partitions > budget:
-        raise KafkaError(
-            ErrorCode.POLICY_VIOLATION, f"Excessively large number of partitions: one request may create {PARTITIONS_PER_REQUEST_MAX}."
-        )
 
 
 def _place(image: MetadataImage, entropy: Entropy, *, partitions: int, factor: int) -> list[list[int]]:
@@ -156,19 +168,20 @@ def _checked_configs(topic: CreatableTopic) -> dict[str, str]:
     return configs
 
 
-def _new_partitions(image: MetadataImage, assignments: list[list[int]]) -> list[PartitionImage]:
+def _new_partitions(image: MetadataImage, assignments: list[list[int]], *, by_hand: bool) -> list[PartitionImage]:
     """Fenced brokers start outside the in-sync replicas: they do not have the log that is about to begin."""
     made = []
     for replicas in assignments:
         brokers = [image.cluster.brokers[replica] for replica in replicas]
         isr = tuple(broker.broker_id for broker in brokers if broker.active)
         if not isr:
-            # Somebody must be in sync; the first to come back will lead.
-            isr = (replicas[0],)
-        leader = next((replica for replica in isr if image.cluster.brokers[replica].active), NO_NODE)
+            raise KafkaError(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT if by_hand else ErrorCode.INVALID_REPLICATION_FACTOR,
+                f"All brokers that would hold the partition are fenced or in controlled shutdown: {replicas}.",
+            )
         # A broker with one directory needs no choosing; one with several says itself where it put the replica.
         directories = tuple(broker.directories[0] if len(broker.directories) == 1 else ZERO_UUID for broker in brokers)
-        made.append(PartitionImage(tuple(replicas), isr, leader, leader_epoch=0, partition_epoch=0, directories=directories))
+        made.append(PartitionImage(tuple(replicas), isr, isr[0], leader_epoch=0, partition_epoch=0, directories=directories))
     return made
 
 
@@ -178,10 +191,10 @@ def _refused_topic(name: str, refused: KafkaError) -> CreatableTopicResult:
     )
 
 
-def _made_topic(made: TopicImage, effective: EffectiveConfigs, configs: dict[str, str], *, show_id: bool) -> CreatableTopicResult:
+def _made_topic(made: TopicImage, effective: EffectiveConfigs, configs: dict[str, str]) -> CreatableTopicResult:
     return CreatableTopicResult(
         name=made.name,
-        topic_id=made.topic_id if show_id else ZERO_UUID,
+        topic_id=made.topic_id,
         error_code=ErrorCode.NONE,
         error_message=None,
         num_partitions=len(made.partitions),
@@ -194,7 +207,7 @@ def _made_topic(made: TopicImage, effective: EffectiveConfigs, configs: dict[str
                 config_source=entry.source,
                 is_sensitive=entry.sensitive,
             )
-            for entry in effective.describe_topic(made.name, configs)
+            for entry in effective.describe_new_topic(configs)
         ],
     )
 
@@ -203,23 +216,27 @@ def delete_topics(image: MetadataImage, effective: EffectiveConfigs, request: De
     """Both ways of naming topics arrive here: names alone before version 6, names or ids from then on."""
     asked = list(request.topics) + [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
     times = Counter((state.name, state.topic_id) for state in asked)
+    by_id = {state.topic_id for state in asked if state.name is None}
     records: list[MetadataRecord] = []
     results = []
-    doomed: set[Uuid] = set()
+    # A topic named by its name and by its id stays, and is answered once, under its name.
+    named_both_ways = {topic.topic_id for topic in (image.topics.by_name.get(state.name or "") for state in asked) if topic} & by_id
     for state in {(state.name, state.topic_id): state for state in asked}.values():
         name, topic_id = state.name, state.topic_id
         try:
             if not effective.settings.flag("delete.topic.enable"):
                 raise KafkaError(ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled by delete.topic.enable.")
-            if times[name, topic_id] > 1:
+            if times[name, topic_id] > 1 and (name is not None or topic_id != ZERO_UUID):
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic.")
             topic = _named_topic(image, name, topic_id)
-            if topic.topic_id in doomed:
-                raise KafkaError(ErrorCode.INVALID_REQUEST, "The topic is named twice, by name and by id.")
+            if topic.topic_id in named_both_ways:
+                if name is None:
+                    continue
+                topic_id = topic.topic_id
+                raise KafkaError(ErrorCode.INVALID_REQUEST, "The provided topic name maps to an ID that was already supplied.")
         except KafkaError as refused:
             results.append(DeletableTopicResult(name=name, topic_id=topic_id, error_code=refused.code, error_message=refused.message))
             continue
-        doomed.add(topic.topic_id)
         records.append(RemoveTopicRecord(topic_id=topic.topic_id))
         results.append(DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=ErrorCode.NONE, error_message=None))
     return Outcome(DeleteTopicsResponse(throttle_time_ms=0, responses=results), records)
@@ -250,15 +267,18 @@ def create_partitions(image: MetadataImage, entropy: Entropy, request: CreatePar
         try:
             if times[asked.name] > 1:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-            topic = _named_topic(image, asked.name, ZERO_UUID)
+            topic = image.topics.by_name.get(asked.name)
+            if topic is None:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             added = _added_assignments(image, entropy, topic, asked, budget)
+            partitions = _new_partitions(image, added, by_hand=asked.assignments is not None)
         except KafkaError as refused:
             results.append(CreatePartitionsTopicResult(name=asked.name, error_code=refused.code, error_message=refused.message))
             continue
         budget -= len(added)
         first = len(topic.partitions)
         if not request.validate_only:
-            records.extend(partition.record(topic.topic_id, first + index) for index, partition in enumerate(_new_partitions(image, added)))
+            records.extend(partition.record(topic.topic_id, first + index) for index, partition in enumerate(partitions))
         results.append(CreatePartitionsTopicResult(name=asked.name, error_code=ErrorCode.NONE, error_message=None))
     return Outcome(CreatePartitionsResponse(throttle_time_ms=0, results=results), records)
 
@@ -275,7 +295,10 @@ def _added_assignments(
             f"The topic {topic.name} currently has {existing} partition(s); {asked.count} would not be an increase.",
         )
     wanted = asked.count - existing
-    _check_budget(wanted, budget)
+    if wanted > budget:
+        raise KafkaError(
+            ErrorCode.POLICY_VIOLATION, f"Excessively large number of partitions: one request may create {PARTITIONS_PER_REQUEST_MAX}."
+        )
     factor = len(topic.partitions[0].replicas)
     if asked.assignments is None:
         return _place(image, entropy, partitions=wanted, factor=factor)

@@ -3,13 +3,15 @@
     topic's own  >  this broker's dynamic  >  the cluster's dynamic  >  the configuration file  >  the default
 
 A topic setting that the topic does not make falls back to its broker synonyms, each through the same chain. DescribeConfigs shows the
-whole chain as synonyms; the first of them is the value in force.
+chain as synonyms, from the first that has the setting's own name: what stands before that is the matter of another setting, and Kafka
+does not show it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
+from itertools import dropwhile
 from typing import NamedTuple
 
 from barnabas.config.broker_keys import BROKER_KEYS
@@ -21,15 +23,14 @@ from barnabas.config.topic_keys import TOPIC_KEYS, topic_defaults
 from barnabas.metadata.configs import CLUSTER_DEFAULT, ConfigsImage, ResourceType
 
 # Broker settings that stand for each other in several units, finest first.
+_IN_OTHER_UNITS = (
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+)
 _BROKER_SYNONYMS = {
-    first: names
-    for names in (
-        ("log.roll.ms", "log.roll.hours"),
-        ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-        ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
-        ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
-    )
-    for first in names
+    "log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+    **{name: names for names in _IN_OTHER_UNITS for name in names},
 }
 
 
@@ -77,10 +78,15 @@ class EffectiveConfigs:
     def _broker_values(self) -> Mapping[str, Value]:
         values = dict(self.settings.values)
         for dynamic in (self._cluster_dynamic, self._broker_dynamic):
-            for name, text in dynamic.items():
-                key = BROKER_KEYS.get(name)
-                if key is not None and key.scope is not Scope.READ_ONLY:
-                    values[name] = key.parse(text)
+            live = {name: key for name in dynamic if (key := BROKER_KEYS.get(name)) is not None and key.scope is not Scope.READ_ONLY}
+            for name in live:
+                # Else the finer unit of a weaker place would win over the coarser one that was set last.
+                for synonym in _BROKER_SYNONYMS.get(name, ()):
+                    default = BROKER_KEYS[synonym].default
+                    assert not isinstance(default, Required)
+                    values[synonym] = default
+            for name, key in live.items():
+                values[name] = key.parse(dynamic[name])
         return values
 
     def topic(self, name: str) -> dict[str, Value]:
@@ -93,15 +99,27 @@ class EffectiveConfigs:
 
     # -- describing -----------------------------------------------------------------------------------------------------------
 
-    def describe_topic(self, name: str, overrides: Mapping[str, str] | None = None) -> Iterator[ConfigEntry]:
-        """``overrides`` for a topic that does not exist yet."""
-        own = self.configs.of(ResourceType.TOPIC, name) if overrides is None else overrides
+    def describe_topic(self, name: str) -> Iterator[ConfigEntry]:
+        own = self.configs.of(ResourceType.TOPIC, name)
+        yield from self._topic_entries({key: TOPIC_KEYS[key].render(TOPIC_KEYS[key].parse(own[key])) for key in own if key in TOPIC_KEYS})
+
+    def describe_new_topic(self, own: Mapping[str, str]) -> list[ConfigEntry]:
+        """In the order of their names, and values as they were given; that is how Kafka's controller shows what it made."""
+        found = []
+        for entry in sorted(self._topic_entries(own)):
+            # A controller looks through all units for the place a value comes from, where a broker looks for one name only.
+            chain = self._whole_chain([synonym.broker_key for synonym in TOPIC_KEYS[entry.name].synonyms])
+            found.append(entry if entry.name in own else entry._replace(source=next((each.source for each in chain), ConfigSource.DEFAULT)))
+        return found
+
+    def _topic_entries(self, own: Mapping[str, str | None]) -> Iterator[ConfigEntry]:
         for key in TOPIC_KEYS.values():
+            if key.internal and key.name not in own:
+                continue
             synonyms = list(self._chain([synonym.broker_key for synonym in key.synonyms]))
-            default = key.render(self._topic_defaults[key.name])
-            value = default
+            value = key.render(self._topic_defaults[key.name])
             if key.name in own:
-                value = _shown(key, own[key.name])
+                value = own[key.name]
                 synonyms.insert(0, ConfigSynonym(key.name, value, ConfigSource.TOPIC))
             source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
             yield ConfigEntry(key.name, value, source, False, key.sensitive, key.type.code, key.doc, synonyms)
@@ -110,10 +128,9 @@ class EffectiveConfigs:
         for key in BROKER_KEYS.values():
             if key.internal and key.name not in self.settings.explicit:
                 continue
-            synonyms = list(self._chain(_BROKER_SYNONYMS.get(key.name, (key.name,))))
-            own = [synonym for synonym in synonyms if synonym.name == key.name]
+            synonyms = list(self._chain(_BROKER_SYNONYMS.get(key.name, (key.name,)), key.name))
             value = None if key.sensitive else key.render(self.broker[key.name])
-            source = own[0].source if own else ConfigSource.DEFAULT
+            source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
             yield ConfigEntry(key.name, value, source, key.scope is Scope.READ_ONLY, key.sensitive, key.type.code, key.doc, synonyms)
 
     def describe_cluster_default(self) -> Iterator[ConfigEntry]:
@@ -122,26 +139,42 @@ class EffectiveConfigs:
             key = BROKER_KEYS.get(name)
             if key is None:
                 continue
-            synonyms = [each for each in self._chain((name,)) if each.source is not ConfigSource.BROKER]
+            synonyms = [each for each in self._chain((name,)) if each.source is ConfigSource.CLUSTER_DEFAULT]
             yield ConfigEntry(name, _shown(key, text), ConfigSource.CLUSTER_DEFAULT, False, key.sensitive, key.type.code, key.doc, synonyms)
 
     def describe_group(self, name: str) -> Iterator[ConfigEntry]:
-        yield from self._plain(GROUP_KEYS, self.configs.of(ResourceType.GROUP, name), ConfigSource.GROUP)
+        own = self.configs.of(ResourceType.GROUP, name)
+        for key in GROUP_KEYS.values():
+            behind = f"group.{key.name}"
+            if behind in BROKER_KEYS:
+                synonyms = list(self._chain((behind,)))
+                value = key.render(self.broker[behind])
+            else:
+                assert not isinstance(key.default, Required)
+                value = key.render(key.default)
+                synonyms = [ConfigSynonym(key.name, value, ConfigSource.DEFAULT)]
+            if key.name in own:
+                value = own[key.name]
+                synonyms.insert(0, ConfigSynonym(key.name, value, ConfigSource.GROUP))
+            yield ConfigEntry(key.name, value, synonyms[0].source, False, key.sensitive, key.type.code, key.doc, synonyms)
 
     def describe_client_metrics(self, name: str) -> Iterator[ConfigEntry]:
-        yield from self._plain(CLIENT_METRICS_KEYS, self.configs.of(ResourceType.CLIENT_METRICS, name), ConfigSource.CLIENT_METRICS)
+        own = self.configs.of(ResourceType.CLIENT_METRICS, name)
+        for key in CLIENT_METRICS_KEYS.values():
+            assert not isinstance(key.default, Required)
+            source = ConfigSource.CLIENT_METRICS if key.name in own else ConfigSource.DEFAULT
+            value = own.get(key.name, key.render(key.default))
+            synonyms = [ConfigSynonym(key.name, value, source)] if key.name in own else []
+            yield ConfigEntry(key.name, value, source, False, key.sensitive, key.type.code, key.doc, synonyms)
 
-    @staticmethod
-    def _plain(keys: Mapping[str, ConfigKey], own: Mapping[str, str], source: ConfigSource) -> Iterator[ConfigEntry]:
-        for key in keys.values():
-            default = None if isinstance(key.default, Required) else key.render(key.default)
-            synonyms = [ConfigSynonym(key.name, default, ConfigSource.DEFAULT)]
-            if key.name in own:
-                synonyms.insert(0, ConfigSynonym(key.name, own[key.name], source))
-            first = synonyms[0]
-            yield ConfigEntry(key.name, first.value, first.source, False, key.sensitive, key.type.code, key.doc, synonyms)
+    def _chain(self, names: Sequence[str], own_name: str | None = None) -> Iterator[ConfigSynonym]:
+        """What DescribeConfigs shows of the chain: from the first place that sets ``own_name``, by default the first of ``names``."""
+        if not names:
+            return iter(())
+        shown = names[0] if own_name is None else own_name
+        return dropwhile(lambda synonym: synonym.name != shown, self._whole_chain(names))
 
-    def _chain(self, names: Sequence[str]) -> Iterator[ConfigSynonym]:
+    def _whole_chain(self, names: Sequence[str]) -> Iterator[ConfigSynonym]:
         """All places where one of ``names`` has a value, the strongest first."""
         for dynamic, source in ((self._broker_dynamic, ConfigSource.BROKER), (self._cluster_dynamic, ConfigSource.CLUSTER_DEFAULT)):
             for name in names:

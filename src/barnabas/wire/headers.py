@@ -54,11 +54,8 @@ def read_request_prefix(frame: Buffer) -> RequestPrefix:
     position = 10 + length
     if position > len(frame):
         raise MalformedMessage(f"client id of {length} bytes in a frame of {len(frame)}")
-    try:
-        client_id = str(frame[10:position], "utf-8")
-    except UnicodeDecodeError as wrong:
-        raise MalformedMessage("client id is not UTF-8") from wrong
-    return RequestPrefix(api_key, api_version, correlation_id, client_id, position)
+    # Clients with a name in another encoding exist; as with Kafka, the name suffers and the client does not.
+    return RequestPrefix(api_key, api_version, correlation_id, str(frame[10:position], "utf-8", "replace"), position)
 
 
 def request_header_version(request: type, version: int) -> int:

@@ -14,18 +14,18 @@ from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 
 BROKERS, CONTROLLERS = 1, 2
+_ENDPOINT_TYPE_VERSION_MIN = 1
 
 
 def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
     served = CONTROLLERS if context.connection.listener.for_controllers else BROKERS
     if request.endpoint_type not in (BROKERS, CONTROLLERS):
-        return _refused(broker, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} does not exist.", served)
+        return _refused(context, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} does not exist.")
     if request.endpoint_type != served:
         return _refused(
-            broker,
+            context,
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
             "Brokers know the brokers and controllers know the controllers; this is the other kind.",
-            served,
         )
     image = broker.metadata.image
     quorum = broker.quorum.status()
@@ -63,7 +63,8 @@ def _controllers(image: MetadataImage, context: RequestContext) -> list[Describe
     ]
 
 
-def _refused(broker: Broker, error: ErrorCode, message: str, served: int) -> DescribeClusterResponse:
-    return DescribeClusterResponse(
-        throttle_time_ms=0, error_code=error, error_message=message, endpoint_type=served, cluster_id=broker.cluster_id, brokers=[]
-    )
+def _refused(context: RequestContext, error: ErrorCode, message: str) -> DescribeClusterResponse:
+    if context.api_version < _ENDPOINT_TYPE_VERSION_MIN:
+        # A client that cannot name a kind of endpoint does not know the errors about it either.
+        error = ErrorCode.INVALID_REQUEST
+    return DescribeClusterResponse(throttle_time_ms=0, error_code=error, error_message=message, cluster_id="", brokers=[])

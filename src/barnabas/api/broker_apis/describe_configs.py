@@ -3,7 +3,7 @@
 Behaviour:
 - a topic shows all its settings; a broker shows its own and must be asked itself; the empty broker name shows what is set for all brokers;
 - secrets are never shown;
-- with ``configuration_keys`` only those, in the order of the table.
+- with ``configuration_keys`` only those, in the order of the table; none named means all.
 
 Version notes: synonyms from 1, types and documentation from 3; both only when asked for.
 """
@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import DEFAULT_LEVEL, ROOT_LOGGER
 from barnabas.api.request_context import RequestContext
-from barnabas.config.values import ConfigType
+from barnabas.config.values import ConfigType, read_integer
 from barnabas.metadata.configs import ResourceType
-from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource, ConfigSynonym
+from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.topic_names import why_illegal
 from barnabas.wire.messages.describe_configs import (
@@ -33,12 +33,13 @@ from barnabas.wire.messages.describe_configs import (
 def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     results = []
     for resource in request.resources:
-        error, message, entries = ErrorCode.NONE, None, []
+        # Kafka leaves the message of a resource without fault at its default, the empty one.
+        error, message, entries = ErrorCode.NONE, "", []
         try:
-            wanted = None if resource.configuration_keys is None else frozenset(resource.configuration_keys)
+            wanted = frozenset(resource.configuration_keys) if resource.configuration_keys else None
             entries = [_shown(entry, request) for entry in _entries(broker, resource) if wanted is None or entry.name in wanted]
         except KafkaError as refused:
-            error, message = refused.code, refused.message
+            error, message = refused.code, refused.message or ""
         results.append(
             DescribeConfigsResult(
                 error_code=error,
@@ -85,15 +86,14 @@ def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Conf
 
 
 def _check_broker(broker: Broker, name: str) -> None:
-    if name != str(broker.node_id):
+    if read_integer(name) != broker.node_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {broker.node_id} or empty string, but received {name}")
 
 
 def _loggers(broker: Broker) -> Iterator[ConfigEntry]:
     level = broker.log.level
-    synonyms = [ConfigSynonym(ROOT_LOGGER, level, ConfigSource.BROKER_LOGGER)]
     doc = f"Events below this level are not written; {DEFAULT_LEVEL} unless changed."
-    yield ConfigEntry(ROOT_LOGGER, level, ConfigSource.BROKER_LOGGER, False, False, ConfigType.STRING.code, doc, synonyms)
+    yield ConfigEntry(ROOT_LOGGER, level, ConfigSource.BROKER_LOGGER, False, False, ConfigType.STRING.code, doc, ())
 
 
 def _shown(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:

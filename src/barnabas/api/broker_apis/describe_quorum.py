@@ -1,6 +1,6 @@
 """DescribeQuorum (key 55): the voters and observers of the metadata log and how far each has come.
 
-Behaviour: the metadata log's one partition is the only thing that can be asked for.
+Behaviour: the metadata log's one partition is the only thing that can be asked for; a request that names anything else learns nothing.
 Version notes: fetch and catch-up times from 1; the addresses of voters, and error messages, from 2.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from barnabas.api.broker import Broker, QuorumReplica
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import METADATA_TOPIC
+from barnabas.model.ids import METADATA_PARTITION
 from barnabas.wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -25,13 +25,15 @@ _ADDRESSES_VERSION_MIN = 2
 
 
 def handle(broker: Broker, context: RequestContext, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    asked = [(topic.topic_name, partition.partition_index) for topic in request.topics for partition in topic.partitions]
+    if asked != [METADATA_PARTITION]:
+        return _refused(request)
     return DescribeQuorumResponse(
         error_code=ErrorCode.NONE,
-        error_message=None,
         topics=[
             ResponseTopicData(
                 topic_name=topic.topic_name,
-                partitions=[_describe(broker, context, topic.topic_name, partition.partition_index) for partition in topic.partitions],
+                partitions=[_describe(broker, context, partition.partition_index) for partition in topic.partitions],
             )
             for topic in request.topics
         ],
@@ -39,23 +41,35 @@ def handle(broker: Broker, context: RequestContext, request: DescribeQuorumReque
     )
 
 
-def _describe(broker: Broker, context: RequestContext, topic: str, index: int) -> ResponsePartitionData:
-    if topic != METADATA_TOPIC or index != 0:
-        return ResponsePartitionData(
-            partition_index=index,
-            error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-            error_message=None,
-            leader_id=-1,
-            leader_epoch=-1,
-            high_watermark=-1,
-            current_voters=[],
-            observers=[],
-        )
+def _refused(request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    return DescribeQuorumResponse(
+        error_code=ErrorCode.NONE,
+        topics=[
+            ResponseTopicData(
+                topic_name=topic.topic_name,
+                partitions=[
+                    ResponsePartitionData(
+                        partition_index=partition.partition_index,
+                        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        leader_id=0,
+                        leader_epoch=0,
+                        high_watermark=0,
+                        current_voters=[],
+                        observers=[],
+                    )
+                    for partition in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _describe(broker: Broker, context: RequestContext, index: int) -> ResponsePartitionData:
     status = broker.quorum.status()
     return ResponsePartitionData(
         partition_index=index,
         error_code=ErrorCode.NONE,
-        error_message=None,
         leader_id=status.leader_id,
         leader_epoch=status.leader_epoch,
         high_watermark=status.high_watermark,

@@ -1,7 +1,7 @@
 """DescribeTopicPartitions (key 75): partitions in pages, so that a huge topic does not need a huge answer (KIP-966).
 
-Behaviour: topics in order of their names, an empty list meaning all; a cursor says where to go on. An answer holds at most
-``response_partition_limit`` partitions, bounded by ``max.request.partition.size.limit``.
+Behaviour: topics in order of their names, an empty list meaning all; a cursor says where to go on, and must be one of the
+topics. An answer holds at most ``response_partition_limit`` partitions, bounded by ``max.request.partition.size.limit``.
 """
 
 from __future__ import annotations
@@ -28,22 +28,24 @@ def handle(broker: Broker, context: RequestContext, request: DescribeTopicPartit
     names = sorted(image.topics.by_name) if every else sorted({topic.name for topic in request.topics})
     first_partition = 0
     if request.cursor is not None:
+        if request.cursor.partition_index < 0 or not (every or request.cursor.topic_name in names):
+            return _all_refused(request)
         names = [name for name in names if name >= request.cursor.topic_name]
         if names and names[0] == request.cursor.topic_name:
-            first_partition = max(0, request.cursor.partition_index)
-    room = min(request.response_partition_limit, broker.settings.integer("max.request.partition.size.limit"))
+            first_partition = request.cursor.partition_index
+    room = min(max(1, request.response_partition_limit), broker.settings.integer("max.request.partition.size.limit"))
     alive = {each.broker_id for each in image.cluster.brokers.values() if not each.fenced}
     topics = []
     next_cursor = None
     for name in names:
+        if room <= 0:
+            next_cursor = ResponseCursor(topic_name=name, partition_index=0)
+            break
         topic = image.topics.by_name.get(name)
         if topic is None:
             error = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             topics.append(_topic(name, error))
             continue
-        if room <= 0:
-            next_cursor = ResponseCursor(topic_name=name, partition_index=first_partition)
-            break
         indexes = sorted(topic.partitions)[first_partition:]
         answer = _topic(name, ErrorCode.NONE)
         answer.topic_id = topic.topic_id
@@ -55,6 +57,14 @@ def handle(broker: Broker, context: RequestContext, request: DescribeTopicPartit
         room -= len(indexes)
         first_partition = 0
     return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=topics, next_cursor=next_cursor)
+
+
+def _all_refused(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+    topics = [
+        DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=topic.name, topic_id=ZERO_UUID, partitions=[])
+        for topic in request.topics
+    ]
+    return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=topics)
 
 
 def _topic(name: str, error: ErrorCode) -> DescribeTopicPartitionsResponseTopic:

@@ -1,15 +1,19 @@
 """IncrementalAlterConfigs (key 44): change single settings.
 
-Behaviour: levels of a broker's loggers are changed here, on the broker that was asked; everything else is decided by the
-controller. A request may hold both, and answers come in the order of the request.
+Behaviour: levels of a broker's loggers are changed here, on the broker that was asked, and what concerns one broker must be sent to it;
+everything else is decided by the controller. Answers come in the order of the request.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import alter_loggers
 from barnabas.api.request_context import RequestContext
+from barnabas.api.whose_settings import why_not_ours
 from barnabas.metadata.configs import ResourceType
+from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
@@ -20,20 +24,36 @@ from barnabas.wire.messages.incremental_alter_configs import (
 
 
 def handle(broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest) -> Answer[IncrementalAlterConfigsResponse]:
-    loggers = [each for each in request.resources if each.resource_type == ResourceType.BROKER_LOGGER]
-    others = [each for each in request.resources if each.resource_type != ResourceType.BROKER_LOGGER]
-    altered = [_alter_loggers(broker, each, dry=request.validate_only) for each in loggers]
-    if not others:
-        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=altered)
+    times = Counter((each.resource_type, each.resource_name) for each in request.resources)
+    decided: dict[int, AlterConfigsResourceResponse] = {}
+    for position, resource in enumerate(request.resources):
+        wrong = why_not_ours(broker, context, resource.resource_type, resource.resource_name)
+        if wrong is not None:
+            decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, wrong)
+        elif resource.resource_type == ResourceType.BROKER_LOGGER:
+            repeated = times[resource.resource_type, resource.resource_name] > 1
+            decided[position] = _alter_loggers(broker, resource, repeated=repeated, dry=request.validate_only)
+    if len(decided) == len(request.resources):
+        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=list(decided.values()))
+    others = [each for position, each in enumerate(request.resources) if position not in decided]
     passed_on = IncrementalAlterConfigsRequest(resources=others, validate_only=request.validate_only)
-    return broker.controller.submit(passed_on).map(
-        lambda decided: IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=[*altered, *decided.responses])
-    )
+
+    def together(answer: IncrementalAlterConfigsResponse) -> IncrementalAlterConfigsResponse:
+        from_controller = iter(answer.responses)
+        responses = [decided[position] if position in decided else next(from_controller) for position in range(len(request.resources))]
+        return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=responses)
+
+    return broker.controller.submit(passed_on).map(together)
 
 
-def _alter_loggers(broker: Broker, resource: AlterConfigsResource, *, dry: bool) -> AlterConfigsResourceResponse:
+def _alter_loggers(broker: Broker, resource: AlterConfigsResource, *, repeated: bool, dry: bool) -> AlterConfigsResourceResponse:
+    if repeated:
+        return _answer(resource, ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
     changes = [(each.name, each.config_operation, each.value) for each in resource.configs]
-    error, message = alter_loggers(broker, resource.resource_name, changes, dry=dry)
+    return _answer(resource, *alter_loggers(broker, resource.resource_name, changes, dry=dry))
+
+
+def _answer(resource: AlterConfigsResource, error: ErrorCode, message: str | None) -> AlterConfigsResourceResponse:
     return AlterConfigsResourceResponse(
         error_code=error, error_message=message, resource_type=resource.resource_type, resource_name=resource.resource_name
     )

@@ -5,12 +5,15 @@ Behaviour:
 - a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it. The answer waits until it
   exists, so the client need not ask again; Kafka answers at once with an error and lets the client retry.
 
-Version notes: an empty list means all topics in version 0 and none later; null means all. Topic ids from 10, lookup by id from 12.
+- a topic named twice is described once, and where any topic is asked for by id, names are not looked at.
+
+Version notes: an empty list means all topics in version 0 and none later; null means all. Topic ids from 10, lookup by id from 12:
+asking by id in 10 and 11 fails the whole request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
@@ -38,6 +41,11 @@ _ID_LOOKUP_VERSION_MIN = 12
 def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> Answer[MetadataResponse]:
     image = broker.metadata.image
     if request.topics is None or (not request.topics and context.api_version == 0):
+        return _respond(broker, context, request, {})
+    if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics):
+        nameless = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in request.topics)
+        if nameless or context.api_version < _ID_LOOKUP_VERSION_MIN:
+            return _all_refused(request.topics)
         return _respond(broker, context, request, {})
     missing = [
         topic.name
@@ -73,7 +81,7 @@ def _respond(broker: Broker, context: RequestContext, request: MetadataRequest, 
     if request.topics is None or (not request.topics and context.api_version == 0):
         topics = [_describe(topic, reachable, operations) for topic in image.topics.by_name.values()]
     else:
-        topics = [_look_up(topic, context, image, reachable, operations, errors) for topic in request.topics]
+        topics = _look_up_all(request.topics, image, reachable, operations, errors)
     return MetadataResponse(
         throttle_time_ms=0,
         brokers=[
@@ -89,30 +97,43 @@ def _respond(broker: Broker, context: RequestContext, request: MetadataRequest, 
     )
 
 
-def _look_up(
-    asked: MetadataRequestTopic,
-    context: RequestContext,
+def _look_up_all(
+    asked: Sequence[MetadataRequestTopic],
     image: MetadataImage,
     reachable: Mapping[int, Endpoint | None],
     operations: int,
-    errors: dict[str, ErrorCode],
+    errors: Mapping[str, ErrorCode],
+) -> list[MetadataResponseTopic]:
+    ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
+    if ids:
+        unknown = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in image.topics.by_id]
+        return unknown + [_describe(image.topics.by_id[each], reachable, operations) for each in ids if each in image.topics.by_id]
+    names = dict.fromkeys(topic.name for topic in asked)
+    return [_look_up(name, image, reachable, operations, errors) for name in names if name is not None]
+
+
+def _look_up(
+    name: str, image: MetadataImage, reachable: Mapping[int, Endpoint | None], operations: int, errors: Mapping[str, ErrorCode]
 ) -> MetadataResponseTopic:
-    if asked.name is None:
-        topic = image.topics.by_id.get(asked.topic_id) if context.api_version >= _ID_LOOKUP_VERSION_MIN else None
-        if topic is None:
-            error = ErrorCode.UNKNOWN_TOPIC_ID if asked.topic_id != ZERO_UUID else ErrorCode.INVALID_REQUEST
-            return _missing(None if context.api_version >= _ID_LOOKUP_VERSION_MIN else "", asked.topic_id, error)
-        return _describe(topic, reachable, operations)
-    topic = image.topics.by_name.get(asked.name)
+    topic = image.topics.by_name.get(name)
     if topic is not None:
         return _describe(topic, reachable, operations)
-    if why_illegal(asked.name):
-        return _missing(asked.name, ZERO_UUID, ErrorCode.INVALID_TOPIC_EXCEPTION)
-    return _missing(asked.name, ZERO_UUID, errors.get(asked.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+    illegal = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    answer = _missing(name, ZERO_UUID, errors.get(name, illegal))
+    answer.is_internal = name in INTERNAL_TOPICS
+    answer.topic_authorized_operations = operations
+    return answer
 
 
 def _missing(name: str | None, topic_id: Uuid, error: ErrorCode) -> MetadataResponseTopic:
     return MetadataResponseTopic(error_code=error, name=name, topic_id=topic_id, partitions=[])
+
+
+def _all_refused(asked: Sequence[MetadataRequestTopic]) -> MetadataResponse:
+    refused = [_missing(topic.name or "", topic.topic_id, ErrorCode.INVALID_REQUEST) for topic in asked]
+    return MetadataResponse(
+        throttle_time_ms=0, brokers=[], cluster_id=None, controller_id=NO_NODE, topics=refused, error_code=ErrorCode.INVALID_REQUEST
+    )
 
 
 def _describe(topic: TopicImage, reachable: Mapping[int, Endpoint | None], operations: int) -> MetadataResponseTopic:

@@ -1,0 +1,17 @@
+"""Whether settings may be changed here: those of one broker are changed at that broker, or at the controller."""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.config.values import read_integer
+from barnabas.metadata.configs import ResourceType
+
+
+def why_not_ours(broker: Broker, context: RequestContext, kind: int, name: str) -> str | None:
+    """A sentence if ``name`` is a broker that is not this one."""
+    if kind != ResourceType.BROKER or not name or context.connection.listener.for_controllers:
+        return None
+    if read_integer(name) == broker.node_id:
+        return None
+    return f"Unexpected broker id, expected {broker.node_id} or the empty name, but received {name}."

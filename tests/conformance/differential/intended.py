@@ -1,0 +1,114 @@
+"""Where we differ from Apache Kafka on purpose, and why. Everything else must be equal.
+
+A rule looks at a field through a lens before it is compared: not at all, only whether it is there, or in an order of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from barnabas.api.broker_apis import BROKER_HANDLERS
+from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.model.ids import ZERO_UUID
+
+
+class Rule(NamedTuple):
+    api: str
+    """Name of the API, or ``*``."""
+    path: str
+    """Path of the field; a leading ``*`` stands for any beginning."""
+    seen: Callable[[Any], Any]
+    why: str
+
+
+def ignored(_: Any) -> None:
+    return None
+
+
+def presence(value: Any) -> str:
+    return "absent" if value is None else "present"
+
+
+def zero_or_not(value: Any) -> str:
+    return "zero" if value == ZERO_UUID else "random"
+
+
+def known_or_not(value: int) -> str:
+    return "unknown" if value < 0 else "known"
+
+
+class Keyed(dict[str, Any]):
+    """A list whose order means nothing, by what its items are called."""
+
+
+def by(*names: str) -> Callable[[Any], Any]:
+    def keyed(value: Any) -> Any:
+        if value is None:
+            return None
+        found = Keyed()
+        for each in value:
+            key = " ".join(str(each.get(name, "")) for name in names)
+            found[f"{key} again" if key in found else key] = each
+        return found
+
+    return keyed
+
+
+def of_ours(value: Any) -> Any:
+    """The APIs that we serve, of all that Kafka does."""
+    return [each for each in value if each["api_key"] in BROKER_HANDLERS]
+
+
+def highest_of_ours(value: Any) -> Any:
+    return [(each["name"], each["max_version"]) for each in value if each["name"] in SUPPORTED_FEATURES]
+
+
+# Where a node lives and listens; the default of the last one comes out of a Java hash map.
+OF_THE_INSTALLATION = {"log.dirs", "listeners", "advertised.listeners", "controller.quorum.voters", "listener.security.protocol.map"}
+# Read by Kafka's authorizer straight from the file, so Kafka does not list them.
+NOT_LISTED_BY_KAFKA = {"super.users", "allow.everyone.if.no.acl.found"}
+
+
+def settings(value: Any) -> Any:
+    """Kafka lists settings in the order of a hash map; and two nodes cannot live at one place."""
+    found = []
+    for each in value:
+        if each["name"] in OF_THE_INSTALLATION:
+            synonyms = [synonym | {"value": None} for synonym in each["synonyms"]]
+            found.append(each | {"value": None, "synonyms": synonyms})
+        elif each["name"] not in NOT_LISTED_BY_KAFKA and not each["name"].startswith("barnabas."):
+            found.append(each)
+    return by("name")(found)
+
+
+of_resources = by("resource_type", "resource_name")
+
+INTENDED = (
+    Rule("*", "*error_message", presence, "the sentences are ours; where there is one, and where there is none, is Kafka's"),
+    Rule("*", "*topic_id", zero_or_not, "topic ids are random"),
+    Rule("*", "*.port", ignored, "two nodes on one machine listen on different ports"),
+    Rule("ApiVersions", "api_keys", of_ours, "some APIs are still to come; what we serve, we serve in Kafka's versions"),
+    Rule("ApiVersions", "supported_features", highest_of_ours, "we write records of 4.3 only, and have fewer features so far"),
+    Rule("ApiVersions", "finalized_features_epoch", known_or_not, "an offset of the metadata log"),
+    Rule("DescribeConfigs", "results[].configs[].documentation", presence, "the sentences are ours"),
+    Rule("DescribeConfigs", "results[].configs", settings, "addresses and paths; settings of ours alone; see settings()"),
+    Rule("DeleteTopics", "responses", by("name"), "Kafka shuffles its answers"),
+    Rule("DescribeQuorum", "*high_watermark", known_or_not, "an offset of the metadata log"),
+    Rule("DescribeQuorum", "*log_end_offset", known_or_not, "an offset of the metadata log"),
+    Rule("DescribeQuorum", "*_timestamp", known_or_not, "a time"),
+    Rule("InitProducerId", "producer_id", known_or_not, "each hands out its own ids"),
+    Rule("AlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
+    Rule("IncrementalAlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
+    Rule("ListConfigResources", "config_resources", of_resources, "Kafka answers in the order of a hash set"),
+    Rule("Metadata", "topics", by("name"), "Kafka answers in the order of a hash set"),
+)
+
+
+@cache
+def rule_for(api: str, path: str) -> Rule | None:
+    for rule in INTENDED:
+        if rule.api in ("*", api) and (path == rule.path or (rule.path[0] == "*" and path.endswith(rule.path[1:]))):
+            return rule
+    return None

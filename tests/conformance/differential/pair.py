@@ -1,0 +1,183 @@
+"""Apache Kafka and Barnabas side by side, with the same configuration, asked the same.
+
+Both are nodes of broker and controller with the feature levels that Barnabas has, so that a difference is a difference of behaviour and
+not of what was switched on. What one test leaves behind the next one sees in both, so tests use names of their own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.env.entropy import SystemEntropy
+from barnabas.env.real_disk import RealDisk
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import NodeId, Uuid
+from barnabas.node.format import format_directories
+from barnabas.testing import EmbeddedBroker
+from barnabas.wire.apis import ApiKey, stable_versions
+from barnabas.wire.compiler import FieldNotInVersion, encode
+from barnabas.wire.declare import declaration_of
+from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from peers.apache_kafka import CLUSTER_ID, apache_kafka, free_port, run_tool, server_properties, write_properties
+from tests.conformance.differential.comparison import Deviation, described, deviations, plain
+from tests.conformance.differential.raw_client import RawClient
+
+# Settings that make both sides quick and quiet; they are part of what DescribeConfigs shows, so both must have them.
+SETTINGS = {
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "log.retention.hours": "100",
+    "num.partitions": "2",
+}
+
+SOON_SECONDS = 5.0
+
+
+class Peer:
+    """One of the two: connections to its broker's and its controller's listener, and the ids it gave to things."""
+
+    def __init__(self, name: str, bootstrap: str, data: Path) -> None:
+        self.name = name
+        self.data = data
+        self.broker = RawClient(bootstrap)
+        self.controller = RawClient(self._controller_address())
+
+    def _controller_address(self) -> str:
+        request = DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])])
+        (listener,) = self.broker.ask(request, 2).nodes[0].listeners
+        return f"{listener.host}:{listener.port}"
+
+    def close(self) -> None:
+        self.broker.close()
+        self.controller.close()
+
+    def topic_id(self, name: str) -> Uuid:
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        (topic,) = self.broker.ask(request, 12).topics
+        assert topic.error_code == ErrorCode.NONE, f"{self.name} has no topic {name}"
+        return Uuid(topic.topic_id)
+
+
+Question: TypeAlias = "Any | Callable[[Peer, int], Any]"
+"""A request, or a function that makes one for a peer and a version: ids differ from broker to broker, and a topic is made once."""
+
+
+class Pair:
+    def __init__(self, kafka: Peer, barnabas: Peer) -> None:
+        self.kafka = kafka
+        self.barnabas = barnabas
+
+    @property
+    def peers(self) -> tuple[Peer, Peer]:
+        return self.kafka, self.barnabas
+
+    def same(
+        self,
+        question: Question,
+        versions: Iterable[int] | None = None,
+        *,
+        differ: Mapping[str, str] | None = None,
+        to_controller: bool = False,
+    ) -> list[tuple[Any, Any]]:
+        """Ask both, in every version that can carry the question, and fail with everything in which the answers differ."""
+        found: list[tuple[int, Deviation]] = []
+        answers = []
+        key = ApiKey(declaration_of(type(_made(question, self.kafka, 0))).key or 0)
+        offered = stable_versions(key)
+        for version in range(offered.lowest, offered.highest + 1) if versions is None else versions:
+            try:
+                encode(_made(question, self.kafka, version), version)
+            except FieldNotInVersion:
+                continue
+            kafka, barnabas = (self.ask(peer, question, version, to_controller=to_controller) for peer in self.peers)
+            answers.append((kafka, barnabas))
+            differences = deviations(key.api_name, plain(kafka, version), plain(barnabas, version), differ or {})
+            found += [(version, each) for each in differences]
+        assert answers, "no version can carry this request"
+        if found:
+            raise AssertionError(f"{described(found)}\nasked: {_made(question, self.kafka, found[0][0])!r:.1000}")
+        return answers
+
+    def soon_same(self, question: Question, versions: Iterable[int] | None = None, *, differ: Mapping[str, str] | None = None) -> None:
+        """The same for what takes effect after it was answered: Kafka's brokers follow their controller, however soon."""
+        deadline = time.monotonic() + SOON_SECONDS
+        while True:
+            try:
+                self.same(question, versions, differ=differ)
+                return
+            except AssertionError:
+                if time.monotonic() > deadline:
+                    raise
+
+    @staticmethod
+    def ask(peer: Peer, question: Question, version: int, *, to_controller: bool = False) -> Any:
+        return (peer.controller if to_controller else peer.broker).ask(_made(question, peer, version), version)
+
+    def create(self, name: str, partitions: int = 1, **configs: str) -> str:
+        """A topic on both sides; underscores in names of configs stand for dots."""
+        request = CreateTopicsRequest(
+            topics=[
+                CreatableTopic(
+                    name=name,
+                    num_partitions=partitions,
+                    replication_factor=1,
+                    assignments=[],
+                    configs=[CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()],
+                )
+            ]
+        )
+        for peer in self.peers:
+            (made,) = peer.broker.ask(request, 7).topics
+            assert made.error_code == ErrorCode.NONE, f"{peer.name}: {made.error_message}"
+            self._await(peer, name, partitions)
+        return name
+
+    @staticmethod
+    def _await(peer: Peer, name: str, partitions: int) -> None:
+        """Kafka's controller answers before its broker leads the new partitions; ours after."""
+        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
+        while True:
+            (topic,) = peer.broker.ask(request, 12).topics
+            if len(topic.partitions) == partitions and all(each.error_code == 0 and each.leader_id >= 0 for each in topic.partitions):
+                return
+
+
+def _made(question: Question, peer: Peer, version: int) -> Any:
+    return question(peer, version) if callable(question) else question
+
+
+@contextmanager
+def kafka_and_barnabas(directory: Path) -> Iterator[Pair]:
+    with ExitStack() as stack:
+        theirs = directory / "kafka"
+        properties = directory / "format.properties"
+        write_properties(properties, server_properties(theirs, free_port(), free_port(), SETTINGS))
+        levels = [part for name, level in _feature_levels() for part in ("--feature", f"{name}={level}")]
+        run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), *levels)
+        bootstrap, _ = stack.enter_context(apache_kafka(theirs, extra=SETTINGS, format_storage=False))
+        kafka = Peer("Kafka", bootstrap, theirs)
+        stack.callback(kafka.close)
+
+        ours = directory / "barnabas"
+        format_directories(RealDisk(), [str(ours)], cluster_id=CLUSTER_ID, node_id=NodeId(1), entropy=SystemEntropy(), now_ms=0)
+        settings = server_properties(ours, free_port(), free_port(), SETTINGS)
+        node = stack.enter_context(EmbeddedBroker(data_dir=ours, config=settings))
+        barnabas = Peer("Barnabas", node.bootstrap, ours)
+        stack.callback(barnabas.close)
+        yield Pair(kafka, barnabas)
+
+
+# What Kafka 4.3 would switch on in a new cluster, and Barnabas does not have yet.
+_OPTIONAL_FEATURES = ("transaction.version", "group.version", "share.version", "streams.version", "eligible.leader.replicas.version")
+
+
+def _feature_levels() -> Iterator[tuple[str, int]]:
+    for name in _OPTIONAL_FEATURES:
+        yield name, SUPPORTED_FEATURES[name].highest if name in SUPPORTED_FEATURES else 0
