@@ -5,18 +5,22 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from barnabas.records.batch_header import assign_offset
 from barnabas.records.control_batch import ControlType
+from barnabas.records.validation import BatchRules
 from barnabas.simulation.disk import PowerCut, SimulatedDisk
 from barnabas.storage.log import Log
+from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.producer_snapshot import list_snapshots, snapshot_path
 from tests.unit.storage.logs import (
     BATCH_BYTES,
     DIRECTORY,
     NOW_MS,
+    SMALL,
     all_batches,
     append,
     base_offsets,
@@ -32,6 +36,8 @@ from tests.unit.storage.logs import (
     values,
     write_file,
 )
+
+COMPACTED = replace(SMALL, rules=BatchRules(keys_required=True))
 
 
 def name(base: int, suffix: str) -> str:
@@ -216,9 +222,20 @@ def test_several_swaps_are_all_finished() -> None:
     disk = closed()
     write_file(disk, name(0, ".log.swap"), compacted(1, 9))
     write_file(disk, name(10, ".log.swap"), compacted(12))
-    log = open_partition(disk)
+    log = open_partition(disk, COMPACTED)
     assert base_offsets(log) == [0, 10, 20]
     assert values(log) == [numbered(n) for n in (1, 9, 12, *range(20, 25))]
+
+
+def test_a_segment_that_ends_before_the_next_begins_is_a_hole_unless_compaction_makes_such() -> None:
+    """A power cut may take the end of one file, which was not flushed, and leave the next, whose name was synced."""
+    disk = closed()
+    disk.open(path(10, ".log")).truncate(4 * BATCH_BYTES)
+    log, report = open_reporting(disk.kill(), recovery_point=12)
+    assert (base_offsets(log), log.log_end_offset, report.segments_removed) == ([0, 10], 14, 1)
+    # Below the recovery point nothing is looked at, and where records are compacted away nothing is amiss.
+    assert base_offsets(open_partition(disk.kill(), recovery_point=20)) == [0, 10, 20]
+    assert base_offsets(open_partition(disk.kill(), COMPACTED, recovery_point=12)) == [0, 10, 20]
 
 
 # -- logs without indexes, indexes without logs -------------------------------------------------------------------------------------
@@ -237,6 +254,18 @@ def test_a_missing_index_is_derived_from_the_log(clean: bool, base: int, lost: l
     assert values(log) == [numbered(n) for n in range(25)]
     log.close()
     assert files(disk) == before
+
+
+def test_an_index_that_was_derived_below_the_recovery_point_is_durable() -> None:
+    disk = closed()
+    for suffix in (".index", ".timeindex"):
+        disk.remove(path(0, suffix))
+    disk.sync_directory(DIRECTORY)
+    open_partition(disk, recovery_point=25)
+    for _ in range(40):
+        first = open_partition(disk.crash(), recovery_point=25).segments.first
+        assert first.index.file.read_all() == [(3, 3 * BATCH_BYTES), (6, 6 * BATCH_BYTES), (9, 9 * BATCH_BYTES)]
+        assert first.time_index.last() == (NOW_MS + 9, 9)
 
 
 def aborting(log: Log) -> None:
@@ -477,12 +506,12 @@ def test_snapshots_that_belong_to_no_segment_are_removed_except_the_youngest() -
 def test_a_snapshot_of_a_tail_that_was_lost_is_gone_for_good() -> None:
     disk = closed(before=producing)
     damage_at(disk, 10, "one bit")
-    log = open_partition(disk, recovery_point=0)
+    log = open_partition(disk, LogSettings(), recovery_point=0)
     assert (log.log_end_offset, list_snapshots(disk, DIRECTORY)) == (12, [10])
-    fill(log, 30)
+    fill(log, 30)  # past where the lost ones lay, and without a roll that would sync the directory
     log.flush()
-    for _ in range(20):
-        after = open_partition(disk.crash(), recovery_point=log.recovery_point)
+    for _ in range(30):
+        after = open_partition(disk.crash(), LogSettings(), recovery_point=log.recovery_point)
         assert remembered(after) == remembered(log)
 
 
@@ -536,6 +565,18 @@ def test_an_epoch_in_which_nothing_was_written_yet_is_kept() -> None:
     fill(log, 3, leader_epoch=1)
     log.leader_epochs.assign(2, 3)
     assert open_partition(disk.kill()).leader_epochs.entries == [(1, 0), (2, 3)]
+
+
+def test_epochs_are_read_again_when_the_start_of_the_log_turns_out_to_lie_below_them() -> None:
+    """Moving the start cut the file of epochs, and the process died before the start was written down."""
+    disk = new_disk()
+    log = open_partition(disk)
+    leading(log)
+    log.flush()
+    log.leader_epochs.assign(9, 25)
+    log.advance_start(15)
+    assert log.leader_epochs.entries == [(4, 15), (9, 25)]
+    assert open_partition(disk.kill(), recovery_point=25).leader_epochs.entries == [(1, 0), (3, 4), (4, 13), (9, 25)]
 
 
 def test_epochs_below_the_start_are_forgotten() -> None:

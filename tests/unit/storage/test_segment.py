@@ -10,8 +10,9 @@ from barnabas.records.batches import CorruptBatch
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.segment import RELATIVE_OFFSET_MAX, SCAN_READ_BYTES, SEARCH_READ_BYTES, Segment
 from barnabas.storage.segment_list import SegmentList
+from barnabas.storage.transaction_index import AbortedTransaction
 from tests.unit.records.made import repeatable
-from tests.unit.storage.logs import BATCH_BYTES, DIRECTORY, NOW_MS, data, new_disk
+from tests.unit.storage.logs import BATCH_BYTES, DIRECTORY, NOW_MS, data, files, new_disk
 
 BASE = 500
 
@@ -288,6 +289,18 @@ def test_sealing_writes_the_largest_timestamp_last() -> None:
     segment.seal()
     assert segment.time_index.last() == (NOW_MS + 1, BASE + 1)
     assert disk.size_bytes(f"{DIRECTORY}/{BASE:020d}.timeindex") == 12
+
+
+def test_what_was_synced_is_durable_and_a_new_file_has_its_name() -> None:
+    disk = new_disk()
+    segment, _ = filled(disk, [1] * 9)
+    disk.sync_directory(DIRECTORY)
+    segment.transaction_index.append(AbortedTransaction(1, BASE, BASE + 3, BASE))
+    segment.write_out()
+    segment.sync()
+    expected = files(disk)
+    for _ in range(30):
+        assert files(disk.crash()) == expected
 
 
 def test_batches_by_time_are_those_that_reach_it_from_an_offset_on() -> None:

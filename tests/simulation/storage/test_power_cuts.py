@@ -1,0 +1,108 @@
+"""The power goes at every single operation of a scenario: the log always opens, and what was flushed is there.
+
+A failure names its world: scenario, seed and step give the same disk again.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+
+import pytest
+
+from barnabas.simulation.disk import Operation, PowerCut
+from tests.simulation.storage.worlds import SCENARIOS, Owner, check, open_survivor, run_until, settings_of
+from tests.unit.storage.logs import new_disk
+
+OUTCOMES_OF_A_CUT = 2
+SOAK_CUTS = 10_000
+
+
+@contextmanager
+def told(owner: Owner, world: str) -> Iterator[None]:
+    """Add to a failure what is needed to see it again."""
+    try:
+        yield
+    except Exception as wrong:
+        wrong.add_note(f"{world}; before it: {list(owner.disk.recent)[-6:]}")
+        raise
+
+
+def cut_everywhere(scenario: str, *, seed: int, outcomes: int) -> int:
+    """Cut at every operation, and look at several outcomes of each cut; how many there were."""
+    for step in count(1):
+        owner, was_cut = run_until(scenario, step, seed=seed)
+        for outcome in range(outcomes):
+            with told(owner, f"{scenario}, seed {seed}, cut at step {step}, outcome {outcome}"):
+                check(owner, owner.disk.crash(), everything=False)
+        if not was_cut:
+            return step * outcomes
+    raise AssertionError
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_wherever_the_power_is_cut_what_was_flushed_is_there(scenario: str) -> None:
+    assert cut_everywhere(scenario, seed=1, outcomes=OUTCOMES_OF_A_CUT) > 50
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_wherever_the_process_is_killed_what_was_acknowledged_is_there(scenario: str) -> None:
+    for step in count(1):
+        owner, was_cut = run_until(scenario, step, seed=0)
+        with told(owner, f"{scenario}, killed at step {step}"):
+            check(owner, owner.disk.kill(), everything=True)
+        if not was_cut:
+            break
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(scenario: str) -> None:
+    owner, _ = run_until(scenario, 10**9, seed=3)
+    for outcome in range(2):
+        survivor = owner.disk.crash()
+        for step in count(1):
+            world = survivor.kill()
+            world.crash_after(step)
+            finished = False
+            with suppress(PowerCut):
+                open_survivor(world, owner.settings)
+                finished = True
+            with told(owner, f"{scenario}, outcome {outcome}, recovery cut at step {step}"):
+                check(owner, world.crash(), everything=False)
+            if finished:
+                break
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_whichever_operation_fails_nothing_promised_is_lost(scenario: str) -> None:
+    """The owner gives the directory up at the first error; what it had acknowledged is found by the next one."""
+    for step in count():
+        number = errno.EIO if step % 2 else errno.ENOSPC
+        disk = new_disk(step)
+        owner = Owner(disk, settings_of(scenario))
+        disk.fail_with(number, [each for each in Operation if each is not Operation.READ], after=step, times=1)
+        failed = True
+        try:
+            SCENARIOS[scenario](owner)
+            failed = False
+        except OSError as error:
+            assert error.errno == number  # noqa: PT017
+        disk.stop_failing()
+        with told(owner, f"{scenario}, {errno.errorcode[number]} at step {step + 1}"):
+            check(owner, disk.kill(), everything=True)
+            check(owner, disk.crash(), everything=False)
+        if not failed:
+            break
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+def test_ten_thousand_power_cuts() -> None:
+    cuts = 0
+    for seed in count(2):
+        for scenario in SCENARIOS:
+            cuts += cut_everywhere(scenario, seed=seed, outcomes=4)
+        if cuts >= SOAK_CUTS:
+            return
