@@ -14,7 +14,11 @@ import typer
 from barnabas import __version__
 
 # Each module has a ``register(app)``.
-COMMANDS = ("up", "server", "storage")
+COMMANDS = ("up", "server", "storage", "topics", "configs", "produce", "consume", "perf", "log")
+
+# The base of all that typer finds wrong with a command line. Named by way of a subclass, because older releases of typer take it
+# from click and newer ones have a click of their own.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class Refused(Exception):
@@ -28,11 +32,12 @@ def main() -> None:
         arguments = arguments[1:]
     app = build_app(arguments[0] if arguments else None)
     try:
-        app(arguments, prog_name="barnabas", standalone_mode=True)
-    except Refused as refused:
+        code = app(arguments, prog_name="barnabas", standalone_mode=False)
+    except (Refused, _UsageError) as refused:
         if debug:
             raise
-        sys.exit(_sentence(refused))
+        sys.exit(_complain(refused))
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def build_app(command: str | None) -> typer.Typer:
@@ -56,5 +61,10 @@ def build_app(command: str | None) -> typer.Typer:
     return app
 
 
-def _sentence(refused: Refused) -> str:
-    return f"barnabas: {refused}"
+def _complain(refused: Exception) -> int:
+    message = refused.format_message() if isinstance(refused, _UsageError) else str(refused)  # type: ignore[attr-defined]
+    if not message:
+        # A group without a command: typer has shown the group's help, which says more than a sentence.
+        return 2
+    typer.echo(f"barnabas: {message}{'' if message.endswith(('.', '!', '?')) else '.'}", err=True)
+    return 1

@@ -1,0 +1,30 @@
+"""What decoders hand out: entries while a file makes sense, and one damage where it stops to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """One thing in a file. ``fields`` are numbers, texts, bytes, and lists and dictionaries of these; ``depth`` says whose part it is."""
+
+    kind: str
+    fields: dict[str, Any]
+    depth: int = 0
+
+
+class Damage(Exception):
+    """Where a file stops to make sense, and why. ``why`` continues the sentence "it is damaged at position 61:"."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"{where}: {why}")
+        self.where = where
+        self.why = why
+
+
+def at_position(position: int, why: str) -> Damage:
+    return Damage(f"position {position}", why)
+
+
+def at_line(number: int, why: str) -> Damage:
+    return Damage(f"line {number}", why)

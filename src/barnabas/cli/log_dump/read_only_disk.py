@@ -1,0 +1,38 @@
+"""A disk that can only be read, so that storage's own readers may be pointed at the files of a running node.
+
+Files are opened for reading, and the kernel refuses the rest; what changes names or makes something is refused here.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NoReturn
+
+from barnabas.env.real_disk import RealDisk, RealFile
+
+
+class _ReadOnlyFile(RealFile):
+    __slots__ = ()
+
+    def _open(self, flags: int = 0) -> int:
+        return os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+class ReadOnlyDisk(RealDisk):
+    def open(self, path: str) -> _ReadOnlyFile:
+        return _ReadOnlyFile(path)
+
+    def make_directory(self, path: str) -> NoReturn:
+        raise AssertionError(f"a dump would make {path}")
+
+    def rename(self, source: str, target: str) -> NoReturn:
+        raise AssertionError(f"a dump would rename {source}")
+
+    def remove(self, path: str) -> NoReturn:
+        raise AssertionError(f"a dump would remove {path}")
+
+    def remove_directory(self, path: str) -> NoReturn:
+        raise AssertionError(f"a dump would remove {path}")
+
+    def lock(self, path: str) -> NoReturn:
+        raise AssertionError(f"a dump would lock {path}")

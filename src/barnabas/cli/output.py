@@ -1,0 +1,59 @@
+"""What the commands print: tables for people, JSON for programs, progress for people who wait.
+
+Into a pipe a table goes without lines and without being cut to a width, so that ``grep`` and ``awk`` work on it; progress goes to stderr,
+and only where that is a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+# Wider than any line of ours: rich must have a width, and into a pipe nothing may be cut or folded.
+_UNBOUNDED_WIDTH = 100_000
+
+
+def print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_json_line(value: Any) -> None:
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A column of numbers stands to the right."""
+    terminal = sys.stdout.isatty()
+    rows = list(rows)
+    table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False)
+    for index, column in enumerate(columns):
+        numbers = bool(rows) and all(isinstance(row[index], (int, float)) for row in rows)
+        table.add_column(column, justify="right" if numbers else "left", overflow="fold", no_wrap=not terminal)
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
+    # Names and values are data: brackets in them are not markup, and numbers in them want no colour.
+    console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=None if terminal else _UNBOUNDED_WIDTH)
+    console.print(table)
+
+
+@contextmanager
+def progress(doing: str, total: float | None) -> Iterator[Callable[[float], None]]:
+    """A bar while the body runs; what it gets is called with how much is done by now. ``total`` None: nobody knows how much there is."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()]
+    with Progress(SpinnerColumn(), *columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda done: bar.update(task, completed=done)
