@@ -61,11 +61,11 @@ class Cli:
     """``barnabas``, pointed at a cluster."""
 
     def __init__(self, bootstrap: str | None = None) -> None:
-        self._environment = {} if bootstrap is None else {"BARNABAS_BOOTSTRAP": bootstrap}
+        self.environment = {} if bootstrap is None else {"BARNABAS_BOOTSTRAP": bootstrap}
 
     def __call__(self, *arguments: object, stdin: bytes = b"") -> Finished:
         words = [str(each) for each in arguments]
-        with _streams(stdin) as (out, err), _environment(self._environment):
+        with _streams(stdin) as (out, err), _environment(self.environment):
             previous, sys.argv = sys.argv, ["barnabas", *words]
             try:
                 main()
@@ -81,7 +81,7 @@ class Cli:
     def process(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
         """A real one, for those who want to send it signals or close its pipes."""
         command = [sys.executable, "-m", "barnabas", *(str(each) for each in arguments)]
-        environment = {**os.environ, **self._environment}
+        environment = {**os.environ, **self.environment}
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **options)
 
 

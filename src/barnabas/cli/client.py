@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,8 +51,8 @@ ConfigFile = Annotated[
 # confluent-kafka's own annotations make everything optional that a message has, also where it cannot be missing.
 Message: TypeAlias = Any
 # librdkafka's own errors begin with an underscore, which does not make them private.
-TIMED_OUT = KafkaError._TIMED_OUT  # noqa: SLF001
 PARTITION_EOF = KafkaError._PARTITION_EOF  # noqa: SLF001
+_UNANSWERED = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT})  # noqa: SLF001
 
 _silence = logging.getLogger("barnabas.librdkafka")
 _silence.addHandler(logging.NullHandler())
@@ -82,6 +82,14 @@ class Cluster:
         own = {"group.id": "barnabas-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}
         made: Consumer = _make(Consumer, self._settings({**own, **settings}))
         return made
+
+    def refusal(self, wrong: KafkaException, doing: str, complaints: Sequence[KafkaError] = ()) -> Refused:
+        """``doing`` begins the sentence: "Cannot create topic t"."""
+        error = error_of(wrong)
+        if error.code() in _UNANSWERED:
+            last = f", and {phrase(complaints[-1])}" if complaints else ""
+            return Refused(f"{doing}: no answer from {self.bootstrap} within {ANSWER_SECONDS_MAX:g} seconds{last}.")
+        return Refused(f"{doing}: {phrase(error)}.")
 
     def _settings(self, more: Mapping[str, Any]) -> dict[str, Any]:
         return {**self.properties, "bootstrap.servers": self.bootstrap, "logger": _silence, **more}
@@ -118,11 +126,8 @@ class Admin:
                 self.client.poll(0)
 
     def refusal(self, wrong: KafkaException, doing: str) -> Refused:
-        error = error_of(wrong)
-        if error.code() == TIMED_OUT:
-            last = f", and {phrase(self.complaints[-1])}" if self.complaints else ""
-            return Refused(f"{doing}: no answer from {self.cluster.bootstrap} within {ANSWER_SECONDS_MAX:g} seconds{last}.")
-        return Refused(f"{doing}: {phrase(error)}.")
+        self.client.poll(0)
+        return self.cluster.refusal(wrong, doing, self.complaints)
 
     def describe_topics(self, names: list[str]) -> dict[str, TopicDescription]:
         """``Refused`` when one of them does not exist. Never makes a topic, as asking a producer for metadata may."""

@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from confluent_kafka import OFFSET_END, TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, TopicPartition
 
-from barnabas.cli.client import ANSWER_SECONDS_MAX, PARTITION_EOF, Bootstrap, Cluster, ConfigFile, Message, error_of, phrase, reach
+from barnabas.cli.client import ANSWER_SECONDS_MAX, PARTITION_EOF, Bootstrap, Cluster, ConfigFile, Message, reach
 from barnabas.cli.main import Refused
 from barnabas.cli.record_text import Notation, json_bytes, show_bytes
 
@@ -92,7 +92,7 @@ def consume(
         consumer.assign(start.resolve(consumer, topic, partitions))
         _print_records(consumer, render, Limits(records_max, timeout, len(partitions) if until_end else None))
     except KafkaException as wrong:
-        raise Refused(f"Cannot consume {topic}: {phrase(error_of(wrong))}.") from wrong
+        raise cluster.refusal(wrong, f"Cannot consume {topic}") from wrong
     except KeyboardInterrupt:
         # How a consumer is stopped; not a failure.
         pass

@@ -69,8 +69,9 @@ def produce(
         # Room for a second or so at full speed; the default of 100,000 records is less than that.
         "queue.buffering.max.messages": 1_000_000,
     }
-    producer = reach(bootstrap, config_file).producer(settings)
-    check_topic(producer, topic)
+    cluster = reach(bootstrap, config_file)
+    producer = cluster.producer(settings)
+    check_topic(cluster, producer, topic)
     run = _ProduceRun(producer, topic, size)
     began = time.monotonic()
     with progress("Producing", records) as show:
@@ -98,7 +99,7 @@ def consume(
         with progress("Consuming", total) as show:
             measured = _read(consumer, total, None if records is not None else len(partitions), show)
     except KafkaException as wrong:
-        raise Refused(f"Cannot consume {topic}: {phrase(error_of(wrong))}.") from wrong
+        raise cluster.refusal(wrong, f"Cannot consume {topic}") from wrong
     finally:
         consumer.close()
     if records is not None and measured.records < records:
@@ -132,7 +133,7 @@ def latency(
                 show(number + 1)
         seconds = time.monotonic() - began
     except KafkaException as wrong:
-        raise Refused(f"Cannot measure with {topic}: {phrase(error_of(wrong))}.") from wrong
+        raise cluster.refusal(wrong, f"Cannot measure with {topic}") from wrong
     finally:
         consumer.close()
     _print_report(Throughput(records, records * size, seconds), spread_of(latencies_ms), as_json)

@@ -18,7 +18,7 @@ from typing import Annotated, BinaryIO, NamedTuple
 import typer
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from barnabas.cli.client import ANSWER_SECONDS_MAX, Bootstrap, ConfigFile, Message, error_of, phrase, reach
+from barnabas.cli.client import ANSWER_SECONDS_MAX, Bootstrap, Cluster, ConfigFile, Message, error_of, phrase, reach
 from barnabas.cli.main import Refused
 from barnabas.cli.output import AsJson, print_json, progress
 from barnabas.cli.overrides import parse_pairs
@@ -85,8 +85,9 @@ def produce(
     }
     with ExitStack() as open_files:
         lines = open_files.enter_context(_opened(file)) if file is not None else sys.stdin.buffer
-        producer = reach(bootstrap, config_file).producer(settings)
-        check_topic(producer, topic, partition)
+        cluster = reach(bootstrap, config_file)
+        producer = cluster.producer(settings)
+        check_topic(cluster, producer, topic, partition)
         deliveries = Deliveries()
         destination = Destination(topic, _ANY_PARTITION if partition is None else partition, headers)
         fault = _send_lines(producer, destination, lines, notation, deliveries, _size_bytes(file))
@@ -154,12 +155,12 @@ class Deliveries:
         self.error = self.error or phrase(error)
 
 
-def check_topic(producer: Producer, topic: str, partition: int | None = None) -> None:
+def check_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None = None) -> None:
     """``Refused`` when there is no such topic and the cluster does not make one by itself; librdkafka would wait for it."""
     try:
         found = producer.list_topics(topic, timeout=ANSWER_SECONDS_MAX).topics[topic]
     except KafkaException as wrong:
-        raise Refused(f"Cannot ask about topic {topic}: {phrase(error_of(wrong))}.") from wrong
+        raise cluster.refusal(wrong, f"Cannot ask about topic {topic}") from wrong
     if found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
         raise Refused(f"There is no topic {topic}.")
     if found.error is not None and not found.error.retriable() and found.error.code() != KafkaError.LEADER_NOT_AVAILABLE:

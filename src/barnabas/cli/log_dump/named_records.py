@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import base64
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from functools import lru_cache
 from importlib import import_module
@@ -18,7 +20,9 @@ from barnabas.records.control_batch import ControlType, read_control_type
 from barnabas.records.record import Record
 from barnabas.wire import coordinator_records
 from barnabas.wire.compiler import decode
+from barnabas.wire.coordinator_records.group_metadata import GroupMetadataValue
 from barnabas.wire.declare import ArrayOf, Declaration, FieldType, StructOf, declaration_of
+from barnabas.wire.embedded.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from barnabas.wire.embedded.control_records import (
     EndTxnMarker,
     KRaftVersionRecord,
@@ -28,6 +32,7 @@ from barnabas.wire.embedded.control_records import (
     VotersRecord,
 )
 from barnabas.wire.metadata_records import decode_metadata_record
+from barnabas.wire.tagged_fields import MalformedMessage
 from barnabas.wire.types import Primitive
 from barnabas.wire.varint import read_uvarint
 
@@ -100,12 +105,22 @@ def _read_coordinator_record(vocabulary: Vocabulary, record: Record) -> NamedRec
     key, _ = decode(key_class, 0, record.key, _INT16.size)
     fields: dict[str, Any] = {"key": message_fields(key, 0), "value": None}
     if record.value is not None:
-        if len(record.value) < _INT16.size:
-            raise ValueError(f"a value of {len(record.value)} bytes")
-        (version,) = _INT16.unpack_from(record.value)
+        version = _leading_version(record.value)
         value, _ = decode(value_class, version, record.value, _INT16.size)
         fields["value"] = {"version": version, **message_fields(value, version)}
+        if isinstance(value, GroupMetadataValue) and value.protocol_type == "consumer":
+            _open_members(value, fields["value"]["members"])
     return NamedRecord(key_class.__name__.removesuffix("Key"), fields)
+
+
+def _open_members(group: GroupMetadataValue, shown: list[dict[str, Any]]) -> None:
+    """What a broker carries between the members of a classic group, and does not look into, is known when they are consumers."""
+    for member, fields in zip(group.members, shown, strict=True):
+        for name, cls in (("subscription", ConsumerProtocolSubscription), ("assignment", ConsumerProtocolAssignment)):
+            data = getattr(member, name)
+            with suppress(MalformedMessage, ValueError):
+                version = min(_leading_version(data), declaration_of(cls).versions.highest)
+                fields[name] = message_fields(decode(cls, version, data, _INT16.size)[0], version)
 
 
 @lru_cache(maxsize=len(Vocabulary))
@@ -150,13 +165,13 @@ def read_control_record(record: Record) -> NamedRecord:
 
 def _leading_version(value: bytes) -> int:
     if len(value) < _INT16.size:
-        raise ValueError(f"a control record's value of {len(value)} bytes")
+        raise ValueError(f"{len(value)} bytes have no room for a version")
     version: int = _INT16.unpack_from(value)[0]
     return version
 
 
 def message_fields(message: Any, version: int) -> dict[str, Any]:
-    """The fields that ``version`` has; of the optional ones only those that were set, as Kafka's own tool shows them."""
+    """The fields that ``version`` has, as Kafka's own tool shows them: optional ones only where they were set, bytes as base64."""
     shown = {}
     for each in declaration_of(type(message)).fields:
         value = getattr(message, each.name)
@@ -173,7 +188,7 @@ def _plain(kind: FieldType, value: Any, version: int) -> Any:
         case Primitive(name="uuid"):
             return uuid_text(value)
         case Primitive(name="bytes" | "records"):
-            return bytes(value)
+            return base64.b64encode(value).decode("ascii")
         case Primitive():
             return value
         case ArrayOf(element):

@@ -37,6 +37,9 @@ def dump_leader_epochs(disk: Disk, path: str) -> Iterator[Entry]:
 
 
 def _dump_checkpoint(disk: Disk, path: str, kind: str, parse: Callable[[str], dict[str, Any] | None]) -> Iterator[Entry]:
+    if not disk.size_bytes(path):
+        # Kafka makes the cleaner's file and writes to it only when something was cleaned.
+        return
     try:
         lines, damage = read_lines(disk, path), None
     except CheckpointDamaged as wrong:

@@ -1,0 +1,152 @@
+"""Our dump and Kafka's of the same files: those that Kafka wrote, and those that we wrote."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from barnabas.testing import EmbeddedBroker
+from peers.apache_kafka import apache_kafka, why_missing
+from tests.cli.kafka_dump import Facts, kafkas, ours
+from tests.cli.running import Cli
+
+pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
+
+PATIENCE_SECONDS = 60
+# A snapshot of the metadata after every change.
+EAGER_SNAPSHOTS = {"metadata.log.max.record.bytes.between.snapshots": "1"}
+
+
+@pytest.fixture(scope="module")
+def kafkas_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A log directory of Apache Kafka: every codec, transactions that were committed and aborted, groups of both kinds."""
+    directory: Path = tmp_path_factory.mktemp("apache-kafka") / "data"
+    few = {"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1", **EAGER_SNAPSHOTS}
+    with apache_kafka(directory, extra=few) as (bootstrap, _):
+        _fill(bootstrap)
+        _run_transactions(bootstrap)
+        for protocol in ("classic", "consumer"):
+            _commit_offsets(bootstrap, protocol)
+        gc.collect()
+    return directory
+
+
+@pytest.fixture(scope="module")
+def our_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory: Path = tmp_path_factory.mktemp("barnabas") / "data"
+    with EmbeddedBroker(data_dir=directory, config=EAGER_SNAPSHOTS) as broker:
+        _fill(broker.bootstrap)
+        gc.collect()
+    return directory
+
+
+def _fill(bootstrap: str) -> None:
+    admin = AdminClient(_quiet(bootstrap))
+    topic = NewTopic("orders", num_partitions=1, replication_factor=1, config={"index.interval.bytes": "100", "retention.ms": "123456789"})
+    admin.create_topics([topic])["orders"].result(PATIENCE_SECONDS)
+    for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+        producer = Producer({**_quiet(bootstrap), "compression.type": codec, "enable.idempotence": codec == "gzip", "linger.ms": 50})
+        for number in range(20):
+            headers: list[tuple[str, str | bytes | None]] = [("h", b"1"), ("n", None)]
+            producer.produce("orders", f"value {number} " * 5, key=f"key {number}", headers=headers)
+        producer.produce("orders", None, key=b"\xff\x00")
+        producer.flush()
+
+
+def _run_transactions(bootstrap: str) -> None:
+    for commit in (True, False, True):
+        producer = Producer({**_quiet(bootstrap), "transactional.id": "tx"})
+        producer.init_transactions(PATIENCE_SECONDS)
+        producer.begin_transaction()
+        producer.produce("orders", b"in a transaction")
+        producer.flush()
+        if commit:
+            producer.commit_transaction(PATIENCE_SECONDS)
+        else:
+            producer.abort_transaction(PATIENCE_SECONDS)
+
+
+def _commit_offsets(bootstrap: str, protocol: str) -> None:
+    settings = {"group.id": protocol, "group.protocol": protocol, "auto.offset.reset": "earliest"}
+    consumer = Consumer({**_quiet(bootstrap), **settings})
+    consumer.subscribe(["orders"])
+    assert consumer.poll(PATIENCE_SECONDS) is not None
+    consumer.commit(asynchronous=False)
+    consumer.close()
+
+
+def _quiet(bootstrap: str) -> dict[str, Any]:
+    return {"bootstrap.servers": bootstrap, "log_level": 0}
+
+
+def _our_dump(*words: object) -> dict[str, list[Facts]]:
+    return ours(Cli()("log", "dump", *words, "--deep", "--records", "--json").json_lines)
+
+
+def assert_same(ours: dict[str, list[Facts]], theirs: dict[str, list[Facts]]) -> None:
+    """Entry by entry, so that a difference is shown alone."""
+    assert ours.keys() == theirs.keys()
+    for path in theirs:
+        for our_entry, their_entry in zip(ours[path], theirs[path], strict=True):
+            assert our_entry == their_entry
+
+
+def _files(directory: Path, partition: str, *suffixes: str) -> list[Path]:
+    found = sorted(each for each in (directory / partition).iterdir() if each.suffix in suffixes and each.stat().st_size)
+    assert {each.suffix for each in found} == set(suffixes), f"{partition} has no files {suffixes}"
+    return found
+
+
+def test_a_partition_kafka_wrote(kafkas_files: Path) -> None:
+    files = _files(kafkas_files, "orders-0", ".log", ".index", ".timeindex", ".txnindex", ".snapshot")
+    theirs = kafkas(files, "--deep-iteration", "--print-data-log")
+    assert len(theirs) == 5
+    assert_same(_our_dump(*files), theirs)
+
+
+def test_metadata_kafka_wrote(kafkas_files: Path) -> None:
+    files = _files(kafkas_files, "__cluster_metadata-0", ".log", ".checkpoint")
+    files = [each for each in files if each.suffix == ".log"] + [each for each in files if each.suffix == ".checkpoint"][-1:]
+    theirs = kafkas(files, "--cluster-metadata-decoder")
+    named = [fact["type"] for facts in theirs.values() for fact in facts if "type" in fact]
+    assert {"TOPIC_RECORD", "PARTITION_RECORD", "CONFIG_RECORD", "REGISTER_BROKER_RECORD", "SnapshotFooter"} <= set(named)
+    assert_same(_our_dump(*files), theirs)
+
+
+def test_groups_kafka_wrote(kafkas_files: Path) -> None:
+    files = _files(kafkas_files, "__consumer_offsets-0", ".log")
+    theirs = kafkas(files, "--offsets-decoder")
+    assert any("key" in fact for facts in theirs.values() for fact in facts)
+    assert_same(_our_dump(*files), theirs)
+
+
+def test_transactions_kafka_wrote(kafkas_files: Path) -> None:
+    files = _files(kafkas_files, "__transaction_state-0", ".log")
+    theirs = kafkas(files, "--transaction-log-decoder")
+    assert any("key" in fact for facts in theirs.values() for fact in facts)
+    assert_same(_our_dump(*files), theirs)
+
+
+def test_a_whole_directory_of_kafkas_has_no_damage(kafkas_files: Path) -> None:
+    dumped = _our_dump(kafkas_files)
+    names = {Path(name).name for name in dumped}
+    assert {"meta.properties", "quorum-state", "leader-epoch-checkpoint", "partition.metadata", "bootstrap.checkpoint"} <= names
+    assert {"recovery-point-offset-checkpoint", "replication-offset-checkpoint", ".kafka_cleanshutdown"} <= names
+
+
+def test_a_partition_we_wrote(our_files: Path) -> None:
+    files = _files(our_files, "orders-0", ".log", ".index", ".timeindex", ".snapshot")
+    theirs = kafkas(files, "--deep-iteration", "--print-data-log")
+    assert len(theirs) == 4
+    assert_same(_our_dump(*files), theirs)
+
+
+def test_metadata_we_wrote(our_files: Path) -> None:
+    files = _files(our_files, "__cluster_metadata-0", ".log")
+    checkpoints = sorted((our_files / "__cluster_metadata-0").glob("*.checkpoint"))[-1:]
+    assert_same(_our_dump(*files, *checkpoints), kafkas([*files, *checkpoints], "--cluster-metadata-decoder"))

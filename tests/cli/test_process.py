@@ -1,0 +1,140 @@
+"""What is about the process: exit codes, pipes, signals, terminals, and what is loaded."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from barnabas.cli.main import COMMANDS
+from tests.cli.running import PATIENCE_SECONDS, Cli
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("nonsense",), "No such command 'nonsense'."),
+        (("topics", "nonsense"), "No such command 'nonsense'."),
+        (("topics", "create"), "Missing argument 'TOPIC'."),
+        (("topics", "list", "--nonsense"), "No such option: --nonsense."),
+        (("topics", "alter", "t"), "Missing option '--partitions'."),
+        (("produce", "t", "--acks", "2"), "Invalid value for '--acks'"),
+        (("log", "dump"), "Missing argument 'FILE|DIR...'."),
+        (("server", "--log-level", "LOUD"), "--log-level must be one of"),
+        (("up", "--brokers", "0"), "--brokers"),
+        (("storage", "format"), "Missing option '--cluster-id'"),
+    ],
+)
+def test_a_wrong_command_line_is_one_sentence(words: tuple[str, ...], sentence: str) -> None:
+    assert sentence in Cli()(*words).complaint
+
+
+def test_every_command_has_help() -> None:
+    for command in COMMANDS:
+        done = Cli()(command, "--help")
+        assert done.code == 0
+        assert b"Usage: barnabas " in done.out
+
+
+def test_a_group_without_a_command_shows_its_help() -> None:
+    done = Cli()("topics")
+    assert done.code == 2
+    assert b"create" in done.out
+    assert done.err == ""
+
+
+def test_a_broker_does_not_wait_for_the_tools_to_load() -> None:
+    """rich comes with typer only when help is shown; librdkafka and our tools never load for a server."""
+    program = (
+        "import sys; from barnabas.cli.main import build_app; build_app('server');"
+        "print([each for each in ('confluent_kafka', 'barnabas.cli.client', 'barnabas.cli.output', 'rich.table') if each in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_process_ends_with_the_sentence_and_code_1() -> None:
+    process = Cli("127.0.0.1:1").process("topics", "list")
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, out) == (1, b"")
+    assert err == b"barnabas: No broker can be reached at 127.0.0.1:1 (connection refused).\n"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error_to_shout_about(cli: Cli) -> None:
+    cli("topics", "create", "many").worked()
+    cli("produce", "many", stdin=b"0123456789" * 20 + b"\n" + b"line\n" * 20_000).worked()
+    process = cli.process("consume", "many", "--from-beginning", "--timeout", "5")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == b"0123456789" * 20 + b"\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait(PATIENCE_SECONDS)
+
+
+def test_ctrl_c_ends_a_consumer_quietly_with_all_it_has_read_printed(cli: Cli) -> None:
+    cli("topics", "create", "t").worked()
+    cli("produce", "t", stdin=b"one\ntwo\n").worked()
+    process = cli.process("consume", "t", "--from-beginning")
+    assert process.stdout is not None
+    assert [process.stdout.readline(), process.stdout.readline()] == [b"one\n", b"two\n"]
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, out, err) == (0, b"", b"")
+
+
+def test_lines_typed_by_hand_arrive_one_by_one(cli: Cli) -> None:
+    cli("topics", "create", "t").worked()
+    consumer = cli.process("consume", "t", "--from-beginning")
+    producer = cli.process("produce", "t", stdin=subprocess.PIPE)
+    assert producer.stdin is not None
+    assert consumer.stdout is not None
+    for line in (b"first\n", b"second\n"):
+        producer.stdin.write(line)
+        producer.stdin.flush()
+        assert consumer.stdout.readline() == line
+    out, err = producer.communicate(timeout=PATIENCE_SECONDS)
+    assert (producer.returncode, out, err) == (0, b"Produced 2 records to t.\n", b"")
+    consumer.send_signal(signal.SIGINT)
+    consumer.communicate(timeout=PATIENCE_SECONDS)
+
+
+def test_progress_is_for_terminals_only(cli: Cli) -> None:
+    cli("topics", "create", "t").worked()
+    piped = cli.process("perf", "latency", "t", "--records", "50", "--json")
+    assert piped.communicate(timeout=PATIENCE_SECONDS)[1] == b""
+    seen = _on_a_terminal(cli, "perf", "latency", "t", "--records", "300", "--json")
+    assert b"Round trips" in seen
+    assert b"300" in seen
+
+
+def test_a_table_has_lines_on_a_terminal_and_none_in_a_pipe(cli: Cli) -> None:
+    cli("topics", "create", "t").worked()
+    assert "─" in _on_a_terminal(cli, "topics", "list").decode()
+    assert "─" not in cli("topics", "list").text
+
+
+def _on_a_terminal(cli: Cli, *words: str) -> bytes:
+    """What a command shows somebody at a terminal, on both of its streams."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "barnabas", *words], stdout=theirs, stderr=theirs, env={**os.environ, **cli.environment, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    seen = b""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (time.monotonic() < deadline and select.select([ours], [], [], 1.0)[0]) or process.poll() is None:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break
+        seen += part
+    os.close(ours)
+    assert process.wait(PATIENCE_SECONDS) == 0, seen
+    return seen
