@@ -22,10 +22,15 @@ class CheckpointDamaged(ValueError):
 
 
 def read_lines(disk: Disk, path: str) -> list[str]:
-    """The lines behind version and count. ``FileNotFoundError`` or ``CheckpointDamaged``."""
+    """The lines behind version and count; none in an empty file, which Kafka makes before it has something to write.
+
+    ``FileNotFoundError`` or ``CheckpointDamaged``.
+    """
     lines = disk.read(path).decode("utf-8", "replace").split("\n")
     if lines and lines[-1] == "":
         lines.pop()
+    if not lines:
+        return []
     if len(lines) < 2 or lines[0].strip() != _VERSION or not lines[1].strip().isdecimal():
         raise CheckpointDamaged(f"{path} does not begin with a version and a count")
     if len(lines) - 2 != int(lines[1]):

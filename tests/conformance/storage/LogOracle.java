@@ -24,6 +24,7 @@ import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.record.internal.RecordBatch;
 import org.apache.kafka.common.requests.ProduceRequest;
 import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
@@ -33,6 +34,7 @@ import org.apache.kafka.storage.internals.log.LogSegment;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.RecordValidationException;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import org.apache.kafka.tools.DumpLogSegments;
 
@@ -45,7 +47,7 @@ import org.apache.kafka.tools.DumpLogSegments;
  *                             answers the offsets and the append time, or the error code and the errors of single records
  * {"do": "roll"}  {"do": "flush"}  {"do": "truncate", "offset": N}  {"do": "close"}
  * {"do": "state"}             answers offsets, segments and records
- * {"do": "dump", "arguments": [...]}   answers what kafka-dump-log prints
+ * {"do": "dump", "arguments": [...]}   answers what kafka-dump-log prints, complaints and all
  * </pre>
  *
  * Work that Kafka would do in the background at once is done on the spot; what it would do later is not done.
@@ -109,7 +111,8 @@ public class LogOracle {
         try {
             if (origin == AppendOrigin.CLIENT)
                 ProduceRequest.validateRecords((short) 12, records);
-            LogAppendInfo info = log.appendAsLeader(records, question.get("epoch").asInt(), origin);
+            LogAppendInfo info = log.appendAsLeader(
+                records, question.get("epoch").asInt(), origin, RequestLocal.noCaching(), VerificationGuard.SENTINEL, (short) 1);
             answer.put("base_offset", info.firstOffset());
             answer.put("last_offset", info.lastOffset());
             answer.put("append_time_ms", info.logAppendTime());
@@ -154,11 +157,16 @@ public class LogOracle {
         for (int i = 0; i < words.length; i++)
             words[i] = arguments.get(i).asText();
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        PrintStream complaints = System.err;
         System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
+        System.setErr(System.out);
         try {
             DumpLogSegments.main(words);
+        } catch (Exception wrong) {
+            printed.writeBytes(String.valueOf(wrong).getBytes(StandardCharsets.UTF_8));
         } finally {
             System.setOut(ANSWERS);
+            System.setErr(complaints);
         }
         return printed.toString(StandardCharsets.UTF_8);
     }

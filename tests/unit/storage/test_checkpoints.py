@@ -24,6 +24,12 @@ def test_no_file_is_no_offsets() -> None:
     assert read_offsets(new_disk(), PATH) == {}
 
 
+def test_an_empty_file_is_no_offsets_since_kafka_makes_such() -> None:
+    disk = new_disk()
+    write_file(disk, NAME, b"")
+    assert read_offsets(disk, PATH) == {}
+
+
 def test_no_offsets_are_a_file_too() -> None:
     disk = new_disk()
     write_offsets(disk, PATH, {})
@@ -42,7 +48,6 @@ def test_the_file_is_replaced_and_nothing_is_left_beside_it() -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"0",
         b"0\n",
         b"1\n0\n",
