@@ -1,0 +1,67 @@
+"""A broker in a process of its own, attacked by one test after the other, and looked at after each.
+
+Whatever was done to it, it serves the next client, has logged no error of its own, and has grown by less than :data:`GROWTH_BYTES_MAX`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from tests.scenarios.client import Client
+
+# Goal 7 of the reliability goals.
+GROWTH_BYTES_MAX = 256 * 1024 * 1024
+
+
+class Victim:
+    """The broker, and what can be seen of it from outside."""
+
+    def __init__(self, kafka: EmbeddedBroker) -> None:
+        self._kafka = kafka
+        self.bootstrap = kafka.bootstrap
+        self.data_dir = Path(kafka.data_dir)
+
+    def client(self, **options: int) -> Client:
+        return Client(self.bootstrap, **options)
+
+    @property
+    def complaints(self) -> str:
+        return self._kafka.complaints
+
+    def memory_bytes(self, line: str = "VmRSS") -> int:
+        status = Path(f"/proc/{self._kafka.pid}/status").read_text()
+        return int(next(each for each in status.splitlines() if each.startswith(f"{line}:")).split()[1]) * 1024
+
+    def forget_peak(self) -> None:
+        Path(f"/proc/{self._kafka.pid}/clear_refs").write_text("5")
+
+    def open_files(self) -> int:
+        return len(list(Path(f"/proc/{self._kafka.pid}/fd").iterdir()))
+
+
+@pytest.fixture(scope="package")
+def one_victim_for_all() -> Iterator[Victim]:
+    # A longer queue of newcomers than Kafka's 50: these tests bring hundreds at once, and a full queue costs each a second.
+    with EmbeddedBroker(process=True, config={"socket.listen.backlog.size": "2000"}) as kafka:
+        made = Victim(kafka)
+        with made.client() as client:
+            client.create_topic("t")
+            client.produce("t", [b"kept through everything"])
+        yield made
+
+
+@pytest.fixture
+def victim(one_victim_for_all: Victim) -> Iterator[Victim]:
+    victim = one_victim_for_all
+    victim.forget_peak()
+    before = victim.memory_bytes()
+    yield victim
+    with victim.client() as other:
+        other.probe()
+        assert other.values("t")[0] == b"kept through everything"
+    assert victim.complaints == ""
+    assert victim.memory_bytes("VmHWM") - before < GROWTH_BYTES_MAX

@@ -1,0 +1,168 @@
+"""Too many connections, connections that do nothing, and the limits Kafka's settings put on both."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from barnabas.model.errors import ErrorCode
+from barnabas.testing import EmbeddedBroker
+from barnabas.wire.messages.api_versions import ApiVersionsRequest
+from tests.hostile.conftest import Victim
+from tests.scenarios.client import FETCH_BY_NAME, Client, HungUp, batch_of, fetch_request, frame_of
+from tests.scenarios.waiting import until
+
+IDLE_CONNECTIONS = 2000
+VERSIONS = ApiVersionsRequest(client_software_name="test", client_software_version="1")
+
+
+@pytest.fixture
+def crowd() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def connect_from(address: str, bootstrap: str) -> Client:
+    """A client whose address is another one of this machine's."""
+    client = Client.__new__(Client)
+    host, _, port = bootstrap.rpartition(":")
+    client.socket = socket.create_connection((host, int(port)), timeout=30, source_address=(address, 0))
+    client._next_id = 0
+    return client
+
+
+# -- many ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_thousands_of_idle_connections_cost_little_and_hold_up_nobody(victim: Victim, crowd: ExitStack) -> None:
+    before = victim.open_files()
+    idle = [crowd.enter_context(victim.client()) for _ in range(IDLE_CONNECTIONS)]
+    for each in idle[::100]:
+        each.probe()
+    started = time.monotonic()
+    with victim.client() as client:
+        for _ in range(50):
+            client.probe()
+    assert time.monotonic() - started < 5
+    crowd.close()
+    until(lambda: victim.open_files() <= before + 10, "all descriptors are given back")
+
+
+def test_connections_that_come_and_go_leave_nothing_behind(victim: Victim) -> None:
+    before = victim.open_files()
+    for number in range(1500):
+        client = victim.client()
+        if number % 3 == 0:
+            client.send(VERSIONS)
+        if number % 5 == 0:
+            # Gone with a reset, and an answer on its way.
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    until(lambda: victim.open_files() <= before + 10, "all descriptors are given back")
+
+
+def test_a_peer_that_resets_while_records_are_sent_to_it(victim: Victim) -> None:
+    before = victim.open_files()
+    with victim.client() as client:
+        client.create_topic("large")
+        client.produce("large", [bytes(900_000)])
+        for _ in range(30):
+            peer = victim.client(receive_buffer_bytes=4096)
+            peer.send_bytes(frame_of(fetch_request([("large", 0, 0)]), FETCH_BY_NAME) * 3)
+            peer.receive_exactly(100)
+            peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            peer.close()
+        assert client.fetch("large").error_code == 0
+        client.delete_topic("large")
+    until(lambda: victim.open_files() <= before + 10, "all descriptors are given back")
+
+
+def test_half_closed_connections(victim: Victim) -> None:
+    """Who says that nothing more will come is hung up on, having been answered what it asked."""
+    with victim.client() as client:
+        client.send(VERSIONS)
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.receive(VERSIONS)[1].error_code == 0
+        assert client.hung_up()
+
+
+# -- limits -------------------------------------------------------------------------------------------------------------------
+
+
+def test_max_connections_lets_newcomers_wait_until_somebody_leaves() -> None:
+    with EmbeddedBroker(config={"max.connections": "3"}) as kafka, ExitStack() as stack:
+        inside = [stack.enter_context(Client(kafka.bootstrap)) for _ in range(3)]
+        for each in inside:
+            each.probe()
+        # The kernel takes the connection; the broker does not look at it yet.
+        waiting = stack.enter_context(Client(kafka.bootstrap))
+        sent = waiting.send(VERSIONS)
+        waiting.socket.settimeout(0.5)
+        with pytest.raises(TimeoutError):
+            waiting.receive_frame()
+        inside[0].close()
+        waiting.socket.settimeout(30)
+        assert waiting.receive(VERSIONS)[0] == sent
+        for each in inside[1:]:
+            each.probe()
+
+
+def test_too_many_from_one_address_are_hung_up_on_at_once_and_others_are_not() -> None:
+    config = {"max.connections.per.ip": "2", "max.connections.per.ip.overrides": "127.0.0.3:4,127.0.0.4:0"}
+    with EmbeddedBroker(config=config) as kafka, ExitStack() as stack:
+
+        def admitted(address: str) -> int:
+            """How many connections at once are served."""
+            clients = [stack.enter_context(connect_from(address, kafka.bootstrap)) for _ in range(6)]
+            served = 0
+            for each in clients:
+                try:
+                    each.probe()
+                    served += 1
+                except (HungUp, BrokenPipeError, ConnectionResetError):
+                    each.close()
+            for each in clients:
+                each.close()
+            return served
+
+        assert admitted("127.0.0.2") == 2
+        assert admitted("127.0.0.3") == 4
+        assert admitted("127.0.0.4") == 0
+        # Who leaves makes room.
+        until(lambda: admitted("127.0.0.2") == 2, "the places are free again")
+
+
+def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
+    with EmbeddedBroker(config={"connections.max.idle.ms": "1500"}) as kafka, ExitStack() as stack:
+        idle, halfway, parked, busy = (stack.enter_context(Client(kafka.bootstrap)) for _ in range(4))
+        busy.create_topic("t")
+        halfway.send_bytes(b"\x00\x00\x01\x00half")
+        waits = fetch_request([("t", 0, 0)], min_bytes=1, max_wait_ms=600_000)
+        parked.send(waits, FETCH_BY_NAME)
+        started = time.monotonic()
+        while time.monotonic() - started < 4:
+            busy.probe()
+            time.sleep(0.05)
+        assert idle.hung_up()
+        assert halfway.hung_up()
+        # Somebody who waits for records is not idle.
+        busy.produce("t", [b"x"])
+        assert parked.receive(waits, FETCH_BY_NAME)[1].responses[0].partitions[0].error_code == 0
+
+
+def test_socket_request_max_bytes_is_the_largest_request() -> None:
+    with EmbeddedBroker(config={"socket.request.max.bytes": "2000"}) as kafka, Client(kafka.bootstrap) as client:
+        client.create_topic("t")
+        frame = frame_of(VERSIONS, 3, client_id="x" * 1000)
+        exact = frame_of(VERSIONS, 3, client_id="x" * (1000 + 2000 - len(frame) + 4))
+        assert len(exact) == 2004
+        client.send_bytes(exact)
+        assert client.receive(VERSIONS, 3)[1].error_code == 0
+        assert client.produce_batch("t", 0, batch_of([b"x" * 1500])).error_code == ErrorCode.NONE
+        client.send_bytes(frame_of(VERSIONS, 3, client_id="x" * (1001 + 2000 - len(frame) + 4)))
+        assert client.hung_up()
