@@ -85,9 +85,11 @@ def consume(
     )
     cluster = reach(bootstrap, config_file)
     partitions = choose_partitions(cluster, topic, partition)
-    consumer = cluster.consumer(
-        {"isolation.level": isolation.value, "auto.offset.reset": "error", "enable.partition.eof": until_end, "error_cb": lambda _: None}
-    )
+    settings: dict[str, Any] = {"isolation.level": isolation.value, "auto.offset.reset": "error", "error_cb": lambda _: None}
+    if until_end:
+        # A partition's end is announced with the first empty answer, so there is no point in the broker waiting with it for more records.
+        settings |= {"enable.partition.eof": True, "fetch.wait.max.ms": 10}
+    consumer = cluster.consumer(settings)
     try:
         consumer.assign(start.resolve(consumer, topic, partitions))
         _print_records(consumer, render, Limits(records_max, timeout, len(partitions) if until_end else None))

@@ -203,6 +203,7 @@ def _read(consumer: Consumer, records: int, ends: int | None, show: Callable[[fl
         messages: list[Message] = consumer.consume(
             _CONSUMED_AT_ONCE if ends is not None else min(_CONSUMED_AT_ONCE, records - count), timeout=0.1
         )
+        before = count
         for message in messages:
             error = message.error()
             if error is None:
@@ -212,7 +213,8 @@ def _read(consumer: Consumer, records: int, ends: int | None, show: Callable[[fl
                 at_end.add(message.partition())
             else:
                 raise KafkaException(error)
-        if messages:
+        if count > before:
+            # Not when an end was announced: that comes with an answer the broker has held back in vain.
             last = time.monotonic()
             show(count)
         elif time.monotonic() - last > IDLE_SECONDS_MAX:
