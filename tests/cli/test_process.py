@@ -9,10 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
 from barnabas.cli.main import COMMANDS
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.record import Record
 from tests.cli.running import PATIENCE_SECONDS, Cli
 
 
@@ -114,17 +118,29 @@ def test_progress_is_for_terminals_only(cli: Cli) -> None:
     assert b"300" in seen
 
 
+def test_a_long_dump_into_a_file_shows_how_far_it_is(tmp_path: Path) -> None:
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(b"".join(bytes(build_batch([Record(offset, 0, None, b"x")], base_offset=offset)) for offset in range(3000)))
+    with (tmp_path / "dumped").open("wb") as target:
+        seen = _on_a_terminal(Cli(), "log", "dump", str(log), stdout=target)
+    assert b"Reading" in seen
+    assert (tmp_path / "dumped").read_bytes().count(b"batch position=") == 3000
+
+
 def test_a_table_has_lines_on_a_terminal_and_none_in_a_pipe(cli: Cli) -> None:
     cli("topics", "create", "t").worked()
     assert "─" in _on_a_terminal(cli, "topics", "list").decode()
     assert "─" not in cli("topics", "list").text
 
 
-def _on_a_terminal(cli: Cli, *words: str) -> bytes:
-    """What a command shows somebody at a terminal, on both of its streams."""
+def _on_a_terminal(cli: Cli, *words: str, stdout: BinaryIO | None = None) -> bytes:
+    """What a command shows somebody at a terminal, on both of its streams or, with ``stdout``, on stderr."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "barnabas", *words], stdout=theirs, stderr=theirs, env={**os.environ, **cli.environment, "TERM": "xterm"}
+        [sys.executable, "-m", "barnabas", *words],
+        stdout=stdout or theirs,
+        stderr=theirs,
+        env={**os.environ, **cli.environment, "TERM": "xterm"},
     )
     os.close(theirs)
     seen = b""

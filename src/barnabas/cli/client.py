@@ -129,8 +129,10 @@ class Admin:
         self.client.poll(0)
         return self.cluster.refusal(wrong, doing, self.complaints)
 
-    def describe_topics(self, names: list[str]) -> dict[str, TopicDescription]:
-        """``Refused`` when one of them does not exist. Never makes a topic, as asking a producer for metadata may."""
+    def describe_topics(self, names: list[str], *, missing_ok: bool = False) -> dict[str, TopicDescription]:
+        """``Refused`` when one of them does not exist. Never makes a topic, as asking a producer for metadata may.
+
+        ``missing_ok`` leaves those out instead: between a listing and this question somebody may delete a topic."""
         if not names:
             return {}
         futures = self.client.describe_topics(TopicCollection(names), request_timeout=ANSWER_SECONDS_MAX)
@@ -140,6 +142,8 @@ class Admin:
                 described[name] = self.answer_or_error(future)
             except KafkaException as wrong:
                 if error_of(wrong).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    if missing_ok:
+                        continue
                     raise Refused(f"There is no topic {name}.") from wrong
                 raise self.refusal(wrong, f"Cannot describe topic {name}") from wrong
         return described

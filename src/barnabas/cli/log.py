@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +18,9 @@ from barnabas.cli.log_dump.read_only_disk import ReadOnlyDisk
 from barnabas.cli.log_dump.rendering import json_line, text_line
 from barnabas.cli.log_dump.segments import Depth
 from barnabas.cli.main import Refused
+from barnabas.cli.output import progress
+
+_ENTRIES_BETWEEN_PROGRESS = 500
 
 
 def register(app: typer.Typer) -> None:
@@ -36,30 +41,55 @@ def dump(
     """Decode the files of a node, reading only. A damaged file is shown as far as it makes sense; the exit code is then 1."""
     meaningful = vocabulary not in (Vocabulary.AUTO, Vocabulary.NONE)
     depth = Depth(records=records or meaningful, check=deep, vocabulary=vocabulary)
-    complaints = [complaint for file in list(_files(paths, depth)) if (complaint := _dump_file(file, as_json)) is not None]
+    files = list(_files(paths, depth))
+    sizes = [_size_bytes(file.path) for file in files]
+    complaints = []
+    done = 0
+    with _reading(sum(sizes)) as show:
+        for file, size_bytes in zip(files, sizes, strict=True):
+            complaint = _dump_file(file, as_json, lambda position, before=done: show(before + position))  # type: ignore[misc]
+            if complaint is not None:
+                complaints.append(complaint)
+            done += size_bytes
+    sys.stdout.flush()
     for complaint in complaints:
         typer.echo(f"barnabas: {complaint}", err=True)
     if complaints:
         raise typer.Exit(1)
 
 
-def _dump_file(file: DumpableFile, as_json: bool) -> str | None:
-    """Print a file; the sentence about its damage, if there is one."""
+def _dump_file(file: DumpableFile, as_json: bool, show: Callable[[float], None]) -> str | None:
+    """Print a file; the sentence about its damage, if there is one. ``show`` is told the position reached, now and then."""
     try:
         if not as_json:
-            typer.echo(f"{file.path} ({file.kind}, {os.stat(file.path).st_size} bytes)")
-        for entry in file.entries():
-            typer.echo(json_line(file.path, entry) if as_json else text_line(entry))
+            sys.stdout.write(f"{file.path} ({file.kind}, {os.stat(file.path).st_size} bytes)\n")
+        for number, entry in enumerate(file.entries()):
+            if number % _ENTRIES_BETWEEN_PROGRESS == 0:
+                show(entry.fields.get("position", 0))
+            # Not typer.echo, which looks at the terminal and flushes for each of what may be millions of lines.
+            sys.stdout.write((json_line(file.path, entry) if as_json else text_line(entry)) + "\n")
     except Damage as damage:
         return f"{file.path} is damaged at {damage.where}: {damage.why.rstrip('.')}."
     except FileNotFoundError:
         # Nodes remove and rename files while we look; one named by the user was there a moment ago, too.
         return None
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
         return f"{file.path} cannot be read: {error.strerror}."
     return None
+
+
+def _reading(total_bytes: int) -> AbstractContextManager[Callable[[float], None]]:
+    """A bar, unless the lines go to a terminal: between them it would only be in the way."""
+    return nullcontext(lambda _: None) if sys.stdout.isatty() else progress("Reading", total_bytes)
+
+
+def _size_bytes(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _files(paths: list[Path], depth: Depth) -> Iterator[DumpableFile]:

@@ -54,6 +54,8 @@ def progress(doing: str, total: float | None) -> Iterator[Callable[[float], None
         yield lambda _: None
         return
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()]
-    with Progress(SpinnerColumn(), *columns, console=Console(file=sys.stderr), transient=True) as bar:
+    # By default rich takes over stdout while a bar is shown, and what a command prints would go to stderr with it.
+    console = Console(file=sys.stderr)
+    with Progress(SpinnerColumn(), *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(doing, total=total)
         yield lambda done: bar.update(task, completed=done)

@@ -173,7 +173,7 @@ def _existing(admin: Admin) -> list[TopicDescription]:
         names = sorted(admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
     except KafkaException as wrong:
         raise admin.refusal(wrong, "Cannot list topics") from wrong
-    return list(admin.describe_topics(names).values())
+    return list(admin.describe_topics(names, missing_ok=True).values())
 
 
 def _summary(topic: TopicDescription) -> dict[str, Any]:
