@@ -159,7 +159,7 @@ def phrase(error: KafkaError) -> str:
     text = " ".join(error.str().split())
     for mark in ("Broker: ", "Local: "):
         text = text.removeprefix(mark)
-    return text.rstrip(".") or error.name()
+    return text.rstrip(".!") or error.name()
 
 
 def _make(client: Any, settings: dict[str, Any]) -> Any:

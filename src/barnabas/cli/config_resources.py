@@ -207,7 +207,7 @@ def _address_of_broker(admin: Admin, name: str) -> str:
 
 def _refuse_error(code: int, message: str | None, doing: str) -> None:
     if code != ErrorCode.NONE:
-        text = " ".join((message or ErrorCode(code).name).split()).rstrip(".")
+        text = " ".join((message or ErrorCode(code).name).split()).rstrip(".!")
         raise Refused(f"{doing}: {text}.")
 
 
