@@ -6,7 +6,7 @@ What may be found, and what is done:
 ``*.deleted``                  an interrupted removal: removed
 ``*.cleaned``                  an interrupted compaction that had not finished writing: removed
 ``*.swap``                     a compaction that had finished: the swap is completed, the segments it replaces are removed
-log without index              the index is derived from the log
+log without index              the index is derived from the log; so is one that leads to where no batch begins
 index without log              an interrupted removal: removed
 torn, zero-filled or           cut at the first batch that is not whole, does not match its checksum or goes back in offsets
 damaged tail                   (only behind the recovery point, and only after an unclean stop; see ``docs/non_obvious.md``)
@@ -90,11 +90,15 @@ def open_log(
     epochs = LeaderEpochs.load(disk, directory)
     earliest = epochs.entries[0].start_offset if epochs.entries else _OFFSET_MAX
     unflushed: set[int] = set() if clean else _unflushed(segments, recovery_point)
-    doubtful = incomplete | (_faulty(segments, report) if clean else unflushed)
+    doubtful = incomplete | unflushed
+    doubtful |= _misled(segments, doubtful, report)
+    if clean:
+        doubtful |= _faulty(segments, doubtful, report)
     gapless: set[int] = set() if settings.rules.keys_required else unflushed
     segments = _recover(disk, directory, segments, epochs, doubtful=doubtful, gapless=gapless, report=report)
     for segment in segments:
-        segment.load_tail()
+        if segment.base_offset in doubtful:
+            segment.load_tail()
     if segments and segments[-1].next_offset < log_start_offset:
         # Records that were deleted by request, and then the log lost its tail. The offsets were given out and must not be used again.
         report.notes.append(f"removed everything below {log_start_offset}, the log ended at {segments[-1].next_offset}")
@@ -213,21 +217,37 @@ def _unflushed(segments: list[Segment], recovery_point: int) -> set[int]:
     return {segment.base_offset for segment, end in zip_longest(segments, ends) if end is None or end > recovery_point}
 
 
-def _faulty(segments: list[Segment], report: RecoveryReport) -> set[int]:
+def _faulty(segments: list[Segment], doubtful: set[int], report: RecoveryReport) -> set[int]:
     """After a clean stop the indexes are believed if they can be; only the active segment's will be appended to."""
-    if not segments:
+    if not segments or segments[-1].base_offset in doubtful:
         return set()
     active = segments[-1]
     for file in (active.index.file, active.time_index.file):
         file.trim()
-    fault = active.index.fault(active.size_bytes)
-    if fault is None:
-        active.load_tail()
-        fault = active.time_index.fault(active.next_offset) or active.transaction_index.fault()
+    fault = active.index.fault(active.size_bytes) or active.time_index.fault(active.next_offset) or active.transaction_index.fault()
     if fault is None:
         return set()
     report.notes.append(f"an index of {offset_name(active.base_offset)} is wrong: {fault}")
     return {active.base_offset}
+
+
+def _misled(segments: list[Segment], doubtful: set[int], report: RecoveryReport) -> set[int]:
+    """Learn the ends of the segments that are believed. An index that leads to no batch is wrong, if the log itself can be walked.
+
+    ``CorruptBatch`` when it cannot: below the recovery point nobody may cut what was flushed without being told to.
+    """
+    misled = set()
+    for segment in segments:
+        if segment.base_offset in doubtful:
+            continue
+        try:
+            segment.load_tail()
+        except CorruptBatch as astray:
+            for _ in segment.headers():
+                pass
+            report.notes.append(f"an index of {offset_name(segment.base_offset)} is wrong: {astray}")
+            misled.add(segment.base_offset)
+    return misled
 
 
 def _recover(

@@ -17,9 +17,11 @@ from barnabas.records.record import open_batch
 from barnabas.storage.checkpoints import RECOVERY_POINTS, read_offsets
 from barnabas.storage.file_names import parse_partition_directory
 from barnabas.storage.log import Log
+from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
+from barnabas.storage.meta_properties import read_meta_properties
 from barnabas.storage.recovery import RecoveryReport, open_log
-from peers.apache_kafka import apache_kafka, why_missing
+from peers.apache_kafka import CLUSTER_ID, apache_kafka, why_missing
 from tests.unit.storage.logs import NOW_MS, all_batches
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
@@ -193,3 +195,19 @@ def test_after_a_clean_stop_nothing_is_changed_by_opening(directories: dict[str,
         log.close()
         assert not report.eventful, report.notes
         assert {path.name: path.read_bytes() for path in (found.directory / name).iterdir()} == before
+
+
+def test_the_whole_directory_is_taken_over(found: Found, tmp_path: Path) -> None:
+    disk, copy = RealDisk(), tmp_path / "copy"
+    shutil.copytree(found.directory, copy)
+    meta = read_meta_properties(disk, str(copy))
+    assert meta is not None
+    assert (meta.cluster_id, meta.node_id) == (CLUSTER_ID, 1)
+    directory = LogDirectory(disk, str(copy), meta.directory_id)
+    directory.lock()
+    clean, epoch = directory.take_clean_shutdown()
+    assert (clean, epoch >= 0) == (found.clean, found.clean)
+    opened = list(directory.open_logs(lambda topic: LogSettings(), clean=clean, now_ms=NOW_MS))
+    assert {each.log.partition.topic for each in opened} >= set(found.read)
+    assert all(each.topic_id is not None for each in opened)
+    directory.close(broker_epoch=epoch)

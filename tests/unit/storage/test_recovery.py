@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from barnabas.records.batch_header import assign_offset
+from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType
 from barnabas.records.validation import BatchRules
 from barnabas.simulation.disk import PowerCut, SimulatedDisk
@@ -332,6 +333,29 @@ def test_an_index_of_the_active_segment_that_cannot_be_right_is_derived_again_af
     log.close()
     before.setdefault(name(20, ".txnindex"), b"")
     assert files(disk) | {name(20, ".txnindex"): b""} == before
+
+
+@pytest.mark.parametrize("clean", [True, False])
+@pytest.mark.parametrize("base", [0, 10, 20])
+def test_an_index_that_leads_to_where_no_batch_begins_is_derived_again(clean: bool, base: int) -> None:
+    disk = closed()
+    before = files(disk)
+    disk.flip_bit(path(base, ".index"), disk.size_bytes(path(base, ".index")) - 1, 3)
+    log, report = open_reporting(disk, clean=clean, recovery_point=25)
+    assert values(log) == [numbered(n) for n in range(25)]
+    if clean or base < 20:
+        assert any(f"an index of {base:020d} is wrong" in note for note in report.notes)
+    log.close()
+    assert files(disk) == before
+
+
+def test_a_damaged_log_below_the_recovery_point_is_not_cut_behind_anybodys_back() -> None:
+    disk = closed()
+    damage_at(disk, 0, "garbage")
+    before = disk.read(path(0, ".log"))
+    with pytest.raises(CorruptBatch, match="position"):
+        open_partition(disk, recovery_point=25)
+    assert disk.read(path(0, ".log")) == before
 
 
 def test_half_an_entry_at_the_end_of_an_index_is_cut() -> None:
