@@ -39,6 +39,7 @@ $(STAMP): requirements/test.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/test.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m compileall -q src
 	touch $@
 
 # Apache Kafka's own jars, for the tests and benchmarks that compare us with it. Without Java and Maven these are skipped.
