@@ -1,0 +1,140 @@
+"""``python -m bench``: measure, show, write the page."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from bench import machine, report
+from bench.measurement import FULL, QUICK, Effort, Row
+from bench.programs import BUILT
+from bench.results import RowResult
+from bench.rounds import measure_row
+from bench.rows import ALL
+from bench.systems import ApacheKafka, Barnabas, System
+from bench.warm_up import warm_up
+from peers import apache_kafka
+
+ROUNDS = 5
+QUICK_ROUNDS = 1
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+
+# Wide enough for the table where nobody says how wide it is: a file, or a pipe.
+console = Console(width=None if sys.stdout.isatty() else 140)
+
+
+def main() -> int:
+    # So that the servers end and their data goes, whoever tells us to stop.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    arguments = _parse_arguments()
+    systems, missing = _choose_systems(arguments.only)
+    if not systems:
+        console.print(f"Apache Kafka cannot be measured: {missing}.")
+        return 1
+    if missing:
+        console.print(f"Only Barnabas is measured: {missing}.")
+    rows = [row for row in ALL if _chosen(row, arguments.rows)]
+    if not rows:
+        console.print(f"No row matches {arguments.rows!r}.")
+        return 1
+    results: list[RowResult] = []
+    run = report.Run(
+        date=datetime.datetime.now(datetime.UTC).date().isoformat(),
+        machine=machine.describe(),
+        systems=systems,
+        versions={system.key: system.version() for system in systems},
+        rounds=arguments.rounds or (QUICK_ROUNDS if arguments.quick else ROUNDS),
+        quick=arguments.quick,
+        missing=missing,
+        results=results,
+    )
+    try:
+        _measure(run, rows, QUICK if arguments.quick else FULL, results)
+    except KeyboardInterrupt:
+        console.print("Interrupted.")
+        if results:
+            console.print(report.terminal_table(run))
+        return 130
+    console.print(report.terminal_table(run))
+    whole = len(rows) == len(ALL) and arguments.only is None and not arguments.quick
+    target = arguments.output or (PAGE if whole else BUILT / "benchmarks.md")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(report.page(run))
+    console.print(f"Written to {target.relative_to(Path.cwd()) if target.is_relative_to(Path.cwd()) else target}.")
+    return 1 if any(result.failures for result in results) else 0
+
+
+def _parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Barnabas and Apache Kafka, measured in turns on this machine.")
+    parser.add_argument("--rounds", type=_positive, help=f"how often each row counts (default {ROUNDS}; with --quick {QUICK_ROUNDS})")
+    parser.add_argument("--quick", action="store_true", help="little work in each row: to see that everything works")
+    parser.add_argument("--rows", metavar="PATTERN", default="*", help="only rows whose name contains this; * and ? as in file names")
+    parser.add_argument("--only", choices=["barnabas", "kafka"], help="only one of the two")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="where the page goes (default: docs/benchmarks.md for a whole run, else .bench/benchmarks.md)",
+    )
+    return parser.parse_args()
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def _choose_systems(only: str | None) -> tuple[list[System], str | None]:
+    """And why Apache Kafka is not among them, if it was wanted."""
+    missing = apache_kafka.why_missing() if only != "barnabas" else None
+    wanted: list[System] = [Barnabas(), ApacheKafka()]
+    return [each for each in wanted if only in (None, each.key) and not (each.key == "kafka" and missing)], missing
+
+
+def _chosen(row: Row, pattern: str) -> bool:
+    return any(fnmatch(figure.name.lower(), f"*{pattern.lower()}*") for figure in row.figures)
+
+
+def _measure(run: report.Run, rows: Sequence[Row], effort: Effort, results: list[RowResult]) -> None:
+    # Drawn between measurements only: a bar that moves on its own would be a second load on the machine.
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        auto_refresh=False,
+        transient=True,
+    )
+    task = progress.add_task("", total=len(rows) * len(run.systems) * (run.rounds + 1))
+
+    def on_turn(row: Row, system: System, number: int) -> None:
+        what = f"round {number}" if number else "warming up"
+        progress.update(task, description=f"{row.figures[0].name}: {system.name}, {what}", advance=1, refresh=True)
+
+    with ExitStack() as stack:
+        for system in run.systems:
+            system.on_started = partial(warm_up, effort=effort)
+            stack.callback(system.close)
+        stack.enter_context(progress)
+        for row in rows:
+            result = measure_row(row, run.systems, rounds=run.rounds, effort=effort, on_turn=on_turn)
+            results.append(result)
+            for line in report.one_line(run, result):
+                console.print(line, highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""What a row is.
+
+A row opens a *session* on each system (a topic, filled if need be), and the session gives a function that measures once. Sessions last
+for all rounds of a row, measurements alternate between them; so preparation is paid for once and never counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from bench.systems import System
+
+# One value for each figure of the row, in the row's order.
+Measure = Callable[[], tuple[float, ...]]
+
+
+class Better(Enum):
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """``ratio`` is ours divided by Apache Kafka's: at least, or at most where lower is better. ``ours`` must be reached as well."""
+
+    ratio: float
+    ours: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    name: str
+    unit: str
+    better: Better
+    goal: Goal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much work one measurement does. Enough that starting up does not show, little enough that all rounds end in time."""
+
+    megabytes_of_small_values: int
+    megabytes_of_large_values: int
+    megabytes_for_resources: int
+    closed_loop_seconds: float
+    latency_records: int
+    java_megabytes: int
+    warm_up_seconds: float
+
+    def megabytes(self, value_bytes: int) -> int:
+        """Small values cost a client ten times as much a byte, so fewer bytes take as long."""
+        return self.megabytes_of_small_values if value_bytes < 500 else self.megabytes_of_large_values
+
+
+FULL = Effort(
+    megabytes_of_small_values=100,
+    megabytes_of_large_values=250,
+    megabytes_for_resources=500,
+    closed_loop_seconds=2.0,
+    latency_records=2000,
+    java_megabytes=150,
+    warm_up_seconds=5.0,
+)
+QUICK = Effort(
+    megabytes_of_small_values=25,
+    megabytes_of_large_values=60,
+    megabytes_for_resources=120,
+    closed_loop_seconds=0.6,
+    latency_records=400,
+    java_megabytes=40,
+    warm_up_seconds=2.0,
+)
+
+
+class MeasurementFailed(Exception):
+    """Says in a sentence why there is no number."""
+
+
+class Row(Protocol):
+    @property
+    def family(self) -> str:
+        """What rows with the same description have in common."""
+
+    @property
+    def about(self) -> str:
+        """What is measured and how, for the report."""
+
+    @property
+    def figures(self) -> tuple[Figure, ...]: ...
+
+    def why_skipped(self) -> str | None:
+        """What this machine lacks to measure the row, in a sentence."""
+
+    def session(self, system: System, effort: Effort) -> AbstractContextManager[Measure]: ...

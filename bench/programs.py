@@ -1,0 +1,167 @@
+"""The load generators: C and Java sources in this folder, compiled into ``.bench/`` when they are first needed.
+
+Each prints one line of JSON, or a sentence to stderr and exits with another code than 0. A machine without a compiler skips the rows
+that need one, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import confluent_kafka
+
+from bench.measurement import MeasurementFailed
+from bench.systems import JVM_OPTIONS
+from peers import apache_kafka
+
+SOURCES = Path(__file__).resolve().parent
+BUILT = SOURCES.parent / ".bench"
+RUN_SECONDS_MAX = 120.0
+# What bin/kafka-producer-perf-test.sh and its sisters add to every JVM's options.
+_CLIENT_JVM_OPTIONS = ["-Xmx512M", *JVM_OPTIONS]
+
+
+# -- what is missing ------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def compiler() -> str | None:
+    return next((name for name in (os.environ.get("CC"), "cc", "gcc", "clang") if name and shutil.which(name)), None)
+
+
+@cache
+def librdkafka() -> Path | None:
+    """The library that confluent-kafka's wheel brought along: client and version are then the same on every machine."""
+    bundled = Path(confluent_kafka.__file__).resolve().parent.parent / "confluent_kafka.libs"
+    return next(iter(sorted(bundled.glob("librdkafka*.so*"))), None)
+
+
+def why_no_closed_loop() -> str | None:
+    return None if compiler() else "no C compiler on this machine"
+
+
+def why_no_librdkafka_load() -> str | None:
+    return why_no_closed_loop() or (None if librdkafka() else "confluent-kafka was installed without a librdkafka of its own")
+
+
+def why_no_java_producer() -> str | None:
+    return apache_kafka.why_missing()
+
+
+def why_no_java_consumer() -> str | None:
+    return apache_kafka.why_missing() or (None if shutil.which("javac") else "no Java compiler on this machine")
+
+
+# -- running -------------------------------------------------------------------------------------------------------------------------
+
+
+def closed_loop(
+    *, port: int, topic: str, connections: int, partitions: int, seconds: float, records: int = 1, value_bytes: int = 100, acks: int = -1
+) -> dict[str, float]:
+    options = {
+        "port": port,
+        "topic": topic,
+        "connections": connections,
+        "partitions": partitions,
+        "seconds": seconds,
+        "records": records,
+        "value-bytes": value_bytes,
+        "acks": acks,
+    }
+    return _run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
+
+
+def librdkafka_load(
+    command: str, *, bootstrap: str, topic: str, partitions: int, value_bytes: int, records: int, codec: str = "none"
+) -> dict[str, float]:
+    """``command`` is produce, consume or latency."""
+    return _run_json([str(_librdkafka_load()), command, bootstrap, topic, str(partitions), str(value_bytes), str(records), codec])
+
+
+def java_producer(*, bootstrap: str, topic: str, value_bytes: int, records: int, warm_up_records: int) -> str:
+    """What ProducerPerformance printed. Of ``records``, the first ``warm_up_records`` are not in its line about the steady state."""
+    return _run(
+        apache_kafka.java(
+            "org.apache.kafka.tools.ProducerPerformance",
+            *("--bootstrap-server", bootstrap, "--topic", topic, "--throughput", "-1"),
+            *("--num-records", str(records), "--record-size", str(value_bytes), "--warmup-records", str(warm_up_records)),
+            options=_CLIENT_JVM_OPTIONS,
+        )
+    )
+
+
+def java_consumer(*, bootstrap: str, topic: str, partitions: int, records: int) -> dict[str, float]:
+    classes = _assigned_consumer()
+    command = apache_kafka.java("AssignedConsumer", bootstrap, topic, str(partitions), str(records), options=_CLIENT_JVM_OPTIONS)
+    class_path = command.index("-cp") + 1
+    command[class_path] += f"{os.pathsep}{classes}"
+    return _run_json(command)
+
+
+def _run_json(command: Sequence[str]) -> dict[str, float]:
+    printed = _run(command)
+    try:
+        return {name: float(value) for name, value in json.loads(printed).items()}
+    except (ValueError, AttributeError) as error:
+        raise MeasurementFailed(f"{Path(command[0]).name} printed {printed[:200]!r}") from error
+
+
+def _run(command: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise MeasurementFailed(f"{Path(command[0]).name} did not end within {RUN_SECONDS_MAX:g} s") from late
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise MeasurementFailed(f"{Path(command[0]).name} exited {done.returncode}: {said[-1] if said else 'without a word'}")
+    return done.stdout
+
+
+# -- compiling -----------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _closed_loop() -> Path:
+    return _compile_c("closed_loop.c", [])
+
+
+@cache
+def _librdkafka_load() -> Path:
+    library = librdkafka()
+    assert library is not None, "rows ask why_no_librdkafka_load first"
+    # What librdkafka itself needs lies beside it and is found when it is loaded.
+    return _compile_c("librdkafka_load.c", [str(library), f"-Wl,-rpath,{library.parent}", "-Wl,--allow-shlib-undefined"])
+
+
+@cache
+def _assigned_consumer() -> Path:
+    target = _built_directory() / "classes"
+    _compile(["javac", "-cp", f"{apache_kafka.JARS}/*", "-d", str(target), str(SOURCES / "AssignedConsumer.java")])
+    return target
+
+
+def _compile_c(source: str, libraries: list[str]) -> Path:
+    command = compiler()
+    assert command is not None, "rows ask why_no_closed_loop first"
+    target = _built_directory() / source.removesuffix(".c")
+    _compile([command, "-O2", "-Wall", "-Wextra", "-o", str(target), str(SOURCES / source), *libraries])
+    return target
+
+
+def _compile(command: list[str]) -> None:
+    """Every run anew: it takes less than a second, and a stale binary would be worse."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise MeasurementFailed(f"{Path(command[0]).name} failed: {done.stderr.strip()[:500]}")
+
+
+def _built_directory() -> Path:
+    BUILT.mkdir(exist_ok=True)
+    (BUILT / ".gitignore").write_text("*\n")
+    return BUILT

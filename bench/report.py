@@ -1,0 +1,169 @@
+"""What is shown: a table on the terminal, and the same as a page of documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from bench.measurement import Better, Figure
+from bench.results import Comparison, RowResult, Spread, Verdict, tally, three_digits
+from bench.systems import BROKER_JVM_OPTIONS, SETTINGS, System
+
+_STYLES = {Verdict.MET: "green", Verdict.NOT_MET: "red", Verdict.UNKNOWN: ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the benchmark, as it is reported."""
+
+    date: str
+    machine: Mapping[str, str]
+    systems: Sequence[System]
+    # By the system's key. Asked before the run: somebody may commit while it lasts.
+    versions: Mapping[str, str]
+    rounds: int
+    quick: bool
+    missing: str | None
+    results: Sequence[RowResult]
+
+
+# -- the terminal --------------------------------------------------------------------------------------------------------------------
+
+
+def terminal_table(run: Run) -> Table:
+    met, judged = tally(run.results)
+    table = Table(title=_title(run), caption=f"{met} of {judged} goals met" if judged else None, title_justify="left")
+    table.add_column("")
+    table.add_column("unit")
+    for system in run.systems:
+        table.add_column(system.name, justify="right")
+    for column in ("ratio", "goal", ""):
+        table.add_column(column, justify="right")
+    for result in run.results:
+        for comparison in result.comparisons():
+            table.add_row(*_cells(run, result, comparison), style=_STYLES[comparison.verdict])
+    return table
+
+
+def one_line(run: Run, result: RowResult) -> list[str]:
+    """For each figure a line, as soon as its row is done."""
+    if result.skipped is not None:
+        return [f"{result.row.figures[0].name}: skipped, {result.skipped}"]
+    lines = []
+    for comparison in result.comparisons():
+        medians = [f"{system.name} {_median(result, system, comparison)}" for system in run.systems]
+        ratio = "" if comparison.ratio is None else f", ratio {comparison.ratio:.2f}"
+        lines.append(f"{comparison.figure.name}, {comparison.figure.unit}: {', '.join(medians)}{ratio}")
+    return lines
+
+
+def _median(result: RowResult, system: System, comparison: Comparison) -> str:
+    found = comparison.spreads.get(system.key)
+    return three_digits(found.median) if found else f"failed ({result.failures.get(system.key, 'not measured')})"
+
+
+# -- the page ------------------------------------------------------------------------------------------------------------------------
+
+
+def page(run: Run) -> str:
+    return "\n".join([*_introduction(run), *_figures(run), *_troubles(run), *_explanations(run), *_circumstances(run)])
+
+
+def _introduction(run: Run) -> list[str]:
+    met, judged = tally(run.results)
+    lines = ["# Benchmarks", "", f"{_title(run)}, {run.date}. Written by `make bench`; do not edit."]
+    if run.quick:
+        lines += ["", "**This was a quick run**: little work and few rounds. It shows that the benchmark works, not how fast anything is."]
+    if run.missing:
+        lines += ["", f"Apache Kafka was not measured: {run.missing}."]
+    if judged:
+        lines += ["", f"{met} of {judged} goals met."]
+    return lines
+
+
+def _figures(run: Run) -> list[str]:
+    headers = ["", "unit", *(system.name for system in run.systems), "ratio", "goal", ""]
+    alignment = ["---", "---", *("---:" for _ in range(len(headers) - 2))]
+    rows = [_cells(run, result, comparison) for result in run.results for comparison in result.comparisons()]
+    return ["", *(f"| {' | '.join(cells)} |" for cells in (headers, alignment, *rows))]
+
+
+def _troubles(run: Run) -> list[str]:
+    names = {system.key: system.name for system in run.systems}
+    lines = [f"- {result.row.figures[0].name}: skipped, {result.skipped}" for result in run.results if result.skipped is not None]
+    for result in run.results:
+        lines += [f"- {result.row.figures[0].name}: {names[key]} failed: {why}" for key, why in result.failures.items()]
+    return ["", *lines] if lines else []
+
+
+def _explanations(run: Run) -> list[str]:
+    abouts = {result.row.family: result.row.about for result in run.results}
+    return [
+        "",
+        "## How to read it",
+        "",
+        "A cell is the median of the rounds, and in parentheses the least and the most.",
+        "The ratio is Barnabas divided by Apache Kafka, by their medians.",
+        "1 MB is 10^6 bytes, 1 KB is 1,000.",
+        "",
+        *(f"- **{family}**: {about}" for family, about in abouts.items()),
+    ]
+
+
+def _circumstances(run: Run) -> list[str]:
+    settings = ", ".join(f"`{name}={value}`" for name, value in SETTINGS.items())
+    return [
+        "",
+        "## How it was measured",
+        "",
+        "Each server is one process on loopback with data of its own. Each is warmed up when it starts, and every row runs once uncounted.",
+        "Rounds alternate between the servers, and so does who goes first; both stay alive, one is driven at a time.",
+        "",
+        f"Both have the same configuration: a combined broker and controller with default settings, and {settings}.",
+        "Logs are written from WARN on.",
+        f"Apache Kafka's JVM runs with what kafka-server-start.sh gives it: `{' '.join(BROKER_JVM_OPTIONS)}`.",
+        "",
+        "| | |",
+        "| --- | --- |",
+        *(f"| {system.name} | {run.versions[system.key]} |" for system in run.systems),
+        *(f"| {name} | {value} |" for name, value in run.machine.items()),
+        f"| rounds | {run.rounds} |",
+        "",
+    ]
+
+
+# -- parts of both -------------------------------------------------------------------------------------------------------------------
+
+
+def _title(run: Run) -> str:
+    return " and ".join(f"{system.name} {run.versions[system.key]}" for system in run.systems)
+
+
+def _cells(run: Run, result: RowResult, comparison: Comparison) -> list[str]:
+    figure, ratio = comparison.figure, comparison.ratio
+    return [
+        figure.name,
+        figure.unit,
+        *(_spread(comparison.spreads.get(system.key), skipped=result.skipped is not None) for system in run.systems),
+        "" if ratio is None else f"{ratio:.2f}",
+        _goal(figure),
+        comparison.verdict.value,
+    ]
+
+
+def _spread(values: Spread | None, *, skipped: bool) -> str:
+    if values is None:
+        return "skipped" if skipped else "failed"
+    if values.least == values.most:
+        return three_digits(values.median)
+    return f"{three_digits(values.median)} ({three_digits(values.least)}-{three_digits(values.most)})"
+
+
+def _goal(figure: Figure) -> str:
+    if figure.goal is None:
+        return ""
+    sign = ">=" if figure.better is Better.HIGHER else "<="
+    own = "" if figure.goal.ours is None else f", {sign} {three_digits(figure.goal.ours)}"
+    return f"{sign} {figure.goal.ratio:g}{own}"

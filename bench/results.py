@@ -1,0 +1,97 @@
+"""From what was measured to what is said about it: medians, ratios, goals. Only arithmetic."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from bench.measurement import Better, Figure, Row
+
+OURS = "barnabas"
+THEIRS = "kafka"
+
+
+class Verdict(Enum):
+    MET = "met"
+    NOT_MET = "not met"
+    UNKNOWN = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    median: float
+    least: float
+    most: float
+
+
+def spread(values: Sequence[float]) -> Spread:
+    return Spread(statistics.median(values), min(values), max(values))
+
+
+@dataclass(slots=True)
+class RowResult:
+    """What the rounds of a row gave. A system that failed once has no values: half a measurement would be compared with a whole one."""
+
+    row: Row
+    skipped: str | None = None
+    rounds: dict[str, list[tuple[float, ...]]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def comparisons(self) -> list[Comparison]:
+        return [Comparison(figure, self._spreads(index)) for index, figure in enumerate(self.row.figures)]
+
+    def _spreads(self, index: int) -> dict[str, Spread]:
+        return {
+            system: spread([values[index] for values in rounds])
+            for system, rounds in self.rounds.items()
+            if rounds and system not in self.failures
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    figure: Figure
+    spreads: Mapping[str, Spread]
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours divided by theirs, by their medians."""
+        ours, theirs = self.spreads.get(OURS), self.spreads.get(THEIRS)
+        if ours is None or theirs is None or theirs.median == 0:
+            return None
+        return ours.median / theirs.median
+
+    @property
+    def verdict(self) -> Verdict:
+        goal, ratio = self.figure.goal, self.ratio
+        if goal is None or ratio is None:
+            return Verdict.UNKNOWN
+        reached = _reached(ratio, goal.ratio, self.figure.better)
+        if goal.ours is not None:
+            reached = reached and _reached(self.spreads[OURS].median, goal.ours, self.figure.better)
+        return Verdict.MET if reached else Verdict.NOT_MET
+
+
+def _reached(value: float, goal: float, better: Better) -> bool:
+    return value >= goal if better is Better.HIGHER else value <= goal
+
+
+def tally(results: Iterable[RowResult]) -> tuple[int, int]:
+    """How many goals were met, and how many could be judged."""
+    verdicts = [comparison.verdict for result in results for comparison in result.comparisons()]
+    judged = [verdict for verdict in verdicts if verdict is not Verdict.UNKNOWN]
+    return sum(verdict is Verdict.MET for verdict in judged), len(judged)
+
+
+def three_digits(value: float) -> str:
+    """As many digits as mean something, and thousands separated: 0.213, 4.07, 98.5, 1,234, 7,750,000."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = 2 - math.floor(math.log10(abs(value)))
+    rounded = round(value, decimals)
+    if abs(rounded) >= 10_000:
+        return f"{rounded:,.0f}"
+    return f"{value:,.{max(decimals, 0)}f}"

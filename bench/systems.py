@@ -1,0 +1,196 @@
+"""The systems that are measured: each a server in a child process on loopback, with data of its own that is thrown away.
+
+A system has one server that stays for the whole run, started when a row first asks for it, and makes fresh ones for rows that measure
+starting. Both systems get the same properties; what one calls a default is the other's default too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from barnabas import __version__ as barnabas_version
+from bench import usage
+from peers import apache_kafka
+
+START_SECONDS_MAX = 60.0
+LOG_CHARACTERS_SHOWN = 2000
+
+# Beyond what a node needs to run alone. Topics are made on purpose, so a client that comes late cannot bring a deleted one back; and
+# deleted data goes soon, before the kernel writes gigabytes to disk that nobody will read.
+SETTINGS = {"auto.create.topics.enable": "false", "log.segment.delete.delay.ms": "1000"}
+
+# What bin/kafka-run-class.sh gives every JVM, and what kafka-server-start.sh adds for a broker.
+JVM_OPTIONS = [
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-Djava.awt.headless=true",
+]
+BROKER_JVM_OPTIONS = ["-Xmx1G", "-Xms1G", *JVM_OPTIONS]
+
+
+class ServerDied(Exception):
+    """With the end of what it wrote."""
+
+
+class Server:
+    """A server's process from its start, which is the moment this object is made, to its end."""
+
+    def __init__(self, name: str, command: list[str], port: int, directory: Path) -> None:
+        self.port = port
+        self.bootstrap = f"127.0.0.1:{port}"
+        self._name = name
+        self._directory = directory
+        self._log = directory / "server.out"
+        with self._log.open("wb") as output:
+            self.started_at = time.perf_counter()
+            # A session of its own: Ctrl-C reaches the benchmark only, which then ends its servers; and so does whatever they started.
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+
+    def check_alive(self) -> None:
+        if self._process.poll() is not None:
+            written = self._log.read_text(errors="replace")[-LOG_CHARACTERS_SHOWN:]
+            raise ServerDied(f"{self._name} ended with code {self._process.returncode}: {written.strip()}")
+
+    def await_port(self) -> None:
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while time.monotonic() < deadline:
+            self.check_alive()
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.01)
+        raise ServerDied(f"{self._name} did not open its port in {START_SECONDS_MAX:g} s")
+
+    def cpu_seconds(self) -> float:
+        self.check_alive()
+        return usage.cpu_seconds(self._process.pid)
+
+    def resident_bytes(self) -> int:
+        self.check_alive()
+        return usage.resident_bytes(self._process.pid)
+
+    def end(self) -> None:
+        """Killed, not stopped: nobody needs its data, and no benchmark should leave something behind because a shutdown hung."""
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+class System(ABC):
+    key: str
+    name: str
+
+    def __init__(self) -> None:
+        self._server: Server | None = None
+        # Called with a server that stays when it was started, before any row sees it.
+        self.on_started: Callable[[Server], None] | None = None
+
+    @abstractmethod
+    def version(self) -> str: ...
+
+    @abstractmethod
+    def format_storage(self, properties: Path) -> None: ...
+
+    @abstractmethod
+    def command(self, properties: Path) -> list[str]: ...
+
+    def server(self) -> Server:
+        """The one that stays. If it died, the row in which it did has failed, and the next one gets a new server."""
+        if self._server is not None:
+            try:
+                self._server.check_alive()
+            except ServerDied:
+                self.close()
+        if self._server is None:
+            self._server = self._launch()
+            try:
+                self._server.await_port()
+                if self.on_started is not None:
+                    self.on_started(self._server)
+            except BaseException:
+                self.close()
+                raise
+        return self._server
+
+    @contextmanager
+    def fresh_server(self) -> Iterator[Server]:
+        """Just started on a newly formatted directory; its port is not open yet."""
+        server = self._launch()
+        try:
+            yield server
+        finally:
+            server.end()
+
+    def close(self) -> None:
+        server, self._server = self._server, None
+        if server is not None:
+            server.end()
+
+    def _launch(self) -> Server:
+        directory = Path(tempfile.mkdtemp(prefix=f"bench-{self.key}-"))
+        try:
+            port, controller_port = apache_kafka.free_port(), apache_kafka.free_port()
+            properties = directory / "server.properties"
+            apache_kafka.write_properties(properties, apache_kafka.server_properties(directory / "data", port, controller_port, SETTINGS))
+            self.format_storage(properties)
+            return Server(self.name, self.command(properties), port, directory)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+
+
+class Barnabas(System):
+    key = "barnabas"
+    name = "Barnabas"
+
+    def version(self) -> str:
+        describe = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+        try:
+            commit = subprocess.run(describe, cwd=apache_kafka.ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            return barnabas_version  # an unpacked archive has no commit
+        return f"{barnabas_version} ({commit})"
+
+    def format_storage(self, properties: Path) -> None:
+        self._run("storage", "format", "--cluster-id", apache_kafka.CLUSTER_ID, "--config", str(properties))
+
+    def command(self, properties: Path) -> list[str]:
+        # The level at which peers.apache_kafka lets Apache Kafka write its log.
+        return [sys.executable, "-m", "barnabas", "server", "--config", str(properties), "--log-level", "WARN"]
+
+    def _run(self, *arguments: str) -> None:
+        done = subprocess.run([sys.executable, "-m", "barnabas", *arguments], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ServerDied(f"barnabas {' '.join(arguments[:2])} failed: {(done.stderr or done.stdout).strip()}")
+
+
+class ApacheKafka(System):
+    key = "kafka"
+    name = "Apache Kafka"
+
+    def version(self) -> str:
+        jar = next(iter(apache_kafka.JARS.glob("kafka-clients-*.jar")))
+        return jar.stem.removeprefix("kafka-clients-")
+
+    def format_storage(self, properties: Path) -> None:
+        apache_kafka.run_tool("kafka.tools.StorageTool", "format", "-t", apache_kafka.CLUSTER_ID, "-c", str(properties))
+
+    def command(self, properties: Path) -> list[str]:
+        return apache_kafka.java("kafka.Kafka", str(properties), options=BROKER_JVM_OPTIONS)

@@ -1,0 +1,30 @@
+"""Topics that exist for one measurement, or for one session."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from bench.systems import Server
+
+ADMIN_SECONDS_MAX = 30.0
+_numbers = itertools.count(1)
+
+
+@contextmanager
+def new_topic(server: Server, partitions: int) -> Iterator[str]:
+    """Its name. The data goes when the context ends, so that it never fills the disk or the page cache."""
+    name = f"bench-{next(_numbers)}"
+    # A client for each call: one that stayed would wake up now and then, and complain when its server ends.
+    creator = AdminClient({"bootstrap.servers": server.bootstrap, "log_level": 0})
+    creator.create_topics([NewTopic(name, num_partitions=partitions, replication_factor=1)])[name].result(ADMIN_SECONDS_MAX)
+    del creator
+    try:
+        yield name
+    finally:
+        remover = AdminClient({"bootstrap.servers": server.bootstrap, "log_level": 0})
+        remover.delete_topics([name], operation_timeout=ADMIN_SECONDS_MAX)[name].result(ADMIN_SECONDS_MAX)
+        del remover

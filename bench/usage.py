@@ -1,0 +1,63 @@
+"""What a process and its descendants cost, as the kernel counts it in ``/proc``. Linux only, like the rest of the benchmark."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStat:
+    parent: int
+    cpu_ticks: int
+
+
+def parse_stat(line: str) -> ProcessStat:
+    """``/proc/<pid>/stat``: user and system time, both of the process and of its children that have ended.
+
+    The command's name stands in parentheses and may itself hold spaces and parentheses, so fields are counted from the last one.
+    """
+    fields = line.rpartition(")")[2].split()
+    return ProcessStat(parent=int(fields[1]), cpu_ticks=sum(int(field) for field in fields[11:15]))
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of the process, its threads and its descendants, in steps of the kernel's tick (10 ms)."""
+    stats = _all_stats()
+    return sum(stats[each].cpu_ticks for each in _with_descendants(pid, stats)) / _TICKS_PER_SECOND
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory of the process and its descendants that is in RAM now. Page cache of log files belongs to nobody and is not in it."""
+    return sum(_resident_pages(each) for each in _with_descendants(pid, _all_stats())) * _PAGE_BYTES
+
+
+def _all_stats() -> dict[int, ProcessStat]:
+    stats = {}
+    for directory in Path("/proc").iterdir():
+        if directory.name.isdigit():
+            try:
+                stats[int(directory.name)] = parse_stat((directory / "stat").read_text())
+            except OSError:
+                continue  # it ended while we looked
+    return stats
+
+
+def _with_descendants(pid: int, stats: dict[int, ProcessStat]) -> list[int]:
+    if pid not in stats:
+        raise ProcessLookupError(f"process {pid} is gone")
+    found = [pid]
+    for each in found:
+        found += [child for child, stat in stats.items() if stat.parent == each]
+    return found
+
+
+def _resident_pages(pid: int) -> int:
+    try:
+        return int(Path("/proc", str(pid), "statm").read_text().split()[1])
+    except OSError:
+        return 0
