@@ -157,7 +157,7 @@ class FetchSessions:
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION:
                 self._sessions.pop(session_id, None)
-            if epoch == FINAL_EPOCH or not named:
+            if epoch == FINAL_EPOCH:
                 return FetchContext(None, named, incremental=False)
             return FetchContext(self._open(named, uses_topic_ids=uses_topic_ids, now_ms=now_ms), named, incremental=False)
         session = self._sessions.get(session_id)
@@ -168,6 +168,10 @@ class FetchSessions:
         if session.uses_topic_ids != uses_topic_ids:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         session.update(named, forgotten)
+        if not session.partitions:
+            # Nothing is left to tell of: Kafka closes such a session, and tells the client by answering with no session.
+            del self._sessions[session_id]
+            return FetchContext(None, [], incremental=False)
         session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
         session.last_used_ms = now_ms
         self._sessions[session_id] = self._sessions.pop(session_id)

@@ -73,7 +73,8 @@ def _named_apart(kafka: Any, barnabas: Any) -> tuple[Any, Any]:
     """Of two long lists only what one has and the other has not."""
     if not (isinstance(kafka, list) and isinstance(barnabas, list)):
         return kafka, barnabas
-    return [each for each in kafka if each not in barnabas], [each for each in barnabas if each not in kafka]
+    theirs, ours = [each for each in kafka if each not in barnabas], [each for each in barnabas if each not in kafka]
+    return (theirs, ours) if theirs or ours else (kafka, barnabas)
 
 
 def described(found: Sequence[tuple[int, Deviation]]) -> str:

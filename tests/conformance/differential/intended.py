@@ -83,21 +83,43 @@ def settings(value: Any) -> Any:
     return by("name")(found)
 
 
+def outcomes(value: Any) -> Any:
+    """Of a refused batch Kafka sometimes tells where the log starts, depending on which of its layers refused."""
+    return by("index")([each if each["error_code"] == 0 else each | {"log_start_offset": None} for each in value])
+
+
+def fetched(value: Any) -> Any:
+    """An error comes without aborted transactions, which Kafka writes as null here and as an empty list there. Kafka also puts partitions
+    that it does not have behind the others."""
+    return by("partition_index")([each if each["error_code"] == 0 else each | {"aborted_transactions": None} for each in value])
+
+
 of_resources = by("resource_type", "resource_name")
 
 INTENDED = (
+    Rule("Produce", "*error_message", ignored, "we say why where Kafka is silent"),
+    Rule("Produce", "responses", by("name"), "Kafka answers in the order of a hash map"),
+    Rule("Produce", "responses[].partition_responses", outcomes, "in the order of a hash map; see outcomes()"),
     Rule("*", "*error_message", presence, "the sentences are ours; where there is one, and where there is none, is Kafka's"),
     Rule("*", "*topic_id", zero_or_not, "topic ids are random"),
     Rule("*", "*.port", ignored, "two nodes on one machine listen on different ports"),
     Rule("ApiVersions", "api_keys", of_ours, "some APIs are still to come; what we serve, we serve in Kafka's versions"),
     Rule("ApiVersions", "supported_features", highest_of_ours, "we write records of 4.3 only, and have fewer features so far"),
     Rule("ApiVersions", "finalized_features_epoch", known_or_not, "an offset of the metadata log"),
+    Rule("DeleteRecords", "topics", by("name"), "Kafka answers in the order of a hash map"),
+    Rule("DeleteRecords", "topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
     Rule("DescribeConfigs", "results[].configs[].documentation", presence, "the sentences are ours"),
     Rule("DescribeConfigs", "results[].configs", settings, "addresses and paths; settings of ours alone; see settings()"),
     Rule("DeleteTopics", "responses", by("name"), "Kafka shuffles its answers"),
+    Rule("DescribeLogDirs", "results[].log_dir", ignored, "two nodes cannot live in one directory"),
+    Rule("DescribeLogDirs", "results[].usable_bytes", known_or_not, "the disk is in use"),
+    Rule("DescribeLogDirs", "results[].topics", by("name"), "Kafka answers in the order of a hash map"),
+    Rule("DescribeLogDirs", "results[].topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
     Rule("DescribeQuorum", "*high_watermark", known_or_not, "an offset of the metadata log"),
     Rule("DescribeQuorum", "*log_end_offset", known_or_not, "an offset of the metadata log"),
     Rule("DescribeQuorum", "*_timestamp", known_or_not, "a time"),
+    Rule("Fetch", "responses[].partitions", fetched, "see fetched()"),
+    Rule("Fetch", "session_id", bool, "ids of sessions are random"),
     Rule("InitProducerId", "producer_id", known_or_not, "each hands out its own ids"),
     Rule("AlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
     Rule("IncrementalAlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),

@@ -24,6 +24,7 @@ from barnabas.wire.compiler import FieldNotInVersion, encode
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from peers.apache_kafka import CLUSTER_ID, apache_kafka, free_port, run_tool, server_properties, write_properties
 from tests.conformance.differential.comparison import Deviation, described, deviations, plain
@@ -33,7 +34,7 @@ from tests.conformance.differential.raw_client import RawClient
 SETTINGS = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
-    "log.retention.hours": "100",
+    "log.retention.hours": "1000000",
     "num.partitions": "2",
 }
 
@@ -120,8 +121,8 @@ class Pair:
     def ask(peer: Peer, question: Question, version: int, *, to_controller: bool = False) -> Any:
         return (peer.controller if to_controller else peer.broker).ask(_made(question, peer, version), version)
 
-    def create(self, name: str, partitions: int = 1, **configs: str) -> str:
-        """A topic on both sides; underscores in names of configs stand for dots."""
+    def create(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
+        """A topic on both sides, ready for use."""
         request = CreateTopicsRequest(
             topics=[
                 CreatableTopic(
@@ -129,7 +130,7 @@ class Pair:
                     num_partitions=partitions,
                     replication_factor=1,
                     assignments=[],
-                    configs=[CreatableTopicConfig(name=key.replace("_", "."), value=value) for key, value in configs.items()],
+                    configs=[CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
                 )
             ]
         )
@@ -141,12 +142,12 @@ class Pair:
 
     @staticmethod
     def _await(peer: Peer, name: str, partitions: int) -> None:
-        """Kafka's controller answers before its broker leads the new partitions; ours after."""
-        request = MetadataRequest(topics=[MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
-        while True:
-            (topic,) = peer.broker.ask(request, 12).topics
-            if len(topic.partitions) == partitions and all(each.error_code == 0 and each.leader_id >= 0 for each in topic.partitions):
-                return
+        """Kafka answers before its broker leads the new partitions, and shows them in its metadata before as well."""
+        asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=asked)])
+        deadline = time.monotonic() + SOON_SECONDS
+        while any(each.error_code for each in peer.broker.ask(request, 10).topics[0].partitions):
+            assert time.monotonic() < deadline, f"{peer.name} does not lead {name}"
 
 
 def _made(question: Question, peer: Peer, version: int) -> Any:

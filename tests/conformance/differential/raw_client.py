@@ -25,11 +25,6 @@ class Closed:
     """The broker hung up instead of answering."""
 
 
-@dataclass(frozen=True, slots=True)
-class Silent:
-    """The broker kept the connection and answered nothing: asked for by producers that want no acknowledgement."""
-
-
 class RawClient:
     def __init__(self, address: str, client_id: str | None = "differential") -> None:
         self.address = address
@@ -102,6 +97,9 @@ class RawClient:
                 more = self._socket.recv(size - len(data))
             except ConnectionResetError:
                 more = b""
+            except TimeoutError:
+                self.close()
+                raise AssertionError(f"{self.address} does not answer within {ANSWER_SECONDS_MAX:g} seconds") from None
             if not more:
                 self.close()
                 return Closed()

@@ -79,7 +79,8 @@ def altered(pair: Pair, kind: int, name: str, *changes: Change) -> Iterator[None
 @pytest.mark.parametrize("synonyms", [False, True], ids=["", "with synonyms"])
 def test_a_topic_shows_all_its_settings(pair: Pair, synonyms: bool, docs: bool) -> None:
     name = f"described-{synonyms}-{docs}"
-    pair.create(name, cleanup_policy="compact", retention_ms="5", min_compaction_lag_ms=" 7 ", segment_bytes="2000000")
+    own = {"cleanup.policy": "compact", "retention.ms": "5", "min.compaction.lag.ms": " 7 ", "segment.bytes": "2000000"}
+    pair.create(name, configs=own)
     pair.same(describing((TOPIC, name), synonyms=synonyms, docs=docs))
 
 
@@ -90,7 +91,7 @@ def test_a_broker_shows_all_its_settings(pair: Pair, docs: bool) -> None:
 
 
 def test_dynamic_settings_show_in_the_chain(pair: Pair) -> None:
-    pair.create("chained", retention_ms="5")
+    pair.create("chained", configs={"retention.ms": "5"})
     everything = describing((TOPIC, "chained"), (BROKER, "1"), (BROKER, ""))
     with altered(pair, BROKER, "", ("log.retention.ms", SET, "777000"), ("log.cleaner.threads", SET, "1"), ("log.roll.ms", SET, "6000")):
         pair.same(everything)
@@ -191,7 +192,7 @@ CHANGES: list[tuple[str, list[Change]]] = [
 @pytest.mark.parametrize(("what", "changes"), CHANGES, ids=[what for what, _ in CHANGES])
 def test_changes_of_a_topic(pair: Pair, what: str, changes: list[Change]) -> None:
     name = f"changed-{[each for each, _ in CHANGES].index(what)}"
-    pair.create(name, retention_ms="4")
+    pair.create(name, configs={"retention.ms": "4"})
     pair.same(altering((TOPIC, name, changes), dry=True))
     pair.soon_same(describing((TOPIC, name)), [4])
     pair.same(altering((TOPIC, name, changes)))
@@ -352,7 +353,7 @@ REPLACEMENTS: list[tuple[str, list[tuple[str, str | None]]]] = [
 @pytest.mark.parametrize(("what", "values"), REPLACEMENTS, ids=[what for what, _ in REPLACEMENTS])
 def test_settings_replaced(pair: Pair, what: str, values: list[tuple[str, str | None]]) -> None:
     name = f"replaced-{[each for each, _ in REPLACEMENTS].index(what)}"
-    pair.create(name, retention_ms="4", cleanup_policy="compact")
+    pair.create(name, configs={"retention.ms": "4", "cleanup.policy": "compact"})
     pair.same(replacing_all((TOPIC, name, values), dry=True))
     pair.soon_same(describing((TOPIC, name)), [4])
     pair.same(replacing_all((TOPIC, name, values)))

@@ -4,7 +4,8 @@
     -3 the record with the largest timestamp (from version 7)                          -4 earliest on local disk (8)
     -5 latest in remote storage (9): none here                                         -6 earliest not yet uploaded (11): none here
 
-Behaviour: a time for which there is no record below the bound is answered with offset -1 and no error. A partition named twice is refused.
+Behaviour: a time for which there is no record below the bound is answered with offset -1 and no error. A partition named twice is refused;
+a negative time that means nothing, or nothing yet in the request's version, is UNSUPPORTED_VERSION.
 """
 
 from __future__ import annotations
@@ -33,24 +34,28 @@ _NOWHERE = TimestampOffset(-1, -1, -1)
 
 def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
     times = Counter((topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions)
+    # Every topic and every partition is answered once, however often it was named.
+    asked: dict[str, dict[int, ListOffsetsPartition]] = {}
+    for topic in request.topics:
+        asked.setdefault(topic.name, {}).update((partition.partition_index, partition) for partition in topic.partitions)
     return ListOffsetsResponse(
         throttle_time_ms=0,
         topics=[
             ListOffsetsTopicResponse(
-                name=topic.name,
+                name=name,
                 partitions=[
                     _answer(
                         broker,
                         context,
-                        broker.replicas.get(topic.name, partition.partition_index),
+                        broker.replicas.get(name, index),
                         partition,
                         request.isolation_level,
-                        repeated=times[topic.name, partition.partition_index] > 1,
+                        repeated=times[name, index] > 1,
                     )
-                    for partition in topic.partitions
+                    for index, partition in partitions.items()
                 ],
             )
-            for topic in request.topics
+            for name, partitions in asked.items()
         ],
     )
 
@@ -66,7 +71,7 @@ def _answer(
 ) -> ListOffsetsPartitionResponse:
     if repeated:
         error = ErrorCode.INVALID_REQUEST
-    elif context.api_version < _VERSION_MIN.get(asked.timestamp, 0):
+    elif asked.timestamp < EARLIEST_PENDING_UPLOAD or context.api_version < _VERSION_MIN.get(asked.timestamp, 0):
         error = ErrorCode.UNSUPPORTED_VERSION
     else:
         error = check_leader(partition, asked.current_leader_epoch)
