@@ -28,6 +28,8 @@ class LeaderEpochs:
         self._disk = disk
         self._path = f"{directory}/{LEADER_EPOCHS}"
         self.entries = entries if entries is not None else []
+        self.unsaved = False
+        self._on_disk = disk.exists(self._path)
 
     @classmethod
     def load(cls, disk: Disk, directory: str) -> LeaderEpochs:
@@ -48,10 +50,26 @@ class LeaderEpochs:
         return entries[-1][0] if entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """From ``start_offset`` on, batches are of ``epoch``. Known epochs change nothing."""
+        """From ``start_offset`` on, batches are of ``epoch``. Known epochs change nothing.
+
+        Only in memory: thousands of partitions get a leader at once when a node starts, and most will not be written to for
+        a while. Who appends saves first.
+        """
         if epoch > self.latest:
             self._insert(EpochStart(epoch, start_offset))
+            self.unsaved = True
+
+    def save(self) -> None:
+        """The first file of a log need not be durable: when it is lost, recovery reads the epochs from the batches. But an older
+        one must never be found in place of a newer."""
+        self.unsaved = False
+        if self._on_disk:
             self.write()
+            return
+        file = self._disk.open(self._path)
+        file.write_at(0, self.text().encode())
+        file.close()
+        self._on_disk = True
 
     def _insert(self, entry: EpochStart) -> None:
         # An epoch in which nothing was written vanishes when the next one starts at the same offset.
@@ -101,6 +119,7 @@ class LeaderEpochs:
         self.write()
 
     def write(self) -> None:
+        self._on_disk, self.unsaved = True, False
         write_atomically(self._disk, self._path, self.text().encode())
 
     def text(self) -> str:

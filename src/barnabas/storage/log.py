@@ -74,7 +74,9 @@ class Log:
         log_start_offset: int,
         log_end_offset: int,
         recovery_point: int,
+        touched: bool = True,
     ) -> None:
+        """``touched`` says that the files may hold what was never synced; a clean stop has nothing to do where they do not."""
         self.disk = disk
         self.directory = directory
         self.partition = partition
@@ -91,6 +93,7 @@ class Log:
         # Called after a roll, with the segment that was sealed: someone should flush it in the background.
         self.on_roll: Callable[[Log], None] | None = None
         self._unflushed_records = 0
+        self._touched = touched
         # Up to where a flush that is under way may move the recovery point: what was cut or sealed meanwhile it has not seen.
         self._flush_limit = log_end_offset
 
@@ -123,6 +126,10 @@ class Log:
         assign_offset(batch, base_offset, leader_epoch)
         if leader_epoch > self.leader_epochs.latest:
             self.leader_epochs.assign(leader_epoch, base_offset)
+        if self.leader_epochs.unsaved:
+            # Before the first batch of the epoch, so that no reader can have seen one whose epoch a crash forgets.
+            self.leader_epochs.save()
+        self._touched = True
         active.append(batch, last_offset, max_timestamp)
         self.log_end_offset = last_offset + 1
         if producer_id >= 0:
@@ -156,7 +163,6 @@ class Log:
             index_interval_bytes=self.settings.index_interval_bytes,
             created_ms=now_ms,
         )
-        self.disk.sync_directory(self.directory)
         self.segments.add(segment)
         if self.on_roll is not None:
             self.on_roll(self)
@@ -316,6 +322,7 @@ class Log:
 
     def truncate_fully(self, offset: int) -> None:
         """Start anew at ``offset`` with nothing. Durable on return."""
+        self._touched = True
         self._read_ends.clear()
         for segment in reversed(list(self.segments)):
             self._remove_files(segment)
@@ -429,13 +436,16 @@ class Log:
 
     def close(self) -> None:
         """A clean end: everything durable, the producers written down, indexes complete."""
-        active = self.segments.active
-        active.time_index.maybe_append(active.max_timestamp, active.offset_of_max_timestamp)
-        active.write_out()
-        self.flush()
-        # Once more, for the entry above, when the log was flushed already and the active segment had nothing to flush.
-        active.sync()
-        self.snapshot_producers()
+        if self._touched:
+            active = self.segments.active
+            active.time_index.maybe_append(active.max_timestamp, active.offset_of_max_timestamp)
+            active.write_out()
+            self.flush()
+            # Once more, for the entry above, when the log was flushed already and the active segment had nothing to flush.
+            active.sync()
+            self.snapshot_producers()
+        if self.leader_epochs.unsaved:
+            self.leader_epochs.save()
         self.abandon()
 
     def abandon(self) -> None:

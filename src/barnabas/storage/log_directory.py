@@ -9,12 +9,14 @@ when somebody looked and are kept: metadata that is missing must never delete da
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from barnabas.env.disk import DirectoryLock, Disk, write_atomically
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition, Uuid
+from barnabas.records.batches import CorruptBatch
 from barnabas.storage import checkpoints
 from barnabas.storage.checkpoints import CheckpointDamaged, read_offsets, write_offsets
 from barnabas.storage.file_names import (
@@ -116,16 +118,20 @@ class LogDirectory:
             partition = parse_partition_directory(name)
             if partition is None or partition.topic == METADATA_TOPIC or not self.disk.is_directory(directory):
                 continue
-            log, report = open_log(
-                self.disk,
-                directory,
-                partition,
-                settings_of(partition.topic),
-                clean=clean,
-                recovery_point=recovery_points.get(partition, 0),
-                log_start_offset=start_offsets.get(partition, 0),
-                now_ms=now_ms,
-            )
+            try:
+                log, report = open_log(
+                    self.disk,
+                    directory,
+                    partition,
+                    settings_of(partition.topic),
+                    clean=clean,
+                    recovery_point=recovery_points.get(partition, 0),
+                    log_start_offset=start_offsets.get(partition, 0),
+                    now_ms=now_ms,
+                )
+            except CorruptBatch as damage:
+                # Below the recovery point, where cutting would throw away what was once safe. Somebody must look at it.
+                raise OSError(errno.EIO, f"the log is damaged: {damage}", directory) from damage
             self.logs[partition] = log
             high_watermark = min(high_watermarks.get(partition, log.log_start_offset), log.log_end_offset)
             yield FoundLog(log, read_topic_id(self.disk, directory), max(high_watermark, log.log_start_offset), report)
@@ -139,12 +145,12 @@ class LogDirectory:
     # -- partitions -----------------------------------------------------------------------------------------------------------
 
     def create(self, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, *, now_ms: int) -> Log:
-        """A new, empty log. Its directory is durable before anybody hears of it."""
+        """A new, empty log. Nothing of it is durable before its first flush, and nothing needs to be: a crash leaves at worst
+        a directory that the metadata makes again."""
         directory = f"{self.path}/{partition_directory_name(partition)}"
         self.disk.make_directory(directory)
         write_topic_id(self.disk, directory, topic_id)
         log, _ = open_log(self.disk, directory, partition, settings, clean=True, recovery_point=0, log_start_offset=0, now_ms=now_ms)
-        self.disk.sync_directory(self.path)
         return log
 
     def add(self, log: Log) -> None:

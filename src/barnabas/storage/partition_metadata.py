@@ -3,7 +3,7 @@ their ids tell their directories apart."""
 
 from __future__ import annotations
 
-from barnabas.env.disk import Disk, write_atomically
+from barnabas.env.disk import Disk
 from barnabas.model.ids import Uuid, parse_uuid, uuid_text
 from barnabas.storage.file_names import PARTITION_METADATA
 
@@ -24,4 +24,8 @@ def read_topic_id(disk: Disk, directory: str) -> Uuid | None:
 
 
 def write_topic_id(disk: Disk, directory: str, topic_id: Uuid) -> None:
-    write_atomically(disk, f"{directory}/{PARTITION_METADATA}", f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode())
+    """Not synced: a file that a crash took is written again by whoever claims the directory."""
+    file = disk.open(f"{directory}/{PARTITION_METADATA}")
+    file.truncate(0)
+    file.write_at(0, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode())
+    file.close()

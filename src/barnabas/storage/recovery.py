@@ -107,7 +107,6 @@ def open_log(
     if not segments:
         _forget(disk, directory, epochs)
         first = Segment.create(disk, directory, log_start_offset, index_interval_bytes=settings.index_interval_bytes, created_ms=now_ms)
-        disk.sync_directory(directory)
         segments = [first]
     segment_list = SegmentList(segments)
     active = segment_list.active
@@ -125,6 +124,7 @@ def open_log(
         log_start_offset=log_start_offset,
         log_end_offset=log_end_offset,
         recovery_point=log_end_offset if clean else min(recovery_point, log_end_offset),
+        touched=bool(doubtful),
     )
     if earliest > log_start_offset:
         _read_epochs(segment_list, epochs)

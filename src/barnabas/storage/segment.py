@@ -60,6 +60,7 @@ class Segment:
         "first_timestamp",
         "index",
         "max_timestamp",
+        "nameless",
         "next_offset",
         "offset_of_max_timestamp",
         "size_bytes",
@@ -88,6 +89,7 @@ class Segment:
         self._bytes_since_entry = 0
         self._index_interval_bytes = index_interval_bytes
         self.damage: str | None = None  # why the last rebuild had to cut the file
+        self.nameless = False  # new, and its directory not synced since
 
     @classmethod
     def create(cls, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, created_ms: int) -> Segment:
@@ -96,6 +98,7 @@ class Segment:
         assert segment.size_bytes == 0, f"{segment.file.path} already holds {segment.size_bytes} bytes"
         segment.index.reset()
         segment.time_index.reset()
+        segment.nameless = True
         return segment
 
     @property
@@ -287,7 +290,11 @@ class Segment:
         self.time_index.file.write_out()
 
     def sync(self) -> None:
-        """Wait until what was written out is durable."""
+        """Wait until what was written out is durable, and findable: a new segment's names count only from here on."""
+        if self.nameless:
+            self.disk.sync_directory(self.directory)
+            self.disk.sync_directory(self.directory.rpartition("/")[0])
+            self.nameless = False
         self.file.sync()
         self.index.file.sync()
         self.time_index.file.sync()

@@ -20,15 +20,19 @@ def known() -> LeaderEpochs:
     return epochs
 
 
-def test_the_file_is_kafkas_and_is_written_on_every_change() -> None:
+def test_the_file_is_kafkas_and_is_written_when_it_is_saved() -> None:
     disk = new_disk()
     epochs = LeaderEpochs(disk, DIRECTORY)
-    assert not disk.exists(f"{DIRECTORY}/{LEADER_EPOCHS}")
     epochs.assign(0, 0)
+    assert epochs.unsaved
+    assert not disk.exists(f"{DIRECTORY}/{LEADER_EPOCHS}")
+    epochs.save()
     epochs.assign(3, 100)
+    epochs.save()
+    assert not epochs.unsaved
     assert disk.read(f"{DIRECTORY}/{LEADER_EPOCHS}") == b"0\n2\n0 0\n3 100\n"
     assert LeaderEpochs.load(disk, DIRECTORY).entries == epochs.entries
-    # Durable, not only written: the epoch is assigned before its first batch can be read by anybody.
+    # Durable, not only written: an older file must not be found in its place.
     assert LeaderEpochs.load(disk.crash(), DIRECTORY).entries == epochs.entries
 
 
@@ -131,6 +135,7 @@ def test_the_file_moves_with_its_directory() -> None:
     disk.make_directory("/data/elsewhere")
     epochs.moved_to("/data/elsewhere")
     epochs.assign(1, 0)
+    epochs.save()
     assert disk.names("/data/elsewhere") == [LEADER_EPOCHS]
 
 
@@ -149,4 +154,5 @@ def test_epochs_and_offsets_always_rise_together(steps: list[tuple[str, int, int
         for before, after in zip(epochs.entries, epochs.entries[1:], strict=False):
             assert before.epoch < after.epoch
             assert before.start_offset < after.start_offset
+    epochs.save()
     assert LeaderEpochs.load(disk, DIRECTORY).entries == epochs.entries

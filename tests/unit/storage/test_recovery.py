@@ -588,6 +588,7 @@ def test_an_epoch_in_which_nothing_was_written_yet_is_kept() -> None:
     log = open_partition(disk)
     fill(log, 3, leader_epoch=1)
     log.leader_epochs.assign(2, 3)
+    log.leader_epochs.save()
     assert open_partition(disk.kill()).leader_epochs.entries == [(1, 0), (2, 3)]
 
 
