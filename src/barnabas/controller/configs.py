@@ -122,9 +122,10 @@ def _check_resource(image: MetadataImage, resource: ConfigResource) -> None:
             if resource.name not in image.topics.by_name:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
         case ResourceType.BROKER:
-            if resource.name and not resource.name.isdecimal():
+            broker_id = read_integer(resource.name)
+            if resource.name and (broker_id is None or broker_id < 0):
                 raise KafkaError(ErrorCode.INVALID_REQUEST, f"A broker is named by its id, not by '{resource.name}'.")
-            if resource.name and int(resource.name) not in image.cluster.brokers:
+            if resource.name and broker_id not in image.cluster.brokers:
                 raise KafkaError(ErrorCode.BROKER_ID_NOT_REGISTERED, f"No broker with id {resource.name} is registered.")
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
             if not resource.name:

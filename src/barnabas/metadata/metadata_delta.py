@@ -66,9 +66,8 @@ class MetadataDelta:
         self.producer_ids = ProducerIdsImage(record.next_producer_id)
 
     def _replay_remove_topic(self, record: records.RemoveTopicRecord) -> None:
-        self.topics.replay_remove_topic(record)
-        if record.topic_id in self.topics.deleted:
-            self.configs.forget_topic(self.topics.deleted[record.topic_id].name)
+        # Also of a topic that this very delta made, which no image and so no list of deleted topics ever had.
+        self.configs.forget_topic(self.topics.replay_remove_topic(record))
 
     def finish(self, provenance: Provenance) -> MetadataImage:
         return MetadataImage(

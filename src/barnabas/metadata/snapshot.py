@@ -79,6 +79,8 @@ def decode_snapshot(data: Buffer) -> tuple[list[MetadataRecord], int]:
             for record in open_batch(batch):
                 assert record.value is not None
                 if not header.control:
+                    if last_contained_timestamp is None or finished:
+                        raise SnapshotDamaged("records outside of header and footer")
                     records.append(decode_metadata_record(record.value))
                     continue
                 kind = read_control_type(record)

@@ -169,7 +169,8 @@ class TopicsDelta:
                 if partition.eligible_leader_replicas or partition.last_known_elr:
                     draft.set(index, replace(partition, eligible_leader_replicas=(), last_known_elr=()))
 
-    def replay_remove_topic(self, record: RemoveTopicRecord) -> None:
+    def replay_remove_topic(self, record: RemoveTopicRecord) -> str:
+        """The name that is free now."""
         topic = self._by_id.get(record.topic_id)
         assert topic is not None, f"topic {record.topic_id.hex()} is removed before it exists"
         self._by_id.remove(record.topic_id)
@@ -177,6 +178,7 @@ class TopicsDelta:
         self._partitions.pop(record.topic_id, None)
         if record.topic_id in self.image.by_id:
             self.deleted[record.topic_id] = self.image.by_id[record.topic_id]
+        return topic.name
 
     def _draft(self, topic_id: Uuid) -> Draft[int, PartitionImage]:
         draft = self._partitions.get(topic_id)
