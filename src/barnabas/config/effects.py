@@ -11,6 +11,10 @@ ONE_EVENT_LOOP = no_effect("one event loop serves the node, so there are no such
 NOTHING_TO_SWEEP = no_effect("a finished request leaves nothing behind to be swept")
 METRICS_ARE_COUNTERS = no_effect("metrics are plain counters; who scrapes them chooses the windows")
 
+QUORUM_OF_ONE = no_effect("a quorum of one elects itself at once; arrives with replication")
+FILES_GROW = no_effect("files grow as they are written")
+NO_DELAY = no_effect("nothing that starts with a node needs to wait")
+
 WITH_ACLS = no_effect("arrives with authorization")
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
 WITH_COMPACTION = no_effect("arrives with compaction")

@@ -32,7 +32,7 @@ from barnabas.config.declare import (
     one_of,
     refused,
 )
-from barnabas.config.effects import WITH_COMPACTION, WITH_REPLICATION, WITH_RETENTION, WITH_TIERED_STORAGE
+from barnabas.config.effects import FILES_GROW, WITH_COMPACTION, WITH_REPLICATION, WITH_RETENTION, WITH_TIERED_STORAGE
 from barnabas.config.keys import ConfigKey, Required, Value
 
 MINUTE_MS: Final = 60_000
@@ -288,6 +288,7 @@ _KEYS = (
         False,
         "Whether a new segment reserves its whole size on disk at once.",
         scope=CLUSTER_WIDE,
+        effect=FILES_GROW,
         synonyms=(Synonym("log.preallocate"),),
     ),
     TopicKey(

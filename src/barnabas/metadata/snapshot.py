@@ -66,6 +66,13 @@ def encode_snapshot(records: Sequence[MetadataRecord], *, epoch: int, last_conta
     )
 
 
+def snapshot_time(data: Buffer) -> int:
+    """The timestamp of the last record of the log that a snapshot contains; only its header is read."""
+    first = next(open_batch(data))
+    assert first.value is not None
+    return decode(SnapshotHeaderRecord, 0, first.value)[0].last_contained_log_timestamp
+
+
 def decode_snapshot(data: Buffer) -> tuple[list[MetadataRecord], int]:
     """The records, and the timestamp of the last record of the log that they contain. ``SnapshotDamaged`` unless it is whole."""
     records: list[MetadataRecord] = []

@@ -66,6 +66,7 @@ class Listener:
         self.receive_buffer = ReceiveBuffer()
         self.connections: set[Connection] = set()
         self._by_address: Counter[str] = Counter()
+        self._started = False
         self._accepting = False
         self._arriving: set[asyncio.Task[object]] = set()
         self._sweep: asyncio.TimerHandle | None = None
@@ -77,9 +78,16 @@ class Listener:
 
     def start(self) -> None:
         self.loop = asyncio.get_running_loop()
+        self._started = True
         self._socket.listen(self.limits.backlog)
         self._accept_or_wait()
         self._schedule_sweep()
+
+    def change_limits(self, limits: ConnectionLimits) -> None:
+        """For newcomers; the size of requests and the buffers stay as they were when the listener began."""
+        self.limits = limits
+        if self._started and self._socket.fileno() >= 0:
+            self._accept_or_wait()
 
     def _accept_or_wait(self) -> None:
         wanted = len(self.connections) + len(self._arriving) < self.limits.connections_max

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from weakref import WeakKeyDictionary
 
+from barnabas.api.broker import MetadataView
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.clock import Clock
 from barnabas.node.background import sync_in_background
@@ -18,19 +20,22 @@ from barnabas.storage.log_directory import LogDirectory
 from barnabas.telemetry.catalogue import FLUSHES
 from barnabas.telemetry.metrics import Metrics
 
-PRODUCER_EXPIRY_SECONDS = 600.0
 _NEVER_MS = 2**63 - 1
 
 
 class LogHousekeeping:
-    def __init__(self, replicas: LocalReplicas, settings: BrokerSettings, clock: Clock, executor: Executor, metrics: Metrics) -> None:
+    def __init__(
+        self, replicas: LocalReplicas, settings: BrokerSettings, metadata: MetadataView, clock: Clock, executor: Executor, metrics: Metrics
+    ) -> None:
         self._replicas = replicas
+        self._metadata = metadata
         self._clock = clock
         self._executor = executor
         self._flushes = metrics.counter(FLUSHES)
         self._settings = settings
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._flushing: set[Log] = set()
+        self._flushed_ms: WeakKeyDictionary[Log, int] = WeakKeyDictionary()  # when a log was last found without anything to flush
         self._stopped = False
 
     def start(self) -> None:
@@ -38,7 +43,7 @@ class LogHousekeeping:
         self._every(milliseconds("log.flush.offset.checkpoint.interval.ms") / 1000, self._checkpoint_recovery_points)
         self._every(milliseconds("log.flush.start.offset.checkpoint.interval.ms") / 1000, self._checkpoint_start_offsets)
         self._every(milliseconds("replica.high.watermark.checkpoint.interval.ms") / 1000, self._checkpoint_high_watermarks)
-        self._every(PRODUCER_EXPIRY_SECONDS, self._expire_producers)
+        self._every(milliseconds("producer.id.expiration.check.interval.ms") / 1000, self._expire_producers)
         if milliseconds("log.flush.scheduler.interval.ms") < _NEVER_MS:
             self._every(milliseconds("log.flush.scheduler.interval.ms") / 1000, self._flush_by_age)
 
@@ -90,9 +95,13 @@ class LogHousekeeping:
                 self._replicas.disk_failed(directory, failure)
 
     def _flush_by_age(self) -> None:
-        for partition in self._replicas:
-            if partition.log.settings.flush_ms < _NEVER_MS and partition.log.recovery_point < partition.log.log_end_offset:
-                self.flush(partition.log)
+        now_ms = self._clock.monotonic_ms()
+        for log in (partition.log for partition in self._replicas):
+            if log.recovery_point == log.log_end_offset:
+                self._flushed_ms[log] = now_ms
+            elif now_ms - self._flushed_ms.setdefault(log, now_ms) >= log.settings.flush_ms:
+                self._flushed_ms[log] = now_ms
+                self.flush(log)
 
     # -- checkpoints ----------------------------------------------------------------------------------------------------------
 
@@ -125,6 +134,8 @@ class LogHousekeeping:
     # -- producers ------------------------------------------------------------------------------------------------------------
 
     def _expire_producers(self) -> None:
-        oldest = self._clock.wall_ms() - self._settings.integer("producer.id.expiration.ms")
+        expiration_ms = self._metadata.effective.broker["producer.id.expiration.ms"]
+        assert isinstance(expiration_ms, int)
+        oldest = self._clock.wall_ms() - expiration_ms
         for partition in self._replicas:
             partition.log.producers.expire(older_than_ms=oldest)

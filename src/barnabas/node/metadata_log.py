@@ -18,6 +18,7 @@ from barnabas.metadata.snapshot import (
     decode_snapshot,
     encode_snapshot,
     parse_snapshot_name,
+    snapshot_time,
 )
 from barnabas.model.ids import METADATA_PARTITION, METADATA_TOPIC_ID, NodeId
 from barnabas.raft.quorum_state import QUORUM_STATE, QuorumState, decode_quorum_state, encode_quorum_state
@@ -185,14 +186,14 @@ class MetadataLog:
         self._disk.rename(part, path)
         self._disk.sync_directory(self.directory)
 
-    def retain(self, *, size_bytes_max: int) -> int:
-        """Drop the oldest snapshots, and log that a kept snapshot covers, while all together is too large; bytes freed.
+    def retain(self, *, size_bytes_max: int, older_than_ms: int) -> int:
+        """Drop the oldest snapshots, and log that a kept snapshot covers, while all together is too large or they are too old.
 
-        The newest snapshot is always kept, and log only goes in whole segments.
+        The newest snapshot is always kept, and log only goes in whole segments. How many bytes that frees.
         """
         freed = 0
         snapshots = self.snapshots()
-        while len(snapshots) > 1 and self._total_bytes(snapshots) > size_bytes_max:
+        while len(snapshots) > 1 and (self._total_bytes(snapshots) > size_bytes_max or self._time_of(snapshots[0]) < older_than_ms):
             oldest = snapshots.pop(0)
             path = f"{self.directory}/{oldest.file_name}"
             freed += self._disk.size_bytes(path)
@@ -200,6 +201,11 @@ class MetadataLog:
         if snapshots and self._total_bytes(snapshots) > size_bytes_max:
             freed += self._log.drop_segments_below(snapshots[0].end_offset)
         return freed
+
+    def _time_of(self, snapshot: SnapshotId) -> int:
+        """When the last record of a snapshot was written: the header, which is the first batch, says it."""
+        head = self._disk.read(f"{self.directory}/{snapshot.file_name}")
+        return snapshot_time(head)
 
     def _total_bytes(self, snapshots: list[SnapshotId]) -> int:
         sizes = (self._disk.size_bytes(f"{self.directory}/{snapshot.file_name}") for snapshot in snapshots)

@@ -25,7 +25,6 @@ from barnabas.config.listeners import (
     advertised_listeners,
     controller_listeners,
     listeners,
-    pairs,
 )
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.controller import Controller
@@ -37,8 +36,9 @@ from barnabas.env.real_disk import RealDisk
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import Provenance
 from barnabas.model.ids import NodeId, TopicPartition, Uuid
-from barnabas.network.listener import ConnectionLimits, Listener, PortTaken
+from barnabas.network.listener import Listener, PortTaken
 from barnabas.node.broker_lifecycle import BrokerLifecycle, RegistrationRefused
+from barnabas.node.connection_limits import connection_limits
 from barnabas.node.controller_driver import ControllerDriver
 from barnabas.node.directory_reports import DirectoryReports
 from barnabas.node.format import FormatRefused, read_bootstrap
@@ -47,6 +47,7 @@ from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.metadata_log import MetadataLog
 from barnabas.node.producer_id_blocks import ProducerIdBlocks
 from barnabas.node.promises import awaited
+from barnabas.node.publishers.connection_limits import ConnectionLimitsPublisher
 from barnabas.node.publishers.log_settings import LogSettingsPublisher
 from barnabas.node.publishers.replicas import ReplicaPublisher
 from barnabas.node.quorum_driver import QuorumDriver
@@ -181,7 +182,7 @@ class Node:
             self._clock,
             read_bootstrap(self._disk, metadata_path),
         )
-        housekeeping = LogHousekeeping(replicas, settings, self._clock, self._executor, self.metrics)
+        housekeeping = LogHousekeeping(replicas, settings, applier, self._clock, self._executor, self.metrics)
         lifecycle = self._lifecycle = BrokerLifecycle(
             self._registration(bound, previous_epoch),
             controller,
@@ -205,7 +206,11 @@ class Node:
         for directory in self._directories:
             for log in directory.logs.values():
                 housekeeping.watch(log)
-        applier.publishers = [LogSettingsPublisher(self.node_id, replicas), publisher]
+        applier.publishers = [
+            LogSettingsPublisher(self.node_id, replicas),
+            ConnectionLimitsPublisher(self._listeners),
+            publisher,
+        ]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
 
         latest = metadata_log.read_latest_snapshot()
@@ -357,20 +362,6 @@ class Node:
 
     # -- network --------------------------------------------------------------------------------------------------------------
 
-    def _limits(self) -> ConnectionLimits:
-        settings = self.settings
-        overrides = pairs("max.connections.per.ip.overrides", settings.text("max.connections.per.ip.overrides"))
-        return ConnectionLimits(
-            request_bytes_max=settings.integer("socket.request.max.bytes"),
-            idle_seconds_max=settings.integer("connections.max.idle.ms") / 1000,
-            connections_max=settings.integer("max.connections"),
-            connections_per_address_max=settings.integer("max.connections.per.ip"),
-            connections_of_address_max={address: int(limit) for address, limit in overrides.items()},
-            backlog=settings.integer("socket.listen.backlog.size"),
-            send_buffer_bytes=settings.integer("socket.send.buffer.bytes"),
-            receive_buffer_bytes=settings.integer("socket.receive.buffer.bytes"),
-        )
-
     def _bind(self) -> dict[str, Listener]:
         controllers = {listener.name for listener in controller_listeners(self.settings)}
         bound = {}
@@ -381,7 +372,7 @@ class Node:
                 address.name,
                 address.host,
                 address.port,
-                self._limits(),
+                connection_limits(self.settings.values),
                 apis=frozenset(handlers),
                 for_controllers=for_controllers,
                 report=self._peer_refused,

@@ -40,6 +40,7 @@ class Snapshots:
         self._bytes_max = settings.integer("metadata.log.max.record.bytes.between.snapshots")
         self._interval_ms = settings.integer("metadata.log.max.snapshot.interval.ms")
         self._retention_bytes = settings.integer("metadata.max.retention.bytes")
+        self._retention_ms = settings.integer("metadata.max.retention.ms")
         self._latest = SnapshotId(0, 0)
         self._latest_ms = clock.monotonic_ms()
         self._timer: asyncio.TimerHandle | None = None
@@ -88,4 +89,4 @@ class Snapshots:
             return
         self._latest = snapshot
         self._written.value += 1
-        self._log.retain(size_bytes_max=self._retention_bytes)
+        self._log.retain(size_bytes_max=self._retention_bytes, older_than_ms=self._clock.wall_ms() - self._retention_ms)

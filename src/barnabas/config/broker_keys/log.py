@@ -21,7 +21,7 @@ from barnabas.config.declare import (
     no_effect,
     one_of,
 )
-from barnabas.config.effects import WITH_REPLICATION, WITH_RETENTION
+from barnabas.config.effects import FILES_GROW, NO_DELAY, WITH_REPLICATION, WITH_RETENTION
 
 KEYS = (
     ConfigKey("num.partitions", INT, 1, "How many partitions a topic gets when its creator does not say.", valid=at_least(1)),
@@ -179,7 +179,14 @@ KEYS = (
         scope=CLUSTER_WIDE,
         valid=at_least(0),
     ),
-    ConfigKey("log.preallocate", BOOLEAN, False, "Whether a new segment reserves its whole size on disk at once.", scope=CLUSTER_WIDE),
+    ConfigKey(
+        "log.preallocate",
+        BOOLEAN,
+        False,
+        "Whether a new segment reserves its whole size on disk at once.",
+        scope=CLUSTER_WIDE,
+        effect=FILES_GROW,
+    ),
     ConfigKey(
         "log.message.timestamp.type",
         STRING,
@@ -219,6 +226,7 @@ KEYS = (
         "How long after the start housekeeping of logs begins; meant for tests.",
         valid=at_least(0),
         internal=True,
+        effect=NO_DELAY,
     ),
     ConfigKey(
         "num.recovery.threads.per.data.dir",

@@ -17,7 +17,7 @@ from barnabas.config.declare import (
     no_effect,
     refused,
 )
-from barnabas.config.effects import WITH_REPLICATION, WITH_SASL
+from barnabas.config.effects import QUORUM_OF_ONE, WITH_REPLICATION, WITH_SASL
 
 VOTERS = each("a comma-separated list of id@host:port entries", is_voter)
 SERVERS = each("a comma-separated list of host:port entries", is_address)
@@ -52,6 +52,7 @@ KEYS = (
         1000,
         "How long a candidate waits for votes before it tries again.",
         valid=at_least(0),
+        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.fetch.timeout.ms",
@@ -59,6 +60,7 @@ KEYS = (
         2000,
         "How long a follower goes without a successful fetch before it stands for election, and a leader without a majority.",
         valid=at_least(0),
+        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.election.backoff.max.ms",
@@ -66,6 +68,7 @@ KEYS = (
         1000,
         "The longest random wait before a lost election is tried again.",
         valid=at_least(0),
+        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.append.linger.ms",
@@ -73,6 +76,7 @@ KEYS = (
         25,
         "How long the leader gathers records before it writes them to the metadata log.",
         valid=at_least(0),
+        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.request.timeout.ms",

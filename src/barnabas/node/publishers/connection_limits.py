@@ -1,0 +1,23 @@
+"""Gives listeners their new limits when the broker's configuration changes. Connections that are open stay open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.metadata.configs import ResourceType
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.network.listener import Listener
+from barnabas.node.connection_limits import connection_limits
+
+
+class ConnectionLimitsPublisher:
+    def __init__(self, listeners: Sequence[Listener]) -> None:
+        self._listeners = listeners
+
+    async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
+            limits = connection_limits(effective.broker)
+            for listener in self._listeners:
+                listener.change_limits(limits)
