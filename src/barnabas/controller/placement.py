@@ -1,13 +1,15 @@
 """Which brokers get the replicas of new partitions: evenly, and spread over racks.
 
-Brokers are dealt out like cards: one rack after the other, within a rack one broker after the other, and each next partition starts
-one further. The first replica of a partition is its preferred leader, so leaders come out even too. A random start keeps many
-small topics from all beginning at the same broker.
+Leaders are dealt out like cards: one rack after the other, within a rack one broker after the other. The first replica of a partition is
+its preferred leader, so leaders come out even. Followers then go where the fewest replicas are, leaders counted in, racks that do not
+have the partition yet before those that do. Together, brokers differ by one replica at most wherever racks allow it: six brokers, ten
+partitions and three replicas are five each. A random start keeps many small topics from all beginning at the same broker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -33,15 +35,22 @@ def place(candidates: Sequence[Candidate], *, partitions: int, replication_facto
         raise PlacementFailed("All brokers are currently fenced.")
     dealt = _deal(usable)
     fenced = [each.broker_id for each in candidates if not each.usable]
+    rack_of = {each.broker_id: each.rack for each in candidates}
     start = below(len(dealt))
+    leaders = [dealt[(start + index) % len(dealt)] for index in range(partitions)]
+    load = Counter(dict.fromkeys(dealt, 0))
+    load.update(leaders)
     placed = []
-    for index in range(partitions):
+    for index, leader in enumerate(leaders):
         # After each full round the followers shift against the leaders, so that the load of a lost broker spreads.
         first = (start + index) % len(dealt)
         shift = (index // len(dealt)) % max(1, len(dealt) - 1)
         others = dealt[first + 1 :] + dealt[:first]
         others = others[shift:] + others[:shift]
-        placed.append([dealt[first], *_spread(dealt[first], others, candidates, replication_factor - 1, fenced)])
+        followers = _spread(leader, others, rack_of, load, replication_factor - 1)
+        missing = replication_factor - 1 - len(followers)
+        placed.append([leader, *followers, *fenced[:missing]])
+    _even_out(placed, rack_of, load)
     return placed
 
 
@@ -54,14 +63,33 @@ def _deal(brokers: Sequence[Candidate]) -> list[int]:
     return [column[row] for row in range(max(map(len, columns))) for column in columns if row < len(column)]
 
 
-def _spread(leader: int, others: list[int], candidates: Sequence[Candidate], count: int, fenced: list[int]) -> list[int]:
-    """``count`` followers: racks not used yet first, then whatever is left, fenced brokers last."""
-    rack_of = {each.broker_id: each.rack for each in candidates}
+def _spread(leader: int, others: list[int], rack_of: Mapping[int, str | None], load: Counter[int], count: int) -> list[int]:
+    """As many of ``count`` followers as there are: racks not used yet first, and of those the brokers with the fewest replicas."""
     chosen: list[int] = []
     used = {rack_of[leader]}
-    for broker in others:
-        if len(chosen) < count and rack_of[broker] not in used:
-            chosen.append(broker)
-            used.add(rack_of[broker])
-    rest = [broker for broker in others + fenced if broker not in chosen]
-    return chosen + rest[: count - len(chosen)]
+    left = list(others)
+    while left and len(chosen) < count:
+        broker = min(left, key=lambda each: (rack_of[each] in used, load[each]))
+        left.remove(broker)
+        chosen.append(broker)
+        used.add(rack_of[broker])
+        load[broker] += 1
+    return chosen
+
+
+def _even_out(placed: list[list[int]], rack_of: Mapping[int, str | None], load: Counter[int]) -> None:
+    """The last partitions may have found the emptiest brokers taken by their own leaders: exchange followers until it is even."""
+    while True:
+        fullest, emptiest = max(load, key=load.__getitem__), min(load, key=load.__getitem__)
+        if load[fullest] - load[emptiest] < 2:
+            return
+        for replicas in placed:
+            if fullest in replicas[1:] and emptiest not in replicas:
+                exchanged = [emptiest if each == fullest else each for each in replicas]
+                if len({rack_of[each] for each in exchanged}) >= len({rack_of[each] for each in replicas}):
+                    replicas[:] = exchanged
+                    break
+        else:
+            return
+        load[fullest] -= 1
+        load[emptiest] += 1

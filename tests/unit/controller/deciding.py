@@ -1,0 +1,58 @@
+"""A controller whose cluster is as a test wants it, and chance that can be told what to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from random import Random
+from typing import Any
+
+from barnabas.config.parse import parse_broker_config
+from barnabas.controller.bootstrap import bootstrap_records
+from barnabas.controller.controller import Controller
+from barnabas.controller.outcome import Outcome
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.ids import NodeId
+from barnabas.node.development import development_properties
+from barnabas.wire.metadata_records import MetadataRecord, encode_metadata_record
+from tests.unit.metadata.made import after
+
+CLUSTER_ID = "Some-cluster-id-------"
+NOW_MS = 1_700_000_000_000
+
+
+class Dice:
+    """Chance from a seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._chance = Random(seed)
+
+    def bytes(self, size: int) -> bytes:
+        return self._chance.randbytes(size)
+
+    def below(self, bound: int) -> int:
+        return self._chance.randrange(bound)
+
+
+class Office:
+    """A controller in office. Every decision is checked to be what it claims: records that a log can hold and an image can take."""
+
+    def __init__(self, records: Iterable[MetadataRecord] = (), *, file: dict[str, str] | None = None, seed: int = 0) -> None:
+        settings = parse_broker_config(development_properties(data_dir="/data", overrides=file))
+        self.controller = Controller(NodeId(1), CLUSTER_ID, settings, Dice(seed))
+        written = self.controller.take_office(after([*bootstrap_records(), *records]), [], next_offset=100)
+        assert written == []
+        self.next_offset = 100
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.controller.image
+
+    def decide(self, request: Any) -> Outcome:
+        outcome = self.controller.step(request, next_offset=self.next_offset, now_ms=NOW_MS)
+        for record in outcome.records:
+            encode_metadata_record(record)
+        self.next_offset += len(outcome.records)
+        return outcome
+
+    def ask(self, request: Any) -> Any:
+        return self.decide(request).response

@@ -1,0 +1,214 @@
+"""The controller as a whole: it decides on what it has written, hands out each producer id once, and knows its requests."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.config.parse import parse_broker_config
+from barnabas.controller.bootstrap import as_transaction, bootstrap_records
+from barnabas.controller.controller import Controller
+from barnabas.controller.features import METADATA_VERSION_4_3, SUPPORTED_FEATURES
+from barnabas.controller.producer_ids import BLOCK_SIZE
+from barnabas.metadata.features import METADATA_VERSION
+from barnabas.metadata.metadata_image import MetadataImage, Provenance
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import ZERO_UUID, NodeId
+from barnabas.node.development import development_properties
+from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
+from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest, DirectoryData, PartitionData, TopicData
+from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.messages.metadata import MetadataRequest
+from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from barnabas.wire.metadata_records import FeatureLevelRecord, PartitionChangeRecord, ProducerIdsRecord
+from tests.unit.controller.deciding import CLUSTER_ID, NOW_MS, Dice, Office
+from tests.unit.metadata.made import WHEN, after, registered, topic, uuid
+
+
+def new_controller() -> Controller:
+    return Controller(NodeId(1), CLUSTER_ID, parse_broker_config(development_properties(data_dir="/d")), Dice())
+
+
+def wanted(name: str) -> CreateTopicsRequest:
+    return CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[])])
+
+
+# -- taking office ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_transaction() -> None:
+    controller = new_controller()
+    written = controller.take_office(MetadataImage(), bootstrap_records(), next_offset=1)
+    assert written == as_transaction(bootstrap_records())
+    assert [type(record).__name__ for record in written] == ["BeginTransactionRecord", "FeatureLevelRecord", "EndTransactionRecord"]
+    assert controller.image.features.level(METADATA_VERSION) == METADATA_VERSION_4_3
+    assert controller.image.provenance.offset == len(written)
+
+
+def test_a_later_one_writes_nothing_and_has_everything() -> None:
+    image = after([*bootstrap_records(), *topic(1, "t", [1])])
+    controller = new_controller()
+    assert controller.take_office(image, bootstrap_records(), next_offset=100) == []
+    assert controller.image is image
+
+
+def test_taking_office_again_forgets_what_was_never_committed() -> None:
+    office = Office([registered(1)])
+    office.ask(wanted("uncommitted"))
+    assert "uncommitted" in office.image.topics.by_name
+    office.controller.take_office(after(bootstrap_records()), [], next_offset=100)
+    assert office.image.topics.by_name == {}
+
+
+# -- deciding -----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_next_decision_builds_on_the_last_whether_or_not_it_is_committed() -> None:
+    office = Office([registered(1)])
+    assert office.ask(wanted("t")).topics[0].error_code == 0
+    assert office.ask(wanted("t")).topics[0].error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+def test_the_image_is_at_the_offset_of_the_last_record_written() -> None:
+    office = Office([registered(1)])
+    records = office.decide(wanted("t")).records
+    assert office.image.provenance.offset == 99 + len(records)
+    office.controller.note(99 + len(records) + 1)
+    assert office.image.provenance.offset == 99 + len(records) + 1
+
+
+def test_a_decision_without_records_moves_nothing() -> None:
+    office = Office([registered(1)])
+    before = office.image
+    office.decide(wanted("a/b"))
+    assert office.image is before
+
+
+def test_a_request_that_is_not_the_controllers_is_our_mistake() -> None:
+    with pytest.raises(AssertionError, match="does not decide MetadataRequest"):
+        new_controller().step(MetadataRequest(topics=None), next_offset=0, now_ms=NOW_MS)
+
+
+def test_the_same_seed_decides_the_same() -> None:
+    first, second = (Office([registered(1), registered(2)], seed=4) for _ in range(2))
+    assert first.decide(wanted("t")).records == second.decide(wanted("t")).records
+
+
+# -- producer ids -------------------------------------------------------------------------------------------------------------
+
+
+def allocate(broker_id: int = 1, epoch: int = 101) -> AllocateProducerIdsRequest:
+    return AllocateProducerIdsRequest(broker_id=broker_id, broker_epoch=epoch)
+
+
+def test_blocks_of_producer_ids_do_not_overlap() -> None:
+    office = Office([registered(1), registered(2)])
+    blocks = [office.ask(allocate()), office.ask(allocate(2, 102)), office.ask(allocate())]
+    assert [(each.error_code, each.producer_id_start, each.producer_id_len) for each in blocks] == [
+        (0, 0, BLOCK_SIZE),
+        (0, BLOCK_SIZE, BLOCK_SIZE),
+        (0, 2 * BLOCK_SIZE, BLOCK_SIZE),
+    ]
+    assert office.image.producer_ids.next_producer_id == 3 * BLOCK_SIZE
+
+
+@pytest.mark.parametrize("request_", [allocate(9), allocate(epoch=100), allocate(epoch=102)])
+def test_strangers_and_zombies_get_no_producer_ids(request_: AllocateProducerIdsRequest) -> None:
+    outcome = Office([registered(1)]).decide(request_)
+    assert (outcome.response.error_code, outcome.response.producer_id_len, outcome.records) == (ErrorCode.STALE_BROKER_EPOCH, 0, ())
+
+
+def test_producer_ids_end_some_day() -> None:
+    office = Office([registered(1), ProducerIdsRecord(broker_id=1, broker_epoch=1, next_producer_id=2**63 - 10)])
+    assert office.ask(allocate()).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+# -- features -----------------------------------------------------------------------------------------------------------------
+
+
+def update(feature: str, level: int, kind: int = 1, *, dry: bool = False, old_downgrade: bool = False) -> UpdateFeaturesRequest:
+    key = FeatureUpdateKey(feature=feature, max_version_level=level, upgrade_type=kind, allow_downgrade=old_downgrade)
+    return UpdateFeaturesRequest(feature_updates=[key], validate_only=dry)
+
+
+def test_a_level_that_is_so_already_is_allowed_and_not_written() -> None:
+    outcome = Office().decide(update(METADATA_VERSION, METADATA_VERSION_4_3))
+    assert (outcome.response.error_code, outcome.records) == (0, [])
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3])
+@pytest.mark.parametrize("level", [METADATA_VERSION_4_3 + 1, METADATA_VERSION_4_3 - 1, 0, -1])
+def test_levels_that_this_software_does_not_have(level: int, kind: int) -> None:
+    outcome = Office().decide(update(METADATA_VERSION, level, kind))
+    assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, [])
+    assert outcome.response.error_message
+
+
+def test_features_nobody_knows_and_kinds_of_upgrade_nobody_knows() -> None:
+    office = Office()
+    assert office.ask(update("no.such.feature", 1)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert office.ask(update(METADATA_VERSION, METADATA_VERSION_4_3, 9)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_one_update_that_cannot_be_made_refuses_all() -> None:
+    request = update(METADATA_VERSION, METADATA_VERSION_4_3)
+    request.feature_updates += [FeatureUpdateKey(feature="no.such.feature", max_version_level=1)]
+    outcome = Office().decide(request)
+    assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, [])
+
+
+def test_what_is_offered_is_what_a_new_cluster_starts_with() -> None:
+    levels = {record.name: record.feature_level for record in bootstrap_records() if isinstance(record, FeatureLevelRecord)}
+    assert levels == {name: versions.highest for name, versions in SUPPORTED_FEATURES.items()}
+
+
+# -- directories --------------------------------------------------------------------------------------------------------------
+
+
+def report(*partitions: tuple[int, int], broker: int = 1, epoch: int = 101, directory: int = 10) -> AssignReplicasToDirsRequest:
+    topics = [TopicData(topic_id=uuid(number), partitions=[PartitionData(partition_index=index)]) for number, index in partitions]
+    return AssignReplicasToDirsRequest(broker_id=broker, broker_epoch=epoch, directories=[DirectoryData(id=uuid(directory), topics=topics)])
+
+
+def told(response: object) -> list[int]:
+    directories = response.directories  # type: ignore[attr-defined]
+    return [partition.error_code for each in directories for topic_ in each.topics for partition in topic_.partitions]
+
+
+def test_a_broker_says_where_its_replicas_lie() -> None:
+    office = Office([registered(1), registered(2), *topic(1, "t", [2, 1], [1])])
+    assert told(office.ask(report((1, 0), (1, 1)))) == [0, 0]
+    partitions = office.image.topics.by_name["t"].partitions
+    assert (partitions[0].directories, partitions[1].directories) == ((ZERO_UUID, uuid(10)), (uuid(10),))
+    # The leader stays who it was, and so does its epoch.
+    assert (partitions[0].leader, partitions[0].leader_epoch) == (2, 0)
+
+
+def test_what_is_known_already_is_not_written_again() -> None:
+    office = Office([registered(1), *topic(1, "t", [1])])
+    office.ask(report((1, 0)))
+    outcome = office.decide(report((1, 0)))
+    assert (told(outcome.response), outcome.records) == ([0], [])
+
+
+def test_a_replica_moves_from_one_directory_to_another() -> None:
+    office = Office([registered(1, directories=2), *topic(1, "t", [1])])
+    office.ask(report((1, 0)))
+    (record,) = office.decide(report((1, 0), directory=11)).records
+    assert isinstance(record, PartitionChangeRecord)
+    assert record.directories == [uuid(11)]
+
+
+def test_reports_about_what_is_not_there_or_not_the_brokers() -> None:
+    office = Office([registered(1), registered(2), *topic(1, "t", [2])])
+    assert told(office.ask(report((9, 0), (1, 7), (1, 0)))) == [
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ]
+    assert office.ask(report(broker=9)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert office.ask(report(epoch=5)).error_code == ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_an_image_knows_the_last_record_it_contains() -> None:
+    assert after([]).provenance == WHEN
+    assert Provenance() == MetadataImage().provenance
