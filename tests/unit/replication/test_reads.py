@@ -1,0 +1,138 @@
+"""Reading a partition: who may be answered, up to where, and with what."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.model.errors import ErrorCode
+from barnabas.replication.partition import Partition
+from barnabas.replication.reads import READ_COMMITTED, READ_UNCOMMITTED, PartitionRead, check_leader, read_partition
+from barnabas.storage.leader_epochs import EpochStart
+from tests.unit.replication.made import ME, World, led_by
+from tests.unit.storage.logs import BATCH_BYTES, data
+
+NOW_MS = 1_700_000_000_000
+
+
+def filled(batches: int = 3, *, epoch: int = 0) -> Partition:
+    partition = World().partition(image=led_by(ME, epoch=epoch))
+    for _ in range(batches):
+        partition.append(memoryview(data()), 1, NOW_MS)
+    return partition
+
+
+def read(partition: Partition | None, offset: int = 0, **options: int) -> PartitionRead:
+    given = {"size_bytes_max": 10**6, "isolation": READ_UNCOMMITTED, "at_least_one": 1, **options}
+    return read_partition(partition, offset=offset, **given)  # type: ignore[arg-type]
+
+
+# -- who ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_nobody_speaks_for_a_partition_that_is_not_here() -> None:
+    assert check_leader(None, -1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert read(None).error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize(
+    ("believed", "error"),
+    [(-1, ErrorCode.NONE), (5, ErrorCode.NONE), (4, ErrorCode.FENCED_LEADER_EPOCH), (6, ErrorCode.UNKNOWN_LEADER_EPOCH)],
+)
+def test_the_leader_answers_who_believes_in_it(believed: int, error: ErrorCode) -> None:
+    assert check_leader(filled(epoch=5), believed) == error
+
+
+def test_an_epoch_is_judged_before_the_office() -> None:
+    """A client that knows more than this node is told so, not sent elsewhere."""
+    partition = World().partition(image=led_by(2, epoch=5, replicas=(ME, 2)))
+    assert check_leader(partition, -1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert check_leader(partition, 6) == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert check_leader(partition, 4) == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_a_failed_directory_comes_before_everything() -> None:
+    world = World()
+    partition = world.partition()
+    world.replicas.disk_failed(partition.directory, OSError("gone"))
+    assert check_leader(partition, 99) == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+# -- what ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_from_the_offset_to_the_end() -> None:
+    found = read(filled(), 1)
+    assert (found.error, found.high_watermark, found.last_stable_offset, found.log_start_offset) == (0, 3, 3, 0)
+    assert (found.size_bytes, found.aborted) == (2 * BATCH_BYTES, None)
+
+
+def test_at_the_end_there_is_nothing_and_no_error() -> None:
+    found = read(filled(), 3)
+    assert (found.error, found.region, found.size_bytes) == (0, None, 0)
+
+
+@pytest.mark.parametrize("offset", [4, -1, 2**62, -(2**63)])
+def test_outside_of_the_log(offset: int) -> None:
+    assert read(filled(), offset).error == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_before_the_start_of_the_log() -> None:
+    partition = filled()
+    partition.delete_records(2)
+    assert read(partition, 1).error == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert read(partition, 2).log_start_offset == 2
+
+
+def test_nothing_above_the_high_watermark() -> None:
+    partition = World().partition(image=led_by(ME, replicas=(ME, 2)))
+    for _ in range(3):
+        partition.append(memoryview(data()), 1, NOW_MS)
+    partition.high_watermark = 2
+    assert read(partition).size_bytes == 2 * BATCH_BYTES
+    assert read(partition, 2).region is None
+
+
+@pytest.mark.parametrize(("limit", "at_least_one", "size"), [(300, 0, 300), (99, 1, 100), (0, 1, 100), (0, 0, 0)])
+def test_up_to_the_limit_or_one_batch_where_it_must_be(limit: int, at_least_one: int, size: int) -> None:
+    assert read(filled(), size_bytes_max=limit, at_least_one=at_least_one).size_bytes == size
+
+
+def test_never_more_than_the_limit_behind_the_first_batch() -> None:
+    """The last batch may be cut off, as Kafka does it: readers drop what is not whole."""
+    assert 2 * BATCH_BYTES <= read(filled(), size_bytes_max=250).size_bytes <= 250
+
+
+def test_committed_reads_are_told_which_transactions_to_skip() -> None:
+    partition = filled()
+    assert read(partition, isolation=READ_COMMITTED).aborted == []
+    assert read(partition, 3, isolation=READ_COMMITTED).aborted == []
+    assert read(partition, isolation=77).aborted is None
+
+
+# -- divergence -----------------------------------------------------------------------------------------------------------------
+
+
+def led_again() -> Partition:
+    """Three batches of epoch 2, two of epoch 5."""
+    partition = filled(3, epoch=2)
+    partition.follow_metadata(led_by(ME, epoch=5))
+    for _ in range(2):
+        partition.append(memoryview(data()), 1, NOW_MS)
+    return partition
+
+
+@pytest.mark.parametrize(("offset", "epoch"), [(1, 2), (3, 2), (4, 5), (5, 5)])
+def test_a_reader_whose_history_is_ours_reads_on(offset: int, epoch: int) -> None:
+    found = read(led_again(), offset, last_fetched_epoch=epoch)
+    assert (found.error, found.diverging) == (0, None)
+
+
+@pytest.mark.parametrize(("offset", "epoch", "end"), [(4, 2, (2, 3)), (4, 3, (2, 3)), (9, 5, (5, 5)), (3, 4, (2, 3))])
+def test_a_reader_whose_history_is_another_is_told_where_ours_ends(offset: int, epoch: int, end: tuple[int, int]) -> None:
+    found = read(led_again(), offset, last_fetched_epoch=epoch)
+    assert (found.error, found.diverging, found.region) == (0, EpochStart(*end), None)
+
+
+def test_a_reader_from_before_all_we_know_has_nothing_in_common_with_us() -> None:
+    found = read(led_again(), 1, last_fetched_epoch=1)
+    assert (found.error, found.diverging) == (0, EpochStart(1, 0))
