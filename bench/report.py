@@ -11,6 +11,9 @@ from bench.measurement import Better, Figure
 from bench.results import Comparison, RowResult, Spread, Verdict, tally, three_digits
 from bench.systems import BROKER_JVM_OPTIONS, SETTINGS, System
 
+# Below this a median is hardly more than one measurement.
+ROUNDS_TO_BELIEVE = 3
+
 _STYLES = {Verdict.MET: "green", Verdict.NOT_MET: "red", Verdict.UNKNOWN: ""}
 
 
@@ -54,7 +57,7 @@ def one_line(run: Run, result: RowResult) -> list[str]:
     lines = []
     for comparison in result.comparisons():
         medians = [f"{system.name} {_median(result, system, comparison)}" for system in run.systems]
-        ratio = "" if comparison.ratio is None else f", ratio {comparison.ratio:.2f}"
+        ratio = "" if comparison.ratio is None else f", ratio {comparison.ratio:.3f}"
         lines.append(f"{comparison.figure.name}, {comparison.figure.unit}: {', '.join(medians)}{ratio}")
     return lines
 
@@ -74,8 +77,8 @@ def page(run: Run) -> str:
 def _introduction(run: Run) -> list[str]:
     met, judged = tally(run.results)
     lines = ["# Benchmarks", "", f"{_title(run)}, {run.date}. Written by `make bench`; do not edit."]
-    if run.quick:
-        lines += ["", "**This was a quick run**: little work and few rounds. It shows that the benchmark works, not how fast anything is."]
+    if run.quick or run.rounds < ROUNDS_TO_BELIEVE:
+        lines += ["", "**This was a short run**: it shows that the benchmark works, not how fast anything is."]
     if run.missing:
         lines += ["", f"Apache Kafka was not measured: {run.missing}."]
     if judged:
@@ -147,7 +150,7 @@ def _cells(run: Run, result: RowResult, comparison: Comparison) -> list[str]:
         figure.name,
         figure.unit,
         *(_spread(comparison.spreads.get(system.key), skipped=result.skipped is not None) for system in run.systems),
-        "" if ratio is None else f"{ratio:.2f}",
+        "" if ratio is None else f"{ratio:.3f}",
         _goal(figure),
         comparison.verdict.value,
     ]

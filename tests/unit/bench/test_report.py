@@ -19,14 +19,14 @@ BOTH: dict[str, list[tuple[float, ...]]] = {
 }
 
 
-def run_of(*results: RowResult, quick: bool = False, missing: str | None = None) -> Run:
+def run_of(*results: RowResult, rounds: int = 3, quick: bool = False, missing: str | None = None) -> Run:
     systems = [OURS] if missing else [OURS, THEIRS]
     return Run(
         date="2026-01-01",
         machine={"processor": "abacus, 2 cores"},
         systems=systems,
         versions={system.key: "1.0" for system in systems},
-        rounds=3,
+        rounds=rounds,
         quick=quick,
         missing=missing,
         results=results,
@@ -35,8 +35,8 @@ def run_of(*results: RowResult, quick: bool = False, missing: str | None = None)
 
 def test_the_page_has_a_line_for_each_figure() -> None:
     lines = page(run_of(RowResult(StagedRow(goal=Goal(1.2)), rounds=dict(BOTH)))).splitlines()
-    assert "| staged speed | MB/s | 140 (130-150) | 100 | 1.40 | >= 1.2 | met |" in lines
-    assert "| staged delay | us | 5.00 (4.00-6.00) | 5.00 | 1.00 |  |  |" in lines
+    assert "| staged speed | MB/s | 140 (130-150) | 100 | 1.400 | >= 1.2 | met |" in lines
+    assert "| staged delay | us | 5.00 (4.00-6.00) | 5.00 | 1.000 |  |  |" in lines
     assert "1 of 1 goals met." in lines
     assert "- **staged**: Nothing is measured." in lines
     assert "| processor | abacus, 2 cores |" in lines
@@ -52,8 +52,13 @@ def test_the_page_says_why_something_is_missing() -> None:
     assert "| staged speed | MB/s | skipped | skipped |" in text
 
 
-def test_a_quick_run_says_so_and_a_run_without_kafka_says_why() -> None:
-    assert "This was a quick run" in page(run_of(quick=True))
+def test_a_run_that_proves_little_says_so() -> None:
+    assert "This was a short run" in page(run_of(quick=True))
+    assert "This was a short run" in page(run_of(rounds=1))
+    assert "This was a short run" not in page(run_of())
+
+
+def test_a_run_without_kafka_says_why() -> None:
     assert "Apache Kafka was not measured: no java on this machine." in page(run_of(missing="no java on this machine"))
 
 
