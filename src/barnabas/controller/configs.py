@@ -8,17 +8,19 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 
 from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS, INTERVAL_MS
+from barnabas.config.consistency import check
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, ConfigType, Required, Scope, Value
 from barnabas.config.parse import parse_client_metrics_config, parse_group_config, parse_topic_config
 from barnabas.config.topic_keys import TOPIC_KEYS
 from barnabas.config.values import read_integer, trim
 from barnabas.controller.outcome import Outcome
-from barnabas.metadata.configs import ConfigResource, ResourceType
+from barnabas.metadata.configs import ConfigResource, ConfigsImage, ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode, KafkaError
@@ -193,6 +195,7 @@ def _validate(resource: ConfigResource, values: Mapping[str, str], touched: set[
         case ResourceType.BROKER:
             for name in sorted(touched):
                 _validate_broker(resource, name, values[name])
+            _check_together(resource, values, effective)
 
 
 def _check_group_bounds(values: Mapping[str, Value], effective: EffectiveConfigs) -> None:
@@ -221,6 +224,13 @@ def _validate_client_metrics(values: Mapping[str, str]) -> None:
     if interval is not None and valid is not None and not valid.allows(interval):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{INTERVAL_MS} must be {CLIENT_METRICS_KEYS[INTERVAL_MS].expected}.")
     parse_client_metrics_config(values)
+
+
+def _check_together(resource: ConfigResource, values: Mapping[str, str], effective: EffectiveConfigs) -> None:
+    """The rules over several settings, with the changed ones among them: a broker could not start with what breaks these."""
+    configs = ConfigsImage({**effective.configs.by_resource, resource: values})
+    changed = EffectiveConfigs(effective.settings, configs, int(resource.name or effective.settings.integer("node.id")))
+    check(replace(effective.settings, values=changed.broker))
 
 
 def _validate_broker(resource: ConfigResource, name: str, text: str) -> None:

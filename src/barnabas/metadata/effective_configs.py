@@ -17,7 +17,7 @@ from typing import NamedTuple
 from barnabas.config.broker_keys import BROKER_KEYS
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
 from barnabas.config.group_keys import GROUP_KEYS
-from barnabas.config.keys import ConfigKey, Required, Scope, Value
+from barnabas.config.keys import ConfigError, ConfigKey, Required, Scope, Value
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import TOPIC_KEYS, topic_defaults
 from barnabas.metadata.configs import CLUSTER_DEFAULT, ConfigsImage, ResourceType
@@ -86,7 +86,7 @@ class EffectiveConfigs:
                     assert not isinstance(default, Required)
                     values[synonym] = default
             for name, key in live.items():
-                values[name] = key.parse(dynamic[name])
+                values[name] = _read(key, dynamic[name], values[name])
         return values
 
     def topic(self, name: str) -> dict[str, Value]:
@@ -94,14 +94,15 @@ class EffectiveConfigs:
         values = dict(self._topic_defaults)
         for key, text in self.configs.of(ResourceType.TOPIC, name).items():
             if key in TOPIC_KEYS:
-                values[key] = TOPIC_KEYS[key].parse(text)
+                values[key] = _read(TOPIC_KEYS[key], text, values[key])
         return values
 
     # -- describing -----------------------------------------------------------------------------------------------------------
 
     def describe_topic(self, name: str) -> Iterator[ConfigEntry]:
         own = self.configs.of(ResourceType.TOPIC, name)
-        yield from self._topic_entries({key: TOPIC_KEYS[key].render(TOPIC_KEYS[key].parse(own[key])) for key in own if key in TOPIC_KEYS})
+        values = self.topic(name)
+        yield from self._topic_entries({key: TOPIC_KEYS[key].render(values[key]) for key in own if key in TOPIC_KEYS})
 
     def describe_new_topic(self, own: Mapping[str, str]) -> list[ConfigEntry]:
         """In the order of their names, and values as they were given; that is how Kafka's controller shows what it made."""
@@ -189,6 +190,15 @@ class EffectiveConfigs:
             key = BROKER_KEYS[name]
             if key.default is not None and not isinstance(key.default, Required):
                 yield ConfigSynonym(name, None if key.sensitive else key.render(key.default), ConfigSource.DEFAULT)
+
+
+def _read(key: ConfigKey, text: str, otherwise: Value) -> Value:
+    """A value out of the metadata log. The controller that wrote it may have had other rules than ours, and a node must live with
+    whatever the log holds: what it cannot read counts as not set."""
+    try:
+        return key.parse(text)
+    except ConfigError:
+        return otherwise
 
 
 def _shown(key: ConfigKey, text: str) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from barnabas.config.keys import Value
+from barnabas.config.keys import ConfigError, Value
 from barnabas.config.listeners import pairs
+from barnabas.config.values import read_integer
 from barnabas.network.listener import ConnectionLimits
 
 _OVERRIDES = "max.connections.per.ip.overrides"
@@ -17,14 +18,22 @@ def connection_limits(values: Mapping[str, Value]) -> ConnectionLimits:
         assert isinstance(value, int), name
         return value
 
-    overrides = pairs(_OVERRIDES, str(values[_OVERRIDES]))
     return ConnectionLimits(
         request_bytes_max=integer("socket.request.max.bytes"),
         idle_seconds_max=integer("connections.max.idle.ms") / 1000,
         connections_max=integer("max.connections"),
         connections_per_address_max=integer("max.connections.per.ip"),
-        connections_of_address_max={address: int(limit) for address, limit in overrides.items()},
+        connections_of_address_max=_of_addresses(str(values[_OVERRIDES])),
         backlog=integer("socket.listen.backlog.size"),
         send_buffer_bytes=integer("socket.send.buffer.bytes"),
         receive_buffer_bytes=integer("socket.receive.buffer.bytes"),
     )
+
+
+def _of_addresses(text: str) -> dict[str, int]:
+    """What cannot be read is passed over: it was checked when it was set, but by whoever was controller then."""
+    try:
+        found = pairs(_OVERRIDES, text)
+    except ConfigError:
+        return {}
+    return {address: number for address, limit in found.items() if (number := read_integer(limit)) is not None}

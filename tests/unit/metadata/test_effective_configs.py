@@ -150,3 +150,13 @@ def test_a_topic_about_to_be_made_shows_what_it_will_have() -> None:
     assert [entry.name for entry in entries] == sorted(entry.name for entry in entries)
     assert (shown(entries, "retention.ms").value, shown(entries, "retention.ms").source) == ("5", TOPIC)
     assert (shown(entries, "segment.bytes").value, shown(entries, "segment.bytes").source) == ("2000000", STATIC)
+
+
+def test_values_that_cannot_be_read_count_as_not_set() -> None:
+    """They came into the metadata log under other rules than ours; a node must live with them."""
+    configs = effective(
+        topic={"max.message.bytes": "many", "retention.ms": "5"}, broker={"message.max.bytes": "many"}, cluster={"message.max.bytes": "7"}
+    )
+    assert (configs.topic("t")["max.message.bytes"], configs.topic("t")["retention.ms"]) == (7, 5)
+    assert shown(configs.describe_topic("t"), "max.message.bytes").value == "7"
+    assert configs.broker["message.max.bytes"] == 7
