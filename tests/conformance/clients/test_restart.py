@@ -1,0 +1,136 @@
+"""The node stops, or is killed, and comes back, while clients are at work. What was acknowledged is there; clients go on."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from confluent_kafka import KafkaError, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
+from kafka import KafkaProducer
+
+from barnabas.testing import EmbeddedBroker
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, SECONDS_MAX, Client, Record, error_code, librdkafka_consumer, run
+
+TOPIC = "survivor"
+ENDINGS = pytest.mark.parametrize("ending", ["stop", "kill"])
+
+
+@pytest.fixture
+def node() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(process=True) as running:
+        admin = AdminClient({**QUIET, "bootstrap.servers": running.bootstrap})
+        admin.create_topics([NewTopic(TOPIC, 2, 1, config={"retention.ms": "-1"})])[TOPIC].result(SECONDS_MAX)
+        yield running
+
+
+def restart(node: EmbeddedBroker, ending: str) -> None:
+    getattr(node, ending)()
+    node.start()
+
+
+@ENDINGS
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_records_and_topics_survive(node: EmbeddedBroker, client: Client, ending: str) -> None:
+    records = [Record(f"{number}".encode(), bytes(100), (("h", b"v"),), 1_790_000_000_000 + number) for number in range(500)]
+    client.produce(node.bootstrap, TOPIC, records, codec="zstd", idempotent=True)
+    restart(node, ending)
+    found = client.consume(node.bootstrap, TOPIC, 500)
+    assert [each.record for each in found] == records
+    assert client.produce(node.bootstrap, TOPIC, [Record(None, b"after")], idempotent=True) == [(0, 500)]
+    restart(node, ending)
+    assert client.consume(node.bootstrap, TOPIC, 1, offset=500)[0].record.value == b"after"
+    admin = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
+    assert sorted(admin.list_topics(timeout=SECONDS_MAX).topics[TOPIC].partitions) == [0, 1]
+
+
+@ENDINGS
+def test_an_idempotent_producer_loses_and_repeats_nothing(node: EmbeddedBroker, ending: str) -> None:
+    """Sent before, during and after a restart, read back in order and once."""
+    producer = Producer(
+        {**QUIET, "bootstrap.servers": node.bootstrap, "enable.idempotence": True, "linger.ms": 1, "reconnect.backoff.max.ms": 200}
+    )
+    failures: list[str] = []
+    delivered = 0
+
+    def on_delivery(error: KafkaError | None, message: Message) -> None:
+        nonlocal delivered
+        if error is not None:
+            failures.append(str(error))
+        delivered += 1
+
+    total = 3000
+    restarted = threading.Event()
+
+    def restart_in_the_middle() -> None:
+        restart(node, ending)
+        restarted.set()
+
+    restarter = threading.Thread(target=restart_in_the_middle)
+    for number in range(total):
+        producer.produce(TOPIC, f"{number}".encode(), partition=0, on_delivery=on_delivery)
+        producer.poll(0)
+        if number == 1000:
+            while delivered < 500:
+                producer.poll(0.1)
+            restarter.start()
+        if number == 2000:
+            assert restarted.wait(SECONDS_MAX)
+    assert producer.flush(2 * SECONDS_MAX) == 0
+    restarter.join()
+    assert failures == []
+    found = CLIENTS[0].consume(node.bootstrap, TOPIC, total)
+    assert [int(each.record.value or b"") for each in found] == list(range(total))
+    consumer = librdkafka_consumer(node.bootstrap)
+    assert consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), SECONDS_MAX) == (0, total)
+    consumer.close()
+
+
+@ENDINGS
+def test_a_consumer_reads_on(node: EmbeddedBroker, ending: str) -> None:
+    consumer = librdkafka_consumer(node.bootstrap, reconnect_backoff_max_ms=200)
+    consumer.assign([TopicPartition(TOPIC, 1, 0)])
+    for number in range(3):
+        CLIENTS[0].produce(node.bootstrap, TOPIC, [Record(None, f"{number}".encode())], partition=1)
+        while (message := consumer.poll(SECONDS_MAX)) is not None and message.error() is not None:
+            assert error_code(message) in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT)
+        assert message is not None
+        assert message.value() == f"{number}".encode()
+        restart(node, ending)
+    consumer.close()
+
+
+@ENDINGS
+def test_python_producers_go_on(node: EmbeddedBroker, ending: str) -> None:
+    producer = KafkaProducer(bootstrap_servers=node.bootstrap, retry_backoff_ms=50, reconnect_backoff_ms=50, enable_idempotence=True)
+    assert producer.send(TOPIC, b"0", partition=0).get(SECONDS_MAX).offset == 0
+    restart(node, ending)
+    assert producer.send(TOPIC, b"1", partition=0).get(SECONDS_MAX).offset == 1
+    producer.close()
+
+    async def claims() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=node.bootstrap, retry_backoff_ms=50, enable_idempotence=True) as aio:
+            assert (await aio.send_and_wait(TOPIC, b"2", partition=0)).offset == 2
+            await asyncio.to_thread(restart, node, ending)
+            assert (await aio.send_and_wait(TOPIC, b"3", partition=0)).offset == 3
+
+    run(claims())
+
+
+def test_settings_survive(node: EmbeddedBroker) -> None:
+    def admin() -> AdminClient:
+        return AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
+
+    change = [ConfigEntry("segment.ms", "123456", incremental_operation=AlterConfigOpType.SET)]
+    first = admin()
+    (changed,) = first.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=change)]).values()
+    changed.result(SECONDS_MAX)
+    for ending in ("stop", "kill"):
+        restart(node, ending)
+        later = admin()
+        (shown,) = later.describe_configs([ConfigResource(ResourceType.TOPIC, TOPIC)]).values()
+        settings = shown.result(SECONDS_MAX)
+        assert (settings["segment.ms"].value, settings["retention.ms"].value) == ("123456", "-1")

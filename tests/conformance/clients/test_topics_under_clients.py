@@ -1,0 +1,146 @@
+"""Topics appear, grow, vanish and come back while clients are at work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from aiokafka import AIOKafkaProducer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
+from kafka import KafkaProducer
+
+from barnabas.testing import EmbeddedBroker
+from tests.conformance.clients.conftest import MakeTopic
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, SECONDS_MAX, Client, Record, librdkafka_consumer, run
+
+# How often clients look for changes by themselves.
+FRESH = {"topic.metadata.refresh.interval.ms": 100, "metadata.max.age.ms": 1000}
+
+
+@pytest.fixture
+def admin(bootstrap: str) -> AdminClient:
+    return AdminClient({**QUIET, "bootstrap.servers": bootstrap})
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_topic_is_made_by_producing_to_it(bootstrap: str, client: Client) -> None:
+    topic = f"appears-for-{client.name}"
+    assert client.produce(bootstrap, topic, [Record(b"k", b"v")], partition=None) == [(0, 0)]
+    assert [each.record.value for each in client.consume(bootstrap, topic, 1)] == [b"v"]
+
+
+def test_topics_are_not_made_where_that_is_forbidden() -> None:
+    with EmbeddedBroker(config={"auto.create.topics.enable": "false"}) as strict:
+        producer = Producer({**QUIET, "bootstrap.servers": strict.bootstrap, "topic.metadata.propagation.max.ms": 0})
+        failures: list[KafkaError | None] = []
+        producer.produce("never", b"v", on_delivery=lambda error, _: failures.append(error))
+        producer.flush(SECONDS_MAX)
+        (failure,) = failures
+        assert failure is not None
+        assert failure.code() in (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
+
+
+def test_new_partitions_are_found_by_a_producer_and_a_consumer(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+    topic = make_topic(1)
+    producer = Producer({**QUIET, **FRESH, "bootstrap.servers": bootstrap, "partitioner": "consistent_random"})
+    producer.produce(topic, b"before", partition=0)
+    producer.flush(SECONDS_MAX)
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(SECONDS_MAX)
+    landed: set[int | None] = set()
+    deadline = time.monotonic() + SECONDS_MAX
+    while landed != {0, 1, 2}:
+        assert time.monotonic() < deadline, f"only {landed} were found"
+        producer.produce(topic, b"after", on_delivery=lambda _, message: landed.add(message.partition()))
+        producer.flush(SECONDS_MAX)
+    assert CLIENTS[1].consume(bootstrap, topic, 1, partition=2)[0].record.value == b"after"
+
+
+def test_a_topic_deleted_and_made_again_is_another_topic(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+    topic = make_topic(1)
+    CLIENTS[0].produce(bootstrap, topic, [Record(None, b"old")] * 5)
+    for _ in range(3):
+        admin.delete_topics([topic])[topic].result(SECONDS_MAX)
+        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+        assert CLIENTS[0].produce(bootstrap, topic, [Record(None, b"new")]) == [(0, 0)]
+        for client in CLIENTS:
+            assert [each.record.value for each in client.consume(bootstrap, topic, 1)] == [b"new"]
+
+
+def test_a_producer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+    """Topic ids change under it (Produce v13 sends ids): it must notice and ask again."""
+    topic = make_topic(1)
+    producer = Producer({**QUIET, **FRESH, "bootstrap.servers": bootstrap, "enable.idempotence": False})
+    offsets: list[int | None] = []
+
+    def delivered(error: KafkaError | None, message: Message) -> None:
+        assert error is None, error
+        offsets.append(message.offset())
+
+    producer.produce(topic, b"old", partition=0, on_delivery=delivered)
+    producer.flush(SECONDS_MAX)
+    admin.delete_topics([topic])[topic].result(SECONDS_MAX)
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+    producer.produce(topic, b"new", partition=0, on_delivery=delivered)
+    assert producer.flush(SECONDS_MAX) == 0
+    assert offsets == [0, 0]
+
+
+def test_a_consumer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+    topic = make_topic(1)
+    CLIENTS[0].produce(bootstrap, topic, [Record(None, b"old")])
+    consumer = librdkafka_consumer(
+        bootstrap, auto_offset_reset="earliest", topic_metadata_refresh_interval_ms=100, metadata_max_age_ms=1000
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    assert value_of(consumer) == b"old"
+    admin.delete_topics([topic])[topic].result(SECONDS_MAX)
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+    CLIENTS[0].produce(bootstrap, topic, [Record(None, b"new")] * 3)
+    # It stands at offset 1 and reads on from there, or starts again; the old record is not there any more.
+    assert value_of(consumer) == b"new"
+    consumer.close()
+
+
+def value_of(consumer: Consumer) -> bytes | None:
+    """The next record, past the errors a client reports while a topic is away."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while time.monotonic() < deadline:
+        message = consumer.poll(1)
+        if message is not None and message.error() is None:
+            value: bytes | None = message.value()
+            return value
+    raise AssertionError("no record came")
+
+
+def test_python_producers_go_on_when_their_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+    topic = make_topic(1)
+
+    def again() -> None:
+        admin.delete_topics([topic])[topic].result(SECONDS_MAX)
+        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+
+    producer = KafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=False, retry_backoff_ms=50)
+    assert producer.send(topic, b"old", partition=0).get(SECONDS_MAX).offset == 0
+    again()
+    assert producer.send(topic, b"new", partition=0).get(SECONDS_MAX).offset == 0
+    producer.close()
+
+    async def claims() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=bootstrap, retry_backoff_ms=50) as aio:
+            assert (await aio.send_and_wait(topic, b"old", partition=0)).offset == 1
+            await asyncio.to_thread(again)
+            assert (await aio.send_and_wait(topic, b"new", partition=0)).offset == 0
+
+    run(claims())
+
+
+def test_a_deleted_topic_is_unknown(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+    topic = make_topic(1)
+    consumer = librdkafka_consumer(bootstrap, allow_auto_create_topics=False)
+    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), SECONDS_MAX) == (0, 0)
+    admin.delete_topics([topic])[topic].result(SECONDS_MAX)
+    with pytest.raises(KafkaException):
+        consumer.get_watermark_offsets(TopicPartition(topic, 0), 3)
+    consumer.close()
