@@ -1,0 +1,71 @@
+"""What a node says it serves is what it serves."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from barnabas.api.broker_apis import BROKER_HANDLERS, CONTROLLER_HANDLERS
+from barnabas.api.broker_apis.api_versions import _SOFTWARE, _offer, unsupported_version
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.apis import ApiKey, messages, stable_versions
+from barnabas.wire.compiler import decode, decoder, encoder
+from barnabas.wire.messages.api_versions import ApiVersionsResponse
+
+
+@pytest.mark.parametrize("key", sorted(BROKER_HANDLERS), ids=lambda key: key.name.lower())
+def test_every_api_that_is_offered_can_be_read_and_answered_in_every_version(key: ApiKey) -> None:
+    request, response = messages(key)
+    for version in stable_versions(key).all():
+        decoder(request, version)
+        encoder(response, version)
+
+
+def test_controllers_offer_nothing_that_brokers_do_not() -> None:
+    assert set(CONTROLLER_HANDLERS) < set(BROKER_HANDLERS)
+    assert ApiKey.API_VERSIONS in CONTROLLER_HANDLERS
+
+
+def test_produce_is_offered_from_version_0_for_the_sake_of_old_librdkafka() -> None:
+    offered = _offer(ApiKey.PRODUCE)
+    assert (offered.min_version, stable_versions(ApiKey.PRODUCE).lowest) == (0, 3)
+
+
+def test_unstable_versions_are_not_offered() -> None:
+    assert _offer(ApiKey.INIT_PRODUCER_ID).max_version == 5
+
+
+def test_an_unknown_version_of_api_versions_is_answered_so_that_anybody_can_read_it() -> None:
+    frame = bytes(unsupported_version(77))
+    length, correlation_id = struct.unpack_from(">ii", frame)
+    response, end = decode(ApiVersionsResponse, 0, frame, 8)
+    assert (length, correlation_id, end) == (len(frame) - 4, 77, len(frame))
+    assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert [(each.api_key, each.min_version, each.max_version) for each in response.api_keys] == [(18, 0, 4)]
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [
+        ("librdkafka", True),
+        ("a", True),
+        ("apache-kafka-java", True),
+        ("2.4.1", True),
+        ("1.0-SNAPSHOT", True),
+        ("", False),
+        ("-a", False),
+        ("a-", False),
+        ("a b", False),
+        ("a\n", False),
+        ("a_b", False),
+    ],
+)
+def test_names_of_software(name: str, fits: bool) -> None:
+    assert bool(_SOFTWARE.fullmatch(name)) == fits
+
+
+def test_the_bits_of_operations_are_kafkas() -> None:
+    assert TOPIC_OPERATIONS == 3576
+    assert CLUSTER_OPERATIONS == 8096

@@ -1,0 +1,39 @@
+"""How many connections an address may have, out of the settings in force."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.config.parse import parse_broker_config
+from barnabas.network.listener import ConnectionLimits
+from barnabas.node.connection_limits import connection_limits
+from barnabas.node.development import development_properties
+
+
+def limits(**overrides: str) -> ConnectionLimits:
+    given = {name.replace("__", "."): value for name, value in overrides.items()}
+    return connection_limits(parse_broker_config(development_properties(data_dir="/d", overrides=given)).values)
+
+
+def test_kafkas_defaults() -> None:
+    assert limits() == ConnectionLimits()
+    assert (ConnectionLimits().request_bytes_max, ConnectionLimits().idle_seconds_max, ConnectionLimits().backlog) == (
+        104_857_600,
+        600.0,
+        50,
+    )
+
+
+def test_an_address_may_have_a_limit_of_its_own_higher_or_lower() -> None:
+    found = limits(max__connections__per__ip="5", max__connections__per__ip__overrides="10.0.0.1:7,10.0.0.2:0")
+    assert [found.allowed_from(f"10.0.0.{last}") for last in (1, 2, 3)] == [7, 0, 5]
+
+
+def test_addresses_of_the_newer_kind_have_colons_too() -> None:
+    assert limits(max__connections__per__ip__overrides="::1:7").allowed_from("::1") == 7
+
+
+@pytest.mark.parametrize("text", ["junk", "127.0.0.1:x", ":", "a:1,b"])
+def test_what_cannot_be_read_in_the_metadata_log_limits_nobody(text: str) -> None:
+    values = {**parse_broker_config(development_properties(data_dir="/d")).values, "max.connections.per.ip.overrides": text}
+    assert connection_limits(values).allowed_from("127.0.0.1") == 2**31 - 1

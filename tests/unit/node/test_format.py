@@ -1,0 +1,68 @@
+"""Formatting directories: all or none, never somebody else's, and the first records inside."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from barnabas.controller.bootstrap import bootstrap_records
+from barnabas.model.ids import NodeId
+from barnabas.node.format import FormatRefused, Formatted, format_directories, read_bootstrap
+from barnabas.simulation.disk import SimulatedDisk
+from barnabas.storage.meta_properties import read_meta_properties
+from tests.unit.controller.deciding import CLUSTER_ID, Dice
+
+OTHER_CLUSTER = "Another-cluster-id----"
+
+
+@pytest.fixture
+def disk() -> SimulatedDisk:
+    return SimulatedDisk(Random(0))
+
+
+def format_(disk: SimulatedDisk, *paths: str, cluster_id: str = CLUSTER_ID, node_id: int = 1, ignore: bool = False) -> list[Formatted]:
+    return format_directories(
+        disk, paths, cluster_id=cluster_id, node_id=NodeId(node_id), entropy=Dice(), now_ms=5, ignore_formatted=ignore
+    )
+
+
+def test_a_new_directory_gets_an_identity_of_its_own_and_the_first_records(disk: SimulatedDisk) -> None:
+    assert format_(disk, "/a", "/b") == [Formatted("/a", already=False), Formatted("/b", already=False)]
+    metas = [read_meta_properties(disk, path) for path in ("/a", "/b")]
+    assert [(meta.cluster_id, meta.node_id) for meta in metas if meta is not None] == [(CLUSTER_ID, 1)] * 2
+    assert len({meta.directory_id for meta in metas if meta is not None}) == 2
+    assert read_bootstrap(disk, "/a") == bootstrap_records()
+
+
+def test_a_formatted_directory_is_left_alone_or_refused(disk: SimulatedDisk) -> None:
+    format_(disk, "/a")
+    before = read_meta_properties(disk, "/a")
+    with pytest.raises(FormatRefused, match="/a is already formatted"):
+        format_(disk, "/a")
+    assert format_(disk, "/a", "/b", ignore=True) == [Formatted("/a", already=True), Formatted("/b", already=False)]
+    assert read_meta_properties(disk, "/a") == before
+
+
+@pytest.mark.parametrize("ignore", [False, True])
+def test_somebody_elses_directory_is_refused_and_nothing_is_written_anywhere(disk: SimulatedDisk, ignore: bool) -> None:
+    format_(disk, "/b")
+    with pytest.raises(FormatRefused, match="/b belongs to node 1 of cluster"):
+        format_(disk, "/a", "/b", cluster_id=OTHER_CLUSTER, ignore=ignore)
+    with pytest.raises(FormatRefused, match="not to node 2"):
+        format_(disk, "/a", "/b", node_id=2, ignore=ignore)
+    assert not disk.exists("/a/meta.properties")
+
+
+def test_without_its_bootstrap_a_directory_begins_as_if_formatted_today(disk: SimulatedDisk) -> None:
+    format_(disk, "/a")
+    disk.remove("/a/bootstrap.checkpoint")
+    assert read_bootstrap(disk, "/a") == bootstrap_records()
+
+
+def test_a_damaged_bootstrap_is_told_with_its_path(disk: SimulatedDisk) -> None:
+    format_(disk, "/a")
+    file = disk.open("/a/bootstrap.checkpoint")
+    file.truncate(file.size_bytes() - 1)
+    with pytest.raises(FormatRefused, match=r"/a/bootstrap\.checkpoint cannot be read"):
+        read_bootstrap(disk, "/a")
