@@ -16,11 +16,14 @@ def limits(**overrides: str) -> ConnectionLimits:
 
 
 def test_kafkas_defaults() -> None:
-    assert limits() == ConnectionLimits()
-    assert (ConnectionLimits().request_bytes_max, ConnectionLimits().idle_seconds_max, ConnectionLimits().backlog) == (
-        104_857_600,
-        600.0,
-        50,
+    assert limits() == ConnectionLimits(
+        request_bytes_max=104_857_600,
+        idle_seconds_max=600.0,
+        connections_max=2**31 - 1,
+        connections_per_address_max=2**31 - 1,
+        backlog=50,
+        send_buffer_bytes=102_400,
+        receive_buffer_bytes=102_400,
     )
 
 
