@@ -74,7 +74,6 @@ class Dispatch:
                 repeated.route.requests.value += 1
                 repeated.route.seconds.observe((perf_counter_ns() - started) // 1000)
                 return cast(bytes, reply)
-            connection.memo = None
         api_key, version, correlation_id, client_id, position = read_request_prefix(frame)
         route = self._routes.get(api_key << 16 | version)
         if route is None:
@@ -98,7 +97,9 @@ class Dispatch:
                 return response.map(lambda value: self._finish(route, started, correlation_id, value))
             response = response.value
         if api_key == ApiKey.PRODUCE and response is not None:
-            connection.memo = RepeatedProduce.remember(self._broker, route, frame, request, response)
+            if repeated is None or repeated.route is not route:
+                repeated = connection.memo = RepeatedProduce(self._broker, route, frame)
+            repeated.remember(frame, request, response)
         return self._finish(route, started, correlation_id, response)
 
     def _finish(self, route: Route, started: int, correlation_id: int, response: Any) -> OutFrame | None:

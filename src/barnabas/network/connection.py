@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from barnabas.model.promise import Promise
-from barnabas.network.sender import Sender
+from barnabas.network.sender import UNSENT_BYTES_MAX, Sender
 from barnabas.wire.frames import FrameReader, OutFrame
 from barnabas.wire.tagged_fields import MalformedMessage
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 # Five is what an idempotent producer keeps in flight; a client that pipelines more than this gains nothing.
 REPLIES_WAITING_MAX = 128
-UNSENT_BYTES_MAX = 1024 * 1024
 
 Frame = OutFrame | bytes
 Reply = Frame | Promise[Frame | None] | None

@@ -17,6 +17,8 @@ from collections.abc import Callable
 from barnabas.wire.frames import OutFrame
 from barnabas.wire.types import RecordsSource
 
+# Answers that a peer has not taken; above this no more of its requests are read.
+UNSENT_BYTES_MAX = 1024 * 1024
 # One connection may keep the loop this long at most before others have their turn.
 BURST_BYTES_MAX = 4 * 1024 * 1024
 
@@ -42,7 +44,6 @@ class Sender:
         self._queue: deque[memoryview | _Region] = deque()
         self._watching = False
         self._waiting_for_transport = False
-        self._resume: asyncio.Handle | None = None
         self._closed = False
         self.unsent_bytes = 0
 
@@ -72,12 +73,11 @@ class Sender:
     def transport_drained(self) -> None:
         if self._waiting_for_transport:
             self._waiting_for_transport = False
-            self._transport.set_write_buffer_limits()
+            self._transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
             self._pump()
 
     def _pump(self) -> None:
-        self._resume = None
-        if self._closed or self._watching or self._waiting_for_transport:
+        if self._closed or self._waiting_for_transport:
             return
         if self._transport.get_write_buffer_size():
             # Older answers are still with the transport. With a limit of zero it tells us when the last has gone.
@@ -91,16 +91,23 @@ class Sender:
                 self.unsent_bytes -= sent
                 budget -= sent
                 if budget <= 0 and self._queue:
-                    self._resume = self._loop.call_soon(self._pump)
                     break
         except (BlockingIOError, InterruptedError):
-            self._watching = True
-            self._loop.add_writer(self._socket.fileno(), self._writable)
+            pass
         except OSError:
             # The peer is gone; the transport notices too and tells the connection.
             self._transport.abort()
             return
+        self._watch(bool(self._queue))
         self._progressed()
+
+    def _watch(self, wanted: bool) -> None:
+        """Have the loop call again whenever there is room, until everything has gone: not once for every time the socket is full."""
+        if wanted and not self._watching:
+            self._loop.add_writer(self._socket.fileno(), self._pump)
+        elif not wanted and self._watching:
+            self._loop.remove_writer(self._socket.fileno())
+        self._watching = wanted
 
     def _send_first(self) -> int:
         first = self._queue[0]
@@ -123,17 +130,10 @@ class Sender:
             self._queue[0] = first[sent:]
         return sent
 
-    def _writable(self) -> None:
-        self._loop.remove_writer(self._socket.fileno())
-        self._watching = False
-        self._pump()
-
     def close(self) -> None:
         self._closed = True
         if self._watching:
             self._loop.remove_writer(self._socket.fileno())
-        if self._resume is not None:
-            self._resume.cancel()
         for item in self._queue:
             if isinstance(item, _Region):
                 item.source.release()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from barnabas.config.keys import ConfigError, Value
 from barnabas.config.listeners import pairs
@@ -12,11 +12,17 @@ from barnabas.network.listener import ConnectionLimits
 _OVERRIDES = "max.connections.per.ip.overrides"
 
 
-def connection_limits(values: Mapping[str, Value]) -> ConnectionLimits:
+def connection_limits(values: Mapping[str, Value], explicit: Container[str]) -> ConnectionLimits:
+    """``explicit`` are the settings that the user made: socket buffers that nobody asked for are left to the kernel, which sizes them by
+    what a connection needs and moves more through them than through Kafka's default of 100 KiB."""
+
     def integer(name: str) -> int:
         value = values[name]
         assert isinstance(value, int), name
         return value
+
+    def buffer_bytes(name: str) -> int:
+        return integer(name) if name in explicit else -1
 
     return ConnectionLimits(
         request_bytes_max=integer("socket.request.max.bytes"),
@@ -25,8 +31,8 @@ def connection_limits(values: Mapping[str, Value]) -> ConnectionLimits:
         connections_per_address_max=integer("max.connections.per.ip"),
         connections_of_address_max=_of_addresses(str(values[_OVERRIDES])),
         backlog=integer("socket.listen.backlog.size"),
-        send_buffer_bytes=integer("socket.send.buffer.bytes"),
-        receive_buffer_bytes=integer("socket.receive.buffer.bytes"),
+        send_buffer_bytes=buffer_bytes("socket.send.buffer.bytes"),
+        receive_buffer_bytes=buffer_bytes("socket.receive.buffer.bytes"),
     )
 
 

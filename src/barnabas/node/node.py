@@ -372,7 +372,7 @@ class Node:
                 address.name,
                 address.host,
                 address.port,
-                connection_limits(self.settings.values),
+                connection_limits(self.settings.values, self.settings.explicit),
                 apis=frozenset(handlers),
                 for_controllers=for_controllers,
                 report=self._peer_refused,

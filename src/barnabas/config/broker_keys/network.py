@@ -36,13 +36,13 @@ KEYS = (
         "socket.send.buffer.bytes",
         INT,
         102_400,
-        "The send buffer of each socket (SO_SNDBUF); -1 leaves it to the operating system.",
+        "The send buffer of each socket (SO_SNDBUF); left to the operating system where it is -1 or not set at all.",
     ),
     ConfigKey(
         "socket.receive.buffer.bytes",
         INT,
         102_400,
-        "The receive buffer of each socket (SO_RCVBUF); -1 leaves it to the operating system.",
+        "The receive buffer of each socket (SO_RCVBUF); left to the operating system where it is -1 or not set at all.",
     ),
     ConfigKey(
         "socket.request.max.bytes",

@@ -18,6 +18,6 @@ class ConnectionLimitsPublisher:
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
-            limits = connection_limits(effective.broker)
+            limits = connection_limits(effective.broker, effective.settings.explicit)
             for listener in self._listeners:
                 listener.change_limits(limits)
