@@ -126,9 +126,10 @@ def test_a_repeat_in_a_frame_that_lies_is_hung_up_on(kafka: EmbeddedBroker) -> N
     """Every byte of a remembered request changed, one at a time: answered or hung up on, never misread."""
     with Client(kafka.bootstrap) as first:
         first.create_topic("t")
-    request = produce_request("t", 0, batch_of([b"x"]))
+    batch = batch_of([b"x"])
+    request = produce_request("t", 0, batch)
     frame = frame_of(request, PRODUCE_BY_NAME, correlation_id=3)
-    records_start = frame.index(bytes(request.topic_data[0].partition_data[0].records or b""))
+    records_start = frame.index(bytes(batch))
     for position in [*range(4, records_start), *range(len(frame) - 3, len(frame))]:
         with Client(kafka.bootstrap) as client:
             client.send_bytes(frame)

@@ -88,9 +88,9 @@ class EmbeddedBroker:
 
     def kill(self) -> None:
         """As ``kill -9`` does it. Only a child process can be killed."""
-        runner, self._runner = self._runner, None
-        if not isinstance(runner, _Child):
+        if not isinstance(self._runner, _Child):
             raise TypeError("only EmbeddedBroker(process=True) can be killed")
+        runner, self._runner = self._runner, None
         runner.kill()
 
     def close(self) -> None:
