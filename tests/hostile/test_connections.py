@@ -166,3 +166,17 @@ def test_socket_request_max_bytes_is_the_largest_request() -> None:
         assert client.produce_batch("t", 0, batch_of([b"x" * 1500])).error_code == ErrorCode.NONE
         client.send_bytes(frame_of(VERSIONS, 3, client_id="x" * (1001 + 2000 - len(frame) + 4)))
         assert client.hung_up()
+
+
+def test_limits_may_change_while_the_broker_runs_and_those_who_are_in_stay_in() -> None:
+    with EmbeddedBroker() as kafka, ExitStack() as stack:
+        inside = [stack.enter_context(Client(kafka.bootstrap)) for _ in range(3)]
+        for each in inside:
+            each.probe()
+        inside[0].alter_configs(4, "", {"max.connections.per.ip": "3"})
+        refused = stack.enter_context(Client(kafka.bootstrap))
+        assert refused.hung_up()
+        for each in inside:
+            each.probe()
+        inside[0].alter_configs(4, "", {"max.connections.per.ip": "9"})
+        stack.enter_context(Client(kafka.bootstrap)).probe()

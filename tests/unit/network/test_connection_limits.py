@@ -12,7 +12,8 @@ from barnabas.node.development import development_properties
 
 def limits(**overrides: str) -> ConnectionLimits:
     given = {name.replace("__", "."): value for name, value in overrides.items()}
-    return connection_limits(parse_broker_config(development_properties(data_dir="/d", overrides=given)).values)
+    settings = parse_broker_config(development_properties(data_dir="/d", overrides=given))
+    return connection_limits(settings.values, settings.explicit)
 
 
 def test_kafkas_defaults() -> None:
@@ -22,9 +23,14 @@ def test_kafkas_defaults() -> None:
         connections_max=2**31 - 1,
         connections_per_address_max=2**31 - 1,
         backlog=50,
-        send_buffer_bytes=102_400,
-        receive_buffer_bytes=102_400,
+        send_buffer_bytes=-1,
+        receive_buffer_bytes=-1,
     )
+
+
+def test_socket_buffers_are_the_kernels_until_somebody_asks_for_others() -> None:
+    found = limits(socket__send__buffer__bytes="2000")
+    assert (found.send_buffer_bytes, found.receive_buffer_bytes) == (2000, -1)
 
 
 def test_an_address_may_have_a_limit_of_its_own_higher_or_lower() -> None:
@@ -39,4 +45,4 @@ def test_addresses_of_the_newer_kind_have_colons_too() -> None:
 @pytest.mark.parametrize("text", ["junk", "127.0.0.1:x", ":", "a:1,b"])
 def test_what_cannot_be_read_in_the_metadata_log_limits_nobody(text: str) -> None:
     values = {**parse_broker_config(development_properties(data_dir="/d")).values, "max.connections.per.ip.overrides": text}
-    assert connection_limits(values).allowed_from("127.0.0.1") == 2**31 - 1
+    assert connection_limits(values, ()).allowed_from("127.0.0.1") == 2**31 - 1

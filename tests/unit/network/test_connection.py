@@ -1,0 +1,227 @@
+"""One connection, its transport in memory: what is read, in what order it is answered, and when no more is read.
+
+The listener is a real one that is bound and never listens; nothing here goes through a socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from barnabas.model.promise import Promise
+from barnabas.network.connection import REPLIES_WAITING_MAX, Connection
+from barnabas.network.listener import ConnectionLimits, Listener
+from barnabas.wire.frames import OutFrame
+from barnabas.wire.tagged_fields import MalformedMessage
+
+_LENGTH = struct.Struct(">i")
+
+
+class MemoryTransport(asyncio.Transport):
+    """Takes whatever is written, and says what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.reading = True
+        self.closed = False
+
+    def write(self, data: Any) -> None:
+        self.written.append(bytes(data))
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return {"peername": ("10.0.0.1", 1), "sockname": ("10.0.0.2", 2)}.get(name, default)
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def answer(number: int) -> OutFrame:
+    frame = OutFrame(4)
+    frame += b"answer %d" % number
+    frame.seal()
+    return frame
+
+
+class Served:
+    """A connection, and a server that answers as a test tells it to."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, limits: ConnectionLimits) -> None:
+        self.refusals: list[str] = []
+        self.listener = Listener(
+            "T",
+            "127.0.0.1",
+            0,
+            limits,
+            apis=frozenset(),
+            for_controllers=False,
+            report=lambda _, reason: self.refusals.append(reason),
+        )
+        self.listener.loop = loop
+        self.requests: list[bytes] = []
+        self.replies: dict[bytes, Any] = {}
+        self.transport = MemoryTransport()
+        self.connection = Connection(self.listener, self._serve)
+        self.connection.connection_made(self.transport)
+
+    def _serve(self, _: Connection, frame: memoryview) -> Any:
+        request = bytes(frame)
+        self.requests.append(request)
+        if request == b"garbage":
+            raise MalformedMessage("not a request")
+        return self.replies.get(request, answer(len(self.requests)))
+
+    def receive(self, data: bytes) -> None:
+        while data:
+            target = self.connection.get_buffer(-1)
+            size = min(len(target), len(data))
+            target[:size] = data[:size]
+            self.connection.buffer_updated(size)
+            data = data[size:]
+
+    def answers(self) -> list[bytes]:
+        stream, found = b"".join(self.transport.written), []
+        while stream:
+            (length,) = _LENGTH.unpack_from(stream)
+            found.append(stream[4 : 4 + length])
+            stream = stream[4 + length :]
+        return found
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def served(loop: asyncio.AbstractEventLoop) -> Iterator[Served]:
+    made = Served(loop, ConnectionLimits(request_bytes_max=1000))
+    yield made
+    made.listener._socket.close()
+
+
+def framed(body: bytes) -> bytes:
+    return _LENGTH.pack(len(body)) + body
+
+
+def turn(loop: asyncio.AbstractEventLoop) -> None:
+    """Whatever was put off until the loop's next turns."""
+    for _ in range(50):
+        loop.run_until_complete(asyncio.sleep(0))
+
+
+def test_requests_are_served_in_the_order_they_came_however_they_are_cut(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+    stream = b"".join(framed(b"request %d" % number) for number in range(5))
+    for start in range(0, len(stream), 7):
+        served.receive(stream[start : start + 7])
+    turn(loop)
+    assert served.requests == [b"request %d" % number for number in range(5)]
+    assert served.answers() == [b"answer %d" % number for number in range(1, 6)]
+
+
+def test_nobody_overtakes_an_answer_that_is_still_to_come(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+    first: Promise[OutFrame | None] = Promise()
+    third: Promise[OutFrame | None] = Promise()
+    served.replies = {b"first": first, b"third": third}
+    served.receive(b"".join(map(framed, (b"first", b"second", b"third", b"fourth"))))
+    turn(loop)
+    assert served.requests == [b"first", b"second", b"third", b"fourth"]
+    assert served.answers() == []
+    third.resolve(answer(103))
+    assert served.answers() == []
+    first.resolve(answer(101))
+    turn(loop)
+    assert served.answers() == [b"answer 101", b"answer 2", b"answer 103", b"answer 4"]
+
+
+def test_a_promise_of_no_answer_lets_the_others_pass(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+    silent: Promise[OutFrame | None] = Promise()
+    served.replies = {b"silent": silent}
+    served.receive(framed(b"silent") + framed(b"next"))
+    silent.resolve(None)
+    turn(loop)
+    assert served.answers() == [b"answer 2"]
+
+
+def test_with_too_many_under_way_no_more_is_read_until_some_are_answered(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+    first: Promise[OutFrame | None] = Promise()
+    served.replies = {b"first": first}
+    served.receive(framed(b"first"))
+    while served.transport.reading:
+        served.receive(framed(b"more"))
+        turn(loop)
+        assert len(served.requests) < 2 * REPLIES_WAITING_MAX
+    first.resolve(answer(0))
+    turn(loop)
+    assert served.transport.reading
+    assert len(served.answers()) == len(served.requests)
+
+
+def test_a_peer_that_does_not_take_its_answers_is_not_read_from(served: Served) -> None:
+    served.connection.pause_writing()
+    states = [served.transport.reading]
+    served.connection.resume_writing()
+    states.append(served.transport.reading)
+    assert states == [False, True]
+
+
+def test_what_is_no_request_ends_the_connection_and_nothing_behind_it_is_served(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+    served.receive(framed(b"good") + framed(b"garbage") + framed(b"behind"))
+    turn(loop)
+    assert served.requests == [b"good", b"garbage"]
+    assert served.answers() == [b"answer 1"]
+    assert served.transport.closed
+    assert served.refusals == ["not a request"]
+
+
+@pytest.mark.parametrize("length", [0, -1, 1001, 2**31 - 1])
+def test_a_wrong_length_ends_the_connection_after_what_came_before_it(served: Served, loop: asyncio.AbstractEventLoop, length: int) -> None:
+    served.receive(framed(b"good") + _LENGTH.pack(length) + b"xyz")
+    turn(loop)
+    assert served.answers() == [b"answer 1"]
+    assert served.transport.closed
+    assert f"frame of {length} bytes" in served.refusals[0]
+
+
+def test_answers_that_come_when_nobody_is_there_any_more_are_dropped(served: Served) -> None:
+    late: Promise[OutFrame | None] = Promise()
+    served.replies = {b"first": late}
+    served.receive(framed(b"first"))
+    served.connection.connection_lost(None)
+    late.resolve(answer(1))
+    assert served.answers() == []
+    assert served.listener.connections == set()
+
+
+def test_a_connection_with_an_answer_to_come_is_busy(served: Served) -> None:
+    late: Promise[OutFrame | None] = Promise()
+    served.replies = {b"first": late}
+    states = [served.connection.busy]
+    served.receive(framed(b"first"))
+    states.append(served.connection.busy)
+    late.resolve(answer(1))
+    states.append(served.connection.busy)
+    assert states == [False, True, False]
+
+
+def test_bytes_are_counted(served: Served) -> None:
+    served.receive(framed(b"12345"))
+    assert (served.listener.bytes_in, served.listener.bytes_out) == (9, len(b"answer 1") + 4)
