@@ -114,7 +114,7 @@ def test_another_codec_is_used_from_the_next_batch_on(kafka: EmbeddedBroker, cli
         (TOPIC, "t", "no.such.setting", "1", ErrorCode.INVALID_CONFIG),
         (TOPIC, "missing", "max.message.bytes", "1", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (BROKER, "1", "node.id", "2", ErrorCode.INVALID_REQUEST),
-        (BROKER, "9", "message.max.bytes", "1", ErrorCode.BROKER_ID_NOT_REGISTERED),
+        (BROKER, "9", "message.max.bytes", "1", ErrorCode.INVALID_REQUEST),
         (BROKER, "one", "message.max.bytes", "1", ErrorCode.INVALID_REQUEST),
         (99, "t", "max.message.bytes", "1", ErrorCode.INVALID_REQUEST),
         (BROKER_LOGGER, "1", "root", "LOUD", ErrorCode.INVALID_CONFIG),
