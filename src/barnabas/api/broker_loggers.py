@@ -30,9 +30,9 @@ def alter_loggers(
         if name != ROOT_LOGGER:
             return ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!"
         if operation == Operation.DELETE:
-            levels.append(DEFAULT_LEVEL)
-        elif operation == Operation.SET and value is not None and value.upper() in LEVELS:
-            levels.append(value.upper())
+            return ErrorCode.INVALID_REQUEST, f"Removing the log level of the {ROOT_LOGGER} logger is not allowed"
+        if operation == Operation.SET and value is not None and value in LEVELS:
+            levels.append(value)
         elif operation == Operation.SET:
             return ErrorCode.INVALID_CONFIG, f"Cannot set the log level of {name} as {value} is not one of {', '.join(LEVELS)}"
         else:

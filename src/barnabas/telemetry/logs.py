@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-LEVELS = {"DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
+# Kafka's six. Nothing here is written at TRACE, but operators may ask for it.
+LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
 
 
 class Log:

@@ -113,9 +113,8 @@ class Librdkafka:
 
 
 def number_of(number: int | None) -> int:
-    """librdkafka's types allow None where only a message that was never sent has none."""
-    assert number is not None
-    return number
+    """None is the offset of a message that nobody acknowledged."""
+    return -1 if number is None else number
 
 
 def error_code(message: LibrdkafkaMessage | None) -> int:
