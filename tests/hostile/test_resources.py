@@ -21,7 +21,17 @@ from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.hostile.conftest import Victim
-from tests.scenarios.client import FETCH_BY_NAME, Client, HungUp, fetch_request, frame_of, newest
+from tests.scenarios.client import (
+    FETCH_BY_NAME,
+    PRODUCE_BY_NAME,
+    Client,
+    HungUp,
+    batch_of,
+    fetch_request,
+    frame_of,
+    newest,
+    produce_request,
+)
 
 MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 # What a bystander may have to wait while somebody else misbehaves. A healthy answer takes a millisecond.
@@ -152,6 +162,22 @@ def test_fetches_that_wait_for_ever_end_with_their_connection(victim: Victim) ->
 
     settled = storm(50)
     assert storm(150) - settled < 10 * 1024 * 1024
+
+
+def test_requests_that_are_long_where_they_repeat_are_not_all_remembered(victim: Victim) -> None:
+    """A broker knows the beginning of a producer's request again. Eight connections, each with four hundred beginnings of 32 KiB."""
+    before = victim.memory_bytes()
+    batch = batch_of([b"x"])
+    clients = [victim.client() for _ in range(8)]
+    for client in clients:
+        for number in range(400):
+            request = produce_request("t", 0, batch)
+            request.timeout_ms = 1000 + number
+            client.send_bytes(frame_of(request, PRODUCE_BY_NAME, correlation_id=number, client_id="c" * 32_000))
+            assert client.receive(request, PRODUCE_BY_NAME)[0] == number
+    assert victim.memory_bytes() - before < 40 * 1024 * 1024
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.xfail(reason="reported: all requests of one read are served in one turn of the loop", strict=True)

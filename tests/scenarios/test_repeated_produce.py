@@ -104,7 +104,6 @@ def test_a_retry_of_an_idempotent_producer_is_answered_like_the_first_time(clien
     assert client.values("t") == [b"0", b"1", b"2", b"3", b"4"]
 
 
-@pytest.mark.xfail(reason="reported: the short way leaves its time stamp in a batch that the long way then judges", strict=True)
 def test_a_gap_is_a_gap_where_the_broker_stamps_the_records(client: Client) -> None:
     client.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
     for sequence in range(3):
@@ -114,7 +113,6 @@ def test_a_gap_is_a_gap_where_the_broker_stamps_the_records(client: Client) -> N
     assert gap.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-@pytest.mark.xfail(reason="reported: the short way does not ask for the version that zstd needs", strict=True)
 def test_zstd_needs_version_7_also_in_a_repeat(client: Client) -> None:
     client.create_topic("t")
     warm(client, version=6)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.api.broker import Broker
 from barnabas.model.errors import ErrorCode
+from barnabas.records.batch_header import TimestampType
 from barnabas.records.validation import Refused
 from barnabas.replication.partition import Partition
 from barnabas.wire.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 REMEMBERED_PARTITIONS_MAX = 1024
 # Topics with names of different lengths have their records begin at different places; each place costs a lookup.
 REMEMBERED_PLACES_MAX = 4
+# Room for a client id, the longest topic name and a few numbers. What is longer would only fill our memory, a thousand times.
+REMEMBERED_PREFIX_BYTES_MAX = 512
 
 _LENGTH = struct.Struct(">i")
+_ZSTD_VERSION_MIN = 7  # before it zstd is refused, and only the ordinary way looks at the codec
 _CORRELATION_POSITION = 4
 _AFTER_CORRELATION = 8
 # Behind the records of a flexible request: the empty tagged sections of partition, topic and request.
@@ -57,7 +61,7 @@ class RepeatedProduce:
 
     def remember(self, frame: memoryview, request: ProduceRequest, response: ProduceResponse) -> None:
         """Take a request that was just answered, if it is one that can be remembered."""
-        if len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+        if self.route.version < _ZSTD_VERSION_MIN or len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
             return
         topic, answered = request.topic_data[0], response.responses[0]
         data, outcome = topic.partition_data[0], answered.partition_responses[0]
@@ -68,7 +72,7 @@ class RepeatedProduce:
         size, tail = len(data.records), self._tail
         width = uvarint_size(size + 1) if tail else _LENGTH.size
         place = len(frame) - len(tail) - size - width
-        if place < _AFTER_CORRELATION or not self._has_room(place):
+        if not _AFTER_CORRELATION <= place <= REMEMBERED_PREFIX_BYTES_MAX or not self._has_room(place):
             return
         # The proof that the layout was understood: what is remembered must give back the same records.
         records = self._records(frame, place)
@@ -94,7 +98,8 @@ class RepeatedProduce:
             return None
         records = self._records(frame, place)
         partition, acks, answer = found
-        if records is None or not partition.leads:
+        if records is None or not partition.leads or partition.log.settings.rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            # Append time is stamped into the batch before it may be refused, and the ordinary way would take the stamp for the producer's.
             return None
         try:
             outcome = partition.append(records, acks, self._clock.wall_ms())
