@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from barnabas.model.errors import ErrorCode
+from barnabas.node.development import development_properties
+from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from tests.hostile.conftest import Victim
@@ -18,6 +23,7 @@ from tests.scenarios.client import FETCH_BY_NAME, Client, HungUp, batch_of, fetc
 from tests.scenarios.waiting import until
 
 IDLE_CONNECTIONS = 2000
+FEW_DESCRIPTORS = 600
 VERSIONS = ApiVersionsRequest(client_software_name="test", client_software_version="1")
 
 
@@ -155,6 +161,22 @@ def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
         assert parked.receive(waits, FETCH_BY_NAME)[1].responses[0].partitions[0].error_code == 0
 
 
+@pytest.mark.xfail(reason="reported: a peer that takes none of its answers is never idle, or closed and never gone", strict=True)
+def test_a_peer_that_takes_none_of_its_answers_is_idle_too() -> None:
+    with EmbeddedBroker(process=True, config={"connections.max.idle.ms": "1000"}) as kafka:
+        victim = Victim(kafka)
+        with victim.client() as client:
+            client.create_topic("t")
+            client.produce("t", [bytes(900_000)])
+            before = victim.open_files()
+        deaf = victim.client(receive_buffer_bytes=4096)
+        deaf.send_bytes(frame_of(fetch_request([("t", 0, 0)]), FETCH_BY_NAME) * 10)
+        try:
+            until(lambda: victim.open_files() <= before - 1, "it is hung up on", seconds_max=6)
+        finally:
+            deaf.close()
+
+
 def test_socket_request_max_bytes_is_the_largest_request() -> None:
     with EmbeddedBroker(config={"socket.request.max.bytes": "2000"}) as kafka, Client(kafka.bootstrap) as client:
         client.create_topic("t")
@@ -180,3 +202,36 @@ def test_limits_may_change_while_the_broker_runs_and_those_who_are_in_stay_in() 
             each.probe()
         inside[0].alter_configs(4, "", {"max.connections.per.ip": "9"})
         stack.enter_context(Client(kafka.bootstrap)).probe()
+
+
+@pytest.fixture
+def poor(tmp_path: Path) -> Iterator[str]:
+    """A broker that may open few descriptors."""
+    properties = development_properties(data_dir=str(tmp_path), overrides={"socket.listen.backlog.size": "4000"})
+    ensure_formatted(parse_settings(properties))
+    overrides = " ".join(f"--override '{name}={value}'" for name, value in properties.items())
+    command = f"ulimit -n {FEW_DESCRIPTORS}; exec {sys.executable} -m barnabas server --log-level ERROR {overrides}"
+    server = subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    ready = server.stdout.readline()
+    assert ready.startswith("ready "), server.communicate()
+    yield dict(part.split("=", 1) for part in ready.split()[1:])["bootstrap"]
+    server.terminate()
+    _, complaints = server.communicate(timeout=60)
+    assert complaints == ""
+    assert server.returncode == 0
+
+
+def test_connections_do_not_take_the_descriptors_that_logs_need(poor: str) -> None:
+    """Else whoever opens enough of them takes the node down: a log that cannot open its files takes its directory with it."""
+    with Client(poor) as inside, ExitStack() as crowd:
+        inside.create_topic("t", configs={"segment.bytes": "1048576"})
+        for _ in range(FEW_DESCRIPTORS):
+            crowd.enter_context(Client(poor))
+        for number in range(5):
+            inside.produce("t", [bytes(900_000)])
+            inside.create_topic(f"made-{number}", 5)
+        assert inside.fetch("t").error_code == 0
+        crowd.close()
+        with Client(poor) as newcomer:
+            newcomer.probe()

@@ -16,8 +16,8 @@ from typing import ClassVar
 
 from barnabas.model.buffers import Buffer
 
-# Left free for sockets and everything else that is not a log file.
-DESCRIPTORS_RESERVED = 256
+# So many files may be open at least, and else half of what the process may open: the other half is for connections.
+FILES_OPEN_MIN = 256
 # Closing a file costs a later open; do it in strides so that a node at its limit does not close one per append.
 CLOSED_AT_ONCE = 64
 WRITEV_PARTS_MAX = 1024  # IOV_MAX on Linux
@@ -30,7 +30,7 @@ class _OpenFiles:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft < hard:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        self.limit = max(DESCRIPTORS_RESERVED, (hard if hard > 0 else 1 << 20) - DESCRIPTORS_RESERVED)
+        self.limit = max(FILES_OPEN_MIN, (hard if hard > 0 else 1 << 20) // 2)
         self.files: dict[RealFile, None] = {}
 
     def add(self, file: RealFile) -> None:
