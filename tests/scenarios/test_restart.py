@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -185,3 +188,36 @@ def test_the_same_cluster_after_many_restarts(kafka: EmbeddedBroker) -> None:
         kafka.start()
     assert epochs == sorted(set(epochs))
     assert ends == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_stop_in_the_middle_of_a_storm_is_clean_and_what_was_answered_is_kept() -> None:
+    """Topics made, written to and deleted as fast as three clients can, until the broker hangs up on them."""
+    with EmbeddedBroker(process=True) as kafka:
+        kept: set[str] = set()
+
+        def storm(number: int) -> None:
+            # A broker on its way out leads nothing any more and says so, until it hangs up.
+            with suppress(OSError, AssertionError), Client(kafka.bootstrap) as client:
+                for count in itertools.count():
+                    name = f"storm-{number}-{count}"
+                    client.create_topic(name, 2)
+                    client.produce(name, [b"x"])
+                    kept.add(name)
+                    if count % 3 == 0:
+                        kept.discard(name)
+                        client.delete_topic(name)
+
+        storms = [threading.Thread(target=storm, args=(number,)) for number in range(3)]
+        for each in storms:
+            each.start()
+        until(lambda: len(kept) > 20, "the storm is under way")
+        kafka.stop()
+        for each in storms:
+            each.join()
+        assert kafka.complaints == ""
+        assert os.path.exists(f"{kafka.data_dir}/.kafka_cleanshutdown")
+        kafka.start()
+        with Client(kafka.bootstrap) as client:
+            assert kept <= set(topics(client))
+            for name in kept:
+                assert client.values(name) == [b"x"]
