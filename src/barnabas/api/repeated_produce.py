@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from barnabas.api.broker import Broker
 from barnabas.model.errors import ErrorCode
-from barnabas.records.batch_header import TimestampType
 from barnabas.records.validation import Refused
 from barnabas.replication.partition import Partition
 from barnabas.wire.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
@@ -98,8 +97,9 @@ class RepeatedProduce:
             return None
         records = self._records(frame, place)
         partition, acks, answer = found
-        if records is None or not partition.leads or partition.log.settings.rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            # Append time is stamped into the batch before it may be refused, and the ordinary way would take the stamp for the producer's.
+        log = partition.log
+        if records is None or not partition.leads or not log.settings.rules.plain:
+            # A topic with wishes may have the batch changed before it is refused, and the ordinary way must see it as it came.
             return None
         try:
             outcome = partition.append(records, acks, self._clock.wall_ms())
@@ -108,7 +108,7 @@ class RepeatedProduce:
             return None
         if isinstance(outcome, Refused):
             return None
-        return answer.fill(frame, outcome.base_offset, outcome.append_time_ms, partition.log.log_start_offset)
+        return answer.fill(frame, outcome.base_offset, outcome.append_time_ms, log.log_start_offset)
 
     def _records(self, frame: memoryview, place: int) -> memoryview | None:
         """The records, when their length stands at ``place`` and nothing but them follows."""

@@ -49,6 +49,10 @@ _KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
 }
 
 
+# Kafka can open and close listeners while it runs; this node cannot yet, and must not say that it did.
+_FIXED_WHILE_RUNNING = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
+
+
 def incremental_alter_configs(
     image: MetadataImage, effective: EffectiveConfigs, request: incremental.IncrementalAlterConfigsRequest
 ) -> Outcome:
@@ -237,7 +241,7 @@ def _validate_broker(resource: ConfigResource, name: str, text: str) -> None:
     key = BROKER_KEYS.get(name) or DYNAMIC_ONLY_KEYS.get(name)
     if key is None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is not a setting of a broker.")
-    if key.scope is Scope.READ_ONLY:
+    if key.scope is Scope.READ_ONLY or name in _FIXED_WHILE_RUNNING:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: {name}")
     if name.startswith(_STORES_OF_KEYS):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} can be changed for a listener only, as listener.name.<listener>.{name}.")

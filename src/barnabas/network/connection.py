@@ -87,7 +87,11 @@ class Connection(asyncio.BufferedProtocol):
                 self.listener.refused(self, str(wrong))
                 self.close()
                 return
-            if reply is not None:
+            if type(reply) is bytes and not self._replies and self._sender is None and self._transport is not None:
+                # What most requests of a busy producer come to; the long way below would do the same.
+                self.listener.bytes_out += len(reply)
+                self._transport.write(reply)
+            elif reply is not None:
                 self._answer(reply)
         if reader.fault is not None:
             self.listener.refused(self, reader.fault)

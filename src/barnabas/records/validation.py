@@ -92,7 +92,7 @@ class BatchRules:
         object.__setattr__(self, "plain", plain)
 
 
-def validate(records: memoryview | None, rules: BatchRules, *, now_ms: int) -> Accepted | Refused:
+def validate(records: memoryview | None, rules: BatchRules, now_ms: int) -> Accepted | Refused:
     """Check what one Produce request holds for one partition: exactly one batch."""
     if records is None or len(records) < HEADER_BYTES:
         return _too_short(records)

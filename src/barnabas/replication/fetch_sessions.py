@@ -89,7 +89,7 @@ class PartitionKey(NamedTuple):
 
     topic: str
     topic_id: Uuid
-    index: int
+    partition: int
 
 
 class FetchSession:

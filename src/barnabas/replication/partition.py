@@ -11,6 +11,7 @@ from __future__ import annotations
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.records.batch_header import TRANSACTIONAL_BIT
 from barnabas.records.validation import Refused, validate
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.replication.waiting_fetch import WaitingFetch
@@ -96,22 +97,22 @@ class Partition:
 
     def append(self, records: memoryview | None, acks: int, now_ms: int) -> Appended | Refused:
         """Append one producer's batch. ``OSError`` when the disk failed: the directory must be taken offline."""
-        if not self.leads or self.directory.failure is not None:
+        if not self.leads:
             return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
         log = self.log
         settings = log.settings
         if acks == ACKS_ALL and len(self.isr) < settings.min_insync_replicas:
             return _TOO_FEW_REPLICAS
         counters = self.counters
-        valid = validate(records, settings.rules, now_ms=now_ms)
+        valid = validate(records, settings.rules, now_ms)
         if isinstance(valid, Refused):
             counters.batches_refused.value += 1
             return valid
         batch, header, append_time_ms = valid
-        if header.transactional:
+        if header.attributes & TRANSACTIONAL_BIT:
             counters.batches_refused.value += 1
             return _NO_TRANSACTION
-        outcome = log.append(batch, header, leader_epoch=self.leader_epoch, now_ms=now_ms, append_time_ms=append_time_ms)
+        outcome = log.append(batch, header, self.leader_epoch, now_ms, append_time_ms)
         if isinstance(outcome, Refused):
             counters.batches_refused.value += 1
             return outcome
@@ -128,7 +129,8 @@ class Partition:
         if self._alone:
             log = self.log
             self.high_watermark = log.log_end_offset
-            log.producers.replicated_up_to(log.log_end_offset)
+            if log.producers.unreplicated:
+                log.producers.replicated_up_to(log.log_end_offset)
 
     @property
     def last_stable_offset(self) -> int:

@@ -100,7 +100,7 @@ class Log:
     # -- appending ------------------------------------------------------------------------------------------------------------
 
     def append(
-        self, batch: memoryview, header: BatchHeader, *, leader_epoch: int, now_ms: int, append_time_ms: int = -1
+        self, batch: memoryview, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int = -1
     ) -> Appended | Refused:
         """Give a validated batch its offset, patch it in place and write it; the batch's header still says offset 0."""
         size = len(batch)

@@ -65,7 +65,7 @@ class ProducerState:
         self.producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}  # first offset -> producer id
         # Ended, but the marker may not be on all replicas yet: readers must still wait at their first offset.
-        self._unreplicated: list[CompletedTransaction] = []
+        self.unreplicated: list[CompletedTransaction] = []
 
     def __len__(self) -> int:
         return len(self.producers)
@@ -138,7 +138,7 @@ class ProducerState:
         producer.transaction_first_offset = None
         del self._open[first_offset]
         completed = CompletedTransaction(header.producer_id, first_offset, offset, aborted=kind is ControlType.ABORT)
-        self._unreplicated.append(completed)
+        self.unreplicated.append(completed)
         return completed
 
     def _known(self, header: BatchHeader) -> Producer:
@@ -170,14 +170,14 @@ class ProducerState:
     def first_unstable_offset(self) -> int | None:
         """Where readers of committed data must stop: the first offset that no marker on all replicas has decided."""
         first = min(self._open, default=None)
-        if self._unreplicated:
-            waiting = min(each.first_offset for each in self._unreplicated)
+        if self.unreplicated:
+            waiting = min(each.first_offset for each in self.unreplicated)
             return waiting if first is None else min(first, waiting)
         return first
 
     def replicated_up_to(self, high_watermark: int) -> None:
-        if self._unreplicated:
-            self._unreplicated = [each for each in self._unreplicated if each.last_offset >= high_watermark]
+        if self.unreplicated:
+            self.unreplicated = [each for each in self.unreplicated if each.last_offset >= high_watermark]
 
     def restore(self, producer: Producer) -> None:
         """Take an entry from a snapshot."""
@@ -188,7 +188,7 @@ class ProducerState:
     def clear(self) -> None:
         self.producers.clear()
         self._open.clear()
-        self._unreplicated.clear()
+        self.unreplicated.clear()
 
     def expire(self, *, older_than_ms: int) -> int:
         """Forget producers that have been silent and have nothing open; how many."""

@@ -24,7 +24,6 @@ def test_the_file_is_kafkas_and_is_written_when_it_is_saved() -> None:
     disk = new_disk()
     epochs = LeaderEpochs(disk, DIRECTORY)
     epochs.assign(0, 0)
-    assert epochs.unsaved
     assert not disk.exists(f"{DIRECTORY}/{LEADER_EPOCHS}")
     epochs.save()
     epochs.assign(3, 100)
