@@ -146,6 +146,7 @@ def test_fetches_that_wait_for_ever_from_many_connections(victim: Victim) -> Non
         client.close()
 
 
+@pytest.mark.xfail(reason="reported: a parked fetch outlives its connection, for up to 24 days of max_wait_ms", strict=True)
 def test_fetches_that_wait_for_ever_end_with_their_connection(victim: Victim) -> None:
     waits = fetch_request([("t", 0, 1)], min_bytes=2**31 - 1, max_wait_ms=2**31 - 1)
     frame = frame_of(waits, FETCH_BY_NAME)
@@ -179,6 +180,7 @@ def test_requests_that_are_long_where_they_repeat_are_not_all_remembered(victim:
         client.close()
 
 
+@pytest.mark.xfail(reason="reported: all requests of one read are served in one turn of the loop", strict=True)
 def test_a_flood_of_small_and_dear_requests_holds_up_nobody(victim: Victim) -> None:
     """Thousands of them fit into one read of a socket, and each is answered with fifty kilobytes."""
     asked = DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)

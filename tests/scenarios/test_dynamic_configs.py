@@ -134,5 +134,5 @@ def test_what_cannot_be_set_is_refused_with_a_sentence(
 def test_the_level_of_the_log_can_be_read_and_changed(client: Client) -> None:
     assert alter(client, BROKER_LOGGER, "1", "root", "ERROR").error_code == 0
     assert described(client, BROKER_LOGGER, "1", "root").value == "ERROR"
-    assert alter(client, BROKER_LOGGER, "1", "root", "fatal").error_code == 0
+    assert alter(client, BROKER_LOGGER, "1", "root", "FATAL").error_code == 0
     assert described(client, BROKER_LOGGER, "1", "root").value == "FATAL"

@@ -74,7 +74,8 @@ class Partition:
         """Be what the metadata says. A new leader writes its epoch down before it takes anything from producers."""
         led, epoch = self.leads, self.leader_epoch
         self.replicas, self.isr, self.leader_epoch = image.replicas, image.isr, image.leader_epoch
-        self.leads = image.leader == self.node_id
+        # In a directory that failed nothing is led any more, whatever the metadata says: nothing may be written there.
+        self.leads = image.leader == self.node_id and self.directory.failure is None
         self._alone = self.isr == (self.node_id,)
         if self.leads and (not led or epoch != image.leader_epoch):
             self.log.leader_epochs.assign(self.leader_epoch, self.log.log_end_offset)

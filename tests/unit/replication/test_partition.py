@@ -112,6 +112,17 @@ def test_in_a_directory_that_failed_nothing_is_taken() -> None:
     assert not partition.online
 
 
+def test_metadata_does_not_bring_back_what_lies_in_a_directory_that_failed() -> None:
+    """The controller may not know yet, and even name this node leader again; after a failed disk nothing is written there."""
+    world = World()
+    partition = world.partition()
+    world.replicas.disk_failed(partition.directory, OSError("the end"))
+    partition.follow_metadata(led_by(ME, epoch=1))
+    assert not partition.leads
+    assert refusal(offer(partition)) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert partition.log.leader_epochs.latest == 0
+
+
 @pytest.mark.parametrize(("asked", "start"), [(0, 0), (2, 2), (3, 3), (-1, 3)])
 def test_records_are_deleted_up_to_the_high_watermark(asked: int, start: int) -> None:
     partition = World().partition()
