@@ -52,9 +52,7 @@ def java(*arguments: str, options: list[str] | None = None) -> list[str]:
 
 def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds_max: float = 90) -> str:
     """Run one of Kafka's tools to its end and return what it printed; a failure shows both streams."""
-    done = subprocess.run(
-        java(main_class, *arguments), input=stdin, capture_output=True, text=True, timeout=seconds_max, check=False
-    )
+    done = subprocess.run(java(main_class, *arguments), input=stdin, capture_output=True, text=True, timeout=seconds_max, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{main_class} {' '.join(arguments)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout
@@ -92,11 +90,11 @@ def write_properties(path: Path, properties: dict[str, str]) -> None:
 
 @contextmanager
 def apache_kafka(
-    data: Path | None = None, *, extra: dict[str, str] | None = None, format_storage: bool = True
+    data: Path | None = None, *, extra: dict[str, str] | None = None, format_storage: bool = True, port: int | None = None
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A running broker: its bootstrap address and its process. ``data`` is kept when given, else temporary."""
     with tempfile.TemporaryDirectory(prefix="apache-kafka-") as temporary:
-        port, controller_port = free_port(), free_port()
+        port, controller_port = port or free_port(), free_port()
         directory = data or Path(temporary, "data")
         properties = Path(temporary, "server.properties")
         write_properties(properties, server_properties(directory, port, controller_port, extra))

@@ -87,6 +87,27 @@ def test_a_broker_whose_directory_is_away_does_not_lead_what_lies_in_it() -> Non
     assert changed == [0, 2]
 
 
+def nobody_in_sync(index: int, eligible: list[int], last_known: list[int]) -> list[MetadataRecord]:
+    """What Apache Kafka leaves behind when the last in-sync replica stops."""
+    emptied = PartitionChangeRecord(
+        partition_id=index, topic_id=uuid(1), isr=[], leader=NO_NODE, eligible_leader_replicas=eligible, last_known_elr=last_known
+    )
+    return [partition(1, index, [1, 2]), emptied]
+
+
+def test_where_nobody_is_in_sync_an_eligible_replica_begins_a_new_set() -> None:
+    state = image(*nobody_in_sync(0, [1], []), *nobody_in_sync(1, [2], [1]), fenced=(1, 2))
+    change = only_change(list(with_broker(state, 1)))
+    assert (change.partition_id, change.leader, change.isr) == (0, 1, [1])
+    assert (change.eligible_leader_replicas, change.last_known_elr) == ([], [])
+
+
+def test_without_eligible_replicas_who_led_last_may_lead_again() -> None:
+    state = image(*nobody_in_sync(0, [], [1]), *nobody_in_sync(1, [], [2]), fenced=(1, 2))
+    change = only_change(list(with_broker(state, 1)))
+    assert (change.partition_id, change.leader, change.isr) == (0, 1, [1])
+
+
 def test_a_leader_is_not_replaced_by_a_broker_whose_directory_is_away() -> None:
     records = [partition(1, 0, [1, 2, 3], directories=[uuid(10), uuid(999), uuid(30)])]
     assert only_change(list(without_broker(image(*records), 1))).leader == 3

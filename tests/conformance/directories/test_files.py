@@ -1,0 +1,149 @@
+"""Kafka's own readers on every file of a Barnabas directory: dump-log, the reader behind the metadata shell, the storage tool."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from peers.apache_kafka import free_port, java, server_properties, why_missing, write_properties
+from tests.conformance.clients.kafka_tools import Tools, kafka_tools
+from tests.conformance.directories.test_journeys import SETTINGS, await_new_snapshot
+from tests.conformance.directories.world import TOPICS, World
+
+pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
+
+DUMP = "org.apache.kafka.tools.DumpLogSegments"
+STORAGE = "kafka.tools.StorageTool"
+# What dump-log says when it does not like a file; it says so and goes on.
+COMPLAINTS = ("mismatch", "Non-consecutive", "Found ", "Exception", "corrupt", "invalid", "Could not", "out of order")
+# Dump-log 4.3 finds a gap before every segment that does not begin at 0, in Kafka's own files as in ours.
+FIRST_OF_SEGMENT = re.compile(r"Non-consecutive offsets in \S+/0*(\d+)\.log\n  -1 is followed by \1\n")
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[Tools]:
+    with kafka_tools() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module", params=["stop", "kill"])
+def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that Barnabas wrote and left, one way or the other."""
+    directory = tmp_path_factory.mktemp("written")
+    world = World()
+    with EmbeddedBroker(process=True, data_dir=directory, config=SETTINGS) as node:
+        world.found(node.bootstrap)
+        world.write(node.bootstrap)
+        await_new_snapshot(directory, set())
+        world.write(node.bootstrap)
+        getattr(node, request.param)()
+        if request.param == "kill":
+            # Recovery rewrites what the first kill left half done, and then again nothing is closed.
+            world.killed = True
+            node.start()
+            world.verify(node.bootstrap)
+            node.kill()
+    return directory
+
+
+def dumped(tools: Tools, files: list[Path], *options: str) -> str:
+    """What dump-log prints, which must contain no complaint."""
+    assert files, "there is nothing to dump"
+    ended = tools.try_run(DUMP, *options, "--files", ",".join(map(str, files)))
+    assert ended.status == 0, ended.out + ended.err
+    assert FIRST_OF_SEGMENT.sub("", ended.err).strip() == ""
+    for line in ended.out.splitlines():
+        # Contents of records are not dump-log's words.
+        words = line.partition(" payload: ")[0]
+        assert not any(complaint in words for complaint in COMPLAINTS), line[:500]
+    return ended.out
+
+
+def of_topics(data: Path, suffix: str) -> list[Path]:
+    return sorted(path for path in data.glob(f"*/*{suffix}") if not path.parent.name.startswith("__"))
+
+
+def test_segments(tools: Tools, data: Path) -> None:
+    printed = dumped(tools, of_topics(data, ".log"), "--deep-iteration", "--print-data-log")
+    assert printed.count("isvalid: true") == printed.count("baseOffset: ")
+    # Without a group coordinator librdkafka takes us for a broker too old for lz4, and sends plain batches instead.
+    for codec in ("gzip", "snappy", "zstd"):
+        assert f"compresscodec: {codec}" in printed
+    assert "value 2 0" in printed
+    assert len(of_topics(data, ".log")) > len(TOPICS) + 4, "some topic has several segments"
+
+
+def test_indexes(tools: Tools, data: Path) -> None:
+    for suffix in (".index", ".timeindex"):
+        dumped(tools, of_topics(data, suffix), "--index-sanity-check")
+        dumped(tools, of_topics(data, suffix), "--verify-index-only")
+        dumped(tools, of_topics(data, suffix))
+
+
+def test_producer_snapshots(tools: Tools, data: Path) -> None:
+    found = [path for path in data.glob("*/*.snapshot") if path.stat().st_size > 0]
+    printed = dumped(tools, sorted(found))
+    # Rolled logs always have one; who produced without an identity is not in them.
+    assert printed.count("Dumping") == len(found)
+
+
+def test_the_metadata_log(tools: Tools, data: Path) -> None:
+    logs = sorted((data / "__cluster_metadata-0").glob("*.log"))
+    printed = dumped(tools, logs, "--cluster-metadata-decoder")
+    assert "LeaderChange" in printed
+    kinds = set(re.findall(r'"type":"(\w+)"', printed))
+    assert {
+        "FEATURE_LEVEL_RECORD",
+        "REGISTER_BROKER_RECORD",
+        "REGISTER_CONTROLLER_RECORD",
+        "BROKER_REGISTRATION_CHANGE_RECORD",
+        "TOPIC_RECORD",
+        "PARTITION_RECORD",
+        "CONFIG_RECORD",
+        "REMOVE_TOPIC_RECORD",
+        "BEGIN_TRANSACTION_RECORD",
+        "END_TRANSACTION_RECORD",
+    } <= kinds
+    for suffix in (".index", ".timeindex"):
+        dumped(tools, sorted((data / "__cluster_metadata-0").glob(f"*{suffix}")), "--index-sanity-check")
+
+
+def test_metadata_snapshots_and_the_first_records(tools: Tools, data: Path) -> None:
+    checkpoints = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))
+    printed = dumped(tools, checkpoints, "--cluster-metadata-decoder")
+    assert printed.count("SnapshotHeader") == printed.count("SnapshotFooter") == len(checkpoints)
+    assert '"type":"TOPIC_RECORD"' in printed
+    first = dumped(tools, [data / "bootstrap.checkpoint"], "--cluster-metadata-decoder")
+    assert '"type":"FEATURE_LEVEL_RECORD","version":0,"data":{"name":"metadata.version","featureLevel":30}' in first
+
+
+def test_the_reader_of_the_metadata_shell(data: Path) -> None:
+    newest = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))[-1]
+    program = Path(__file__).with_name("SnapshotShell.java")
+    done = subprocess.run(java(str(program), str(newest)), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["metadata.version"] == "4.3-IV0"
+    assert (seen["brokers"], seen["controllers"]) == ([1], [1])
+    assert set(TOPICS) <= set(seen["topics"])
+    assert seen["topics"]["grown"] == 3
+    assert "doomed" not in seen["topics"]
+    assert seen["configs"]["BROKER "] == {"log.cleaner.threads": "2"}
+    assert seen["configs"]["TOPIC compacted"] == {"cleanup.policy": "compact"}
+    assert seen["configs"]["GROUP travellers"] == {"consumer.session.timeout.ms": "50000"}
+
+
+def test_the_storage_tool(tools: Tools, data: Path, tmp_path: Path) -> None:
+    properties = tmp_path / "server.properties"
+    write_properties(properties, server_properties(data, free_port(), free_port()))
+    printed = tools.run(STORAGE, "info", "-c", properties)
+    assert "Found log directory" in printed
+    assert "node.id=1" in printed.replace(" ", "")
+    again = tools.try_run(STORAGE, "format", "-t", "4L6g3nShT-eMCtK--X86sw", "-c", properties)
+    assert again.status != 0, "a directory of another cluster is not formatted again"
