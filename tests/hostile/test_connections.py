@@ -161,7 +161,6 @@ def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
         assert parked.receive(waits, FETCH_BY_NAME)[1].responses[0].partitions[0].error_code == 0
 
 
-@pytest.mark.xfail(reason="reported: a peer that takes none of its answers is never idle, or closed and never gone", strict=True)
 def test_a_peer_that_takes_none_of_its_answers_is_idle_too() -> None:
     with EmbeddedBroker(process=True, config={"connections.max.idle.ms": "1000"}) as kafka:
         victim = Victim(kafka)

@@ -1,7 +1,7 @@
 """A value that comes later, on the same thread.
 
 Cores and shells hand these to each other where ``asyncio.Future`` would drag an event loop into code that needs none. Callbacks
-run at once, inside :meth:`Promise.resolve`, in the order they were added.
+run at once, inside :meth:`Promise.resolve`, in the order they were added. Who waits may lose interest, and who works may want to know.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ U = TypeVar("U")
 
 
 class Promise(Generic[T]):
-    __slots__ = ("_callbacks", "_value", "done")
+    __slots__ = ("_callbacks", "_if_abandoned", "_value", "done")
 
     def __init__(self) -> None:
         self.done = False
         self._value: T | None = None
         self._callbacks: list[Callable[[T], object]] = []
+        self._if_abandoned: Callable[[], object] | None = None
 
     @classmethod
     def kept(cls, value: T) -> Promise[T]:
@@ -38,6 +39,7 @@ class Promise(Generic[T]):
         self.done = True
         self._value = value
         callbacks, self._callbacks = self._callbacks, []
+        self._if_abandoned = None
         for callback in callbacks:
             callback(value)
 
@@ -49,8 +51,18 @@ class Promise(Generic[T]):
 
     def map(self, change: Callable[[T], U]) -> Promise[U]:
         changed: Promise[U] = Promise()
+        changed.if_abandoned(self.abandon)
         self.then(lambda value: changed.resolve(change(value)))
         return changed
+
+    def if_abandoned(self, stop: Callable[[], object]) -> None:
+        """``stop`` is called when nobody waits any more. The promise may then stay unkept, or be kept all the same."""
+        self._if_abandoned = stop
+
+    def abandon(self) -> None:
+        stop, self._if_abandoned = self._if_abandoned, None
+        if stop is not None:
+            stop()
 
 
 Answer: TypeAlias = T | Promise[T]

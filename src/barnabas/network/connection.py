@@ -10,6 +10,9 @@ Limits, all of which stop reading until the peer has caught up, so that the kern
 
 - :data:`REPLIES_WAITING_MAX` requests of one connection under way;
 - :data:`UNSENT_BYTES_MAX` bytes of answers that the peer has not taken.
+
+One read may hold thousands of requests. Those that are over a limit, or did not get their turn within :data:`TURN_SECONDS_MAX`, are held
+back (:attr:`Connection._held`) while the others are served.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from barnabas.model.promise import Promise
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 # Five is what an idempotent producer keeps in flight; a client that pipelines more than this gains nothing.
 REPLIES_WAITING_MAX = 128
+# So long may the requests of one read keep the loop to themselves.
+TURN_SECONDS_MAX = 0.005
 
 Frame = OutFrame | bytes
 Reply = Frame | Promise[Frame | None] | None
@@ -42,11 +48,14 @@ class Connection(asyncio.BufferedProtocol):
         self._loop = listener.loop
         self._reader = FrameReader(listener.receive_buffer, listener.limits.request_bytes_max)
         self._replies: deque[Promise[Frame | None]] = deque()
+        self._held: deque[memoryview] = deque()
+        self._turn_comes = False
         self._sender: Sender | None = None
         self._transport: asyncio.Transport | None = None
         self._reading = True
         self._paused_by_peer = False
-        self.heard = True  # since the last sweep for idle connections
+        self._heard = True  # since the last sweep for idle connections
+        self._untaken_bytes = 0  # at the last sweep
         self.silent_since = self._loop.time()
         # Whatever the layer above wants to remember from one request of this connection to the next.
         self.memo: Any = None
@@ -70,32 +79,25 @@ class Connection(asyncio.BufferedProtocol):
         self._transport = None
         for waiting in self._replies:
             waiting.then(_release)
+            waiting.abandon()
         self._replies.clear()
+        self._held.clear()
         self.listener.closed(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._reader.target
 
     def buffer_updated(self, size_bytes: int) -> None:
-        self.heard = True
+        self._heard = True
         self.listener.bytes_in += size_bytes
-        reader = self._reader
-        for frame in reader.received(size_bytes):
-            try:
-                reply = self._serve(self, frame)
-            except MalformedMessage as wrong:
-                self.listener.refused(self, str(wrong))
-                self.close()
-                return
-            if type(reply) is bytes and not self._replies and self._sender is None and self._transport is not None:
-                # What most requests of a busy producer come to; the long way below would do the same.
-                self.listener.bytes_out += len(reply)
-                self._transport.write(reply)
-            elif reply is not None:
-                self._answer(reply)
-        if reader.fault is not None:
-            self.listener.refused(self, reader.fault)
-            self.close()
+        frames = self._reader.received(size_bytes)
+        if len(frames) == 1:
+            self._serve_frame(frames[0])
+        elif frames:
+            self._held.extend(frames)
+            self._serve_held()
+        if self._reader.fault is not None and not self._held:
+            self._refuse(self._reader.fault)
 
     def eof_received(self) -> bool:
         return False
@@ -109,6 +111,41 @@ class Connection(asyncio.BufferedProtocol):
         if self._sender is not None:
             self._sender.transport_drained()
         self._adjust_reading()
+
+    # -- serving --------------------------------------------------------------------------------------------------------------
+
+    def _serve_frame(self, frame: memoryview) -> None:
+        try:
+            reply = self._serve(self, frame)
+        except MalformedMessage as wrong:
+            self._refuse(str(wrong))
+            return
+        if type(reply) is bytes and not self._replies and self._sender is None and self._transport is not None:
+            # What most requests of a busy producer come to; the long way below would do the same.
+            self.listener.bytes_out += len(reply)
+            self._transport.write(reply)
+        elif reply is not None:
+            self._answer(reply)
+
+    def _serve_held(self) -> None:
+        turn_ends = monotonic() + TURN_SECONDS_MAX
+        while self._held and self._has_room:
+            self._serve_frame(self._held.popleft())
+            if self._held and monotonic() > turn_ends:
+                break
+        if self._held or not self._reading:
+            self._adjust_reading()
+
+    def _next_turn(self) -> None:
+        self._turn_comes = False
+        self._serve_held()
+        if self._reader.fault is not None and not self._held:
+            self._refuse(self._reader.fault)
+
+    def _refuse(self, reason: str) -> None:
+        self._held.clear()
+        self.listener.refused(self, reason)
+        self.close()
 
     # -- answering ------------------------------------------------------------------------------------------------------------
 
@@ -153,12 +190,21 @@ class Connection(asyncio.BufferedProtocol):
             sender = self._sender = Sender(self._loop, transport, self._adjust_reading)
         sender.send(frame)
 
+    @property
+    def _has_room(self) -> bool:
+        """Whether this peer may ask for more."""
+        unsent = self._sender.unsent_bytes if self._sender is not None else 0
+        return not self._paused_by_peer and len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
+
     def _adjust_reading(self) -> None:
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        unsent = self._sender.unsent_bytes if self._sender is not None else 0
-        wanted = not self._paused_by_peer and len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
+        has_room = self._has_room
+        if has_room and self._held and not self._turn_comes:
+            self._turn_comes = True
+            self._loop.call_soon(self._next_turn)
+        wanted = has_room and not self._held
         if wanted and not self._reading:
             self._reading = True
             transport.resume_reading()
@@ -175,9 +221,17 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
 
-    @property
-    def busy(self) -> bool:
-        return bool(self._replies) or (self._sender is not None and self._sender.busy)
+    def showed_life(self) -> bool:
+        """Whether the peer sent or took something since this was last asked, or waits for us."""
+        heard, self._heard = self._heard, False
+        before, self._untaken_bytes = self._untaken_bytes, self._count_untaken()
+        if heard or self._untaken_bytes != before:
+            return True
+        return self._untaken_bytes == 0 and bool(self._replies or self._held)
+
+    def _count_untaken(self) -> int:
+        with_transport = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        return with_transport + (self._sender.unsent_bytes if self._sender is not None else 0)
 
 
 def _release(frame: Frame | None) -> None:

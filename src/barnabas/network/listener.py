@@ -163,10 +163,11 @@ class Listener:
         """Connections note only that they were heard: reading the clock for every request would cost more than it tells."""
         now = self.loop.time()
         for connection in list(self.connections):
-            if connection.heard or connection.busy:
-                connection.heard, connection.silent_since = False, now
+            if connection.showed_life():
+                connection.silent_since = now
             elif now - connection.silent_since > self.limits.idle_seconds_max:
-                connection.close()
+                # Not closed: that would wait until the peer has taken what it does not take.
+                connection.abort()
         self._schedule_sweep()
 
     # -- stopping -------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 A session is an id, an epoch that counts its requests, and the partitions in the order in which they shall be served next. Answers
 leave out partitions that have nothing new. There is room for ``slots`` sessions; when it is full, a newcomer takes the place of
-one that has been silent for :data:`EVICTION_MS`, or gets none and must send full requests, which works as well.
+one that has been silent for :data:`EVICTION_MS`, or of the smallest that is older than that if the newcomer is larger, since it saves
+more; or it gets none and must send full requests, which works as well.
 """
 
 from __future__ import annotations
@@ -18,8 +19,11 @@ from barnabas.replication.reads import PartitionRead
 NO_SESSION = 0
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1
 EVICTION_MS = 120_000
+# Finding the smallest session means to look at all of them; how large it was is good enough for this long.
+SMALLEST_KNOWN_MS = 1000
 _EPOCH_MAX = 2**31 - 1
 _ID_BITS = 31
+_ANY_SIZE = 2**31
 
 
 class FetchedPartition:
@@ -93,14 +97,14 @@ class PartitionKey(NamedTuple):
 
 
 class FetchSession:
-    __slots__ = ("epoch", "last_used_ms", "partitions", "session_id", "uses_topic_ids")
+    __slots__ = ("created_ms", "epoch", "last_used_ms", "partitions", "session_id", "uses_topic_ids")
 
     def __init__(self, session_id: int, partitions: Iterable[FetchedPartition], *, uses_topic_ids: bool, now_ms: int) -> None:
         self.session_id = session_id
         self.epoch = 1
         self.partitions = {each.key: each for each in partitions}
         self.uses_topic_ids = uses_topic_ids
-        self.last_used_ms = now_ms
+        self.created_ms = self.last_used_ms = now_ms
 
     def update(self, named: Iterable[FetchedPartition], forgotten: Iterable[PartitionKey]) -> None:
         for each in named:
@@ -136,6 +140,8 @@ class FetchSessions:
         self.slots = slots
         self._entropy = entropy
         self._sessions: dict[int, FetchSession] = {}  # longest unused first
+        self._too_small = 0  # newcomers up to this size find no place
+        self._too_small_until_ms = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -179,13 +185,30 @@ class FetchSessions:
 
     def _open(self, named: list[FetchedPartition], *, uses_topic_ids: bool, now_ms: int) -> FetchSession | None:
         if len(self._sessions) >= self.slots:
-            oldest = next(iter(self._sessions.values()), None)
-            if oldest is None or now_ms - oldest.last_used_ms < EVICTION_MS:
+            victim = self._victim(len(named), now_ms)
+            if victim is None:
                 return None
-            del self._sessions[oldest.session_id]
+            del self._sessions[victim.session_id]
         session_id = NO_SESSION
         while session_id == NO_SESSION or session_id in self._sessions:
             session_id = self._entropy.below(1 << _ID_BITS)
         session = FetchSession(session_id, named, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
         self._sessions[session_id] = session
         return session
+
+    def _victim(self, size: int, now_ms: int) -> FetchSession | None:
+        """Whose place a newcomer of ``size`` partitions may take."""
+        longest_unused = next(iter(self._sessions.values()), None)
+        if longest_unused is None:
+            return None
+        if now_ms - longest_unused.last_used_ms >= EVICTION_MS:
+            return longest_unused
+        if size <= self._too_small and now_ms < self._too_small_until_ms:
+            return None
+        old = (each for each in self._sessions.values() if now_ms - each.created_ms >= EVICTION_MS)
+        smallest = min(old, key=lambda each: len(each.partitions), default=None)
+        if smallest is not None and len(smallest.partitions) < size:
+            return smallest
+        self._too_small = len(smallest.partitions) if smallest is not None else _ANY_SIZE
+        self._too_small_until_ms = now_ms + SMALLEST_KNOWN_MS
+        return None

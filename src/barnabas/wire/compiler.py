@@ -8,6 +8,7 @@ What every decoder keeps:
 
 - nothing is allocated from a length that was not first compared with the bytes that remain (an array's length with the
   smallest size its elements can have);
+- a request has at most :data:`REQUEST_ELEMENTS_MAX` array elements in all, because one byte of an array becomes a hundred of objects;
 - it reads only inside the buffer, and a frame has a buffer of its own;
 - unknown tagged fields are skipped, known ones must fill exactly the size they announced.
 
@@ -35,6 +36,8 @@ Decoder = Callable[[Buffer, int], tuple[Any, int]]
 Encoder = Callable[[Any, bytearray], None]
 
 STRING_BYTES_MAX = 0x7FFF  # Kafka's own bound, also where a compact length could say more
+# Several times the partitions a cluster can have. Only what peers ask is bounded: what we ask them may well have a longer answer.
+REQUEST_ELEMENTS_MAX = 1_000_000
 
 
 class FieldNotInVersion(ValueError):
@@ -72,9 +75,10 @@ def decoder(cls: type[Any], version: int) -> Decoder:
     if made is None:
         declaration = declaration_of(cls)
         _check_version(declaration, version)
-        source = _DecoderSource(flexible=version in declaration.flexible, version=version)
+        source = _DecoderSource(flexible=version in declaration.flexible, version=version, bounded=declaration.kind == "request")
         with source.function("decode", "buf, pos"):
             source.line("end = len(buf)")
+            source.begin_counting()
             source.struct("o", cls)
             source.line("return o, pos")
         made = _decoders[cls, version] = source.compile("decode", f"{declaration.name} v{version}")
@@ -223,6 +227,14 @@ class _Source:
 
 
 class _DecoderSource(_Source):
+    def __init__(self, *, flexible: bool, version: int, bounded: bool) -> None:
+        super().__init__(flexible=flexible, version=version)
+        self.bounded = bounded
+
+    def begin_counting(self) -> None:
+        if self.bounded:
+            self.line(f"room = {REQUEST_ELEMENTS_MAX}")
+
     def struct(self, target: str, cls: type[Any]) -> None:
         self.line(f"{target} = new({self.constant(cls.__name__, cls)})")
         plain, tagged, absent = self.parts(cls)
@@ -319,6 +331,10 @@ class _DecoderSource(_Source):
         smallest = smallest_size(element, version=self.version, flexible=self.flexible, nullable=False)
         with self.block(f"if {length} * {smallest} > end - pos:"):
             self.line(f"raise malformed({name!r}, {length}, end - pos)")
+        if self.bounded:
+            self.line(f"room -= {length}")
+            with self.block("if room < 0:"):
+                self.line(f"raise MalformedMessage('more than {REQUEST_ELEMENTS_MAX} elements in one request')")
         if isinstance(element, Primitive) and element.code is not None:
             if element.code == "16s":
                 self.line(f"{target} = [bytes(buf[i:i + 16]) for i in range(pos, pos + 16 * {length}, 16)]")
@@ -346,6 +362,7 @@ class _DecoderSource(_Source):
 
         def write() -> None:
             with self.block(f"def {name}(buf, pos, end, o):"):
+                self.begin_counting()
                 self.line("count, pos = read_tag_count(buf, pos, end)")
                 with self.block("for _ in range(count):"):
                     self.line("tag, pos, after = read_tag(buf, pos, end)")

@@ -60,3 +60,18 @@ def test_who_asks_from_inside_an_answer_is_heard() -> None:
     promise.then(lambda _: promise.then(heard.append))
     promise.resolve(5)
     assert heard == [5]
+
+
+def test_who_is_abandoned_hears_it_once_and_not_after_the_promise_was_kept() -> None:
+    stopped: list[str] = []
+    first: Promise[int] = Promise()
+    first.if_abandoned(lambda: stopped.append("first"))
+    mapped = first.map(str)
+    mapped.abandon()
+    mapped.abandon()
+    assert stopped == ["first"]
+    kept: Promise[int] = Promise()
+    kept.if_abandoned(lambda: stopped.append("kept"))
+    kept.resolve(1)
+    kept.abandon()
+    assert stopped == ["first"]

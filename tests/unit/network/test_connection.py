@@ -29,9 +29,13 @@ class MemoryTransport(asyncio.Transport):
         self.written: list[bytes] = []
         self.reading = True
         self.closed = False
+        self.untaken_bytes = 0
 
     def write(self, data: Any) -> None:
         self.written.append(bytes(data))
+
+    def get_write_buffer_size(self) -> int:
+        return self.untaken_bytes
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         pass
@@ -97,6 +101,12 @@ class Served:
             target[:size] = data[:size]
             self.connection.buffer_updated(size)
             data = data[size:]
+
+    def turn(self) -> None:
+        """Let the loop do what is due, once."""
+        loop = self.listener.loop
+        loop.call_soon(loop.stop)
+        loop.run_forever()
 
     def answers(self) -> list[bytes]:
         stream, found = b"".join(self.transport.written), []
@@ -214,15 +224,53 @@ def test_answers_that_come_when_nobody_is_there_any_more_are_dropped(served: Ser
     assert served.listener.connections == set()
 
 
-def test_a_connection_with_an_answer_to_come_is_busy(served: Served) -> None:
+def test_a_peer_shows_life_by_asking_by_waiting_and_by_taking(served: Served) -> None:
     late: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": late}
-    states = [served.connection.busy]
+    shows_life = served.connection.showed_life
+    assert [shows_life(), shows_life()] == [True, False], "it came, and then nothing"
     served.receive(framed(b"first"))
-    states.append(served.connection.busy)
+    assert [shows_life(), shows_life(), shows_life()] == [True, True, True], "it waits for us"
+    served.transport.untaken_bytes = 9
+    assert [shows_life(), shows_life()] == [True, False], "now we wait for it, and it takes nothing"
+    served.transport.untaken_bytes = 7
+    assert shows_life()
     late.resolve(answer(1))
-    states.append(served.connection.busy)
-    assert states == [False, True, False]
+    served.transport.untaken_bytes = 0
+    assert [shows_life(), shows_life()] == [True, False]
+
+
+def test_who_works_for_a_peer_that_has_gone_may_stop(served: Served) -> None:
+    late: Promise[OutFrame | None] = Promise()
+    stopped: list[bool] = []
+    late.if_abandoned(lambda: stopped.append(True))
+    served.replies = {b"first": late.map(lambda frame: frame)}
+    served.receive(framed(b"first"))
+    served.connection.connection_lost(None)
+    assert stopped == [True]
+
+
+def test_many_requests_of_one_read_take_turns_with_others(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter(range(1000))
+    monkeypatch.setattr("barnabas.network.connection.monotonic", lambda: next(seconds))
+    served.receive(b"".join(framed(b"%d" % number) for number in range(5)))
+    assert served.requests == [b"0"]
+    assert not served.transport.reading
+    for served_by_now in range(2, 6):
+        served.turn()
+        assert len(served.requests) == served_by_now
+    assert served.requests == [b"%d" % number for number in range(5)]
+    assert served.transport.reading
+
+
+def test_a_length_that_ends_the_stream_ends_it_after_the_requests_before_it(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = iter(range(1000))
+    monkeypatch.setattr("barnabas.network.connection.monotonic", lambda: next(seconds))
+    served.receive(framed(b"1") + framed(b"2") + _LENGTH.pack(-1))
+    assert not served.transport.closed
+    served.turn()
+    assert served.requests == [b"1", b"2"]
+    assert served.transport.closed
 
 
 def test_bytes_are_counted(served: Served) -> None:

@@ -194,7 +194,6 @@ def test_no_slots_means_no_sessions() -> None:
     assert Desk(slots=0).open() == 0
 
 
-@pytest.mark.xfail(reason="reported: KIP-227's third rule, that a larger session may take a smaller one's place, is missing", strict=True)
 def test_a_larger_session_takes_the_place_of_a_smaller_one_that_is_not_new() -> None:
     desk = Desk(slots=1)
     small = desk.open(asked("a"))

@@ -146,6 +146,7 @@ def _wait(
         missing_bytes=request.min_bytes - size,
         complete=lambda: answer.resolve(_respond(broker, fetch, read()[0], by_id=by_id)),
     )
+    answer.if_abandoned(waiting.cancel)
     waiting.timer = broker.loop.call_later(request.max_wait_ms / 1000, waiting.complete)
     return answer
 
