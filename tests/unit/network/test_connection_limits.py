@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.config.parse import parse_broker_config
 from barnabas.network.listener import ConnectionLimits
-from barnabas.node.connection_limits import connection_limits
+from barnabas.node.connection_limits import SEND_BUFFER_BYTES, connection_limits
 from barnabas.node.development import development_properties
 
 
@@ -30,7 +30,7 @@ def test_kafkas_defaults() -> None:
         connections_max=affordable(listeners=2),
         connections_per_address_max=2**31 - 1,
         backlog=50,
-        send_buffer_bytes=-1,
+        send_buffer_bytes=SEND_BUFFER_BYTES,
         receive_buffer_bytes=-1,
     )
 
@@ -40,7 +40,7 @@ def test_no_listener_takes_what_logs_and_other_listeners_need() -> None:
     assert limits(max__connections=str(2**31 - 1)).connections_max == affordable(listeners=2)
 
 
-def test_socket_buffers_are_the_kernels_until_somebody_asks_for_others() -> None:
+def test_socket_buffers_are_ours_and_the_kernels_until_somebody_asks_for_others() -> None:
     found = limits(socket__send__buffer__bytes="2000")
     assert (found.send_buffer_bytes, found.receive_buffer_bytes) == (2000, -1)
 
