@@ -18,11 +18,14 @@ class Timer(Protocol):
 
 
 class WaitingFetch:
-    __slots__ = ("_complete", "_missing_bytes", "_partitions", "timer")
+    __slots__ = ("_complete", "_missing_bytes", "_partitions", "committed_only", "timer")
 
-    def __init__(self, partitions: Sequence[Partition], *, missing_bytes: int, complete: Callable[[], None]) -> None:
+    def __init__(
+        self, partitions: Sequence[Partition], *, missing_bytes: int, complete: Callable[[], None], committed_only: bool = False
+    ) -> None:
         self._partitions = partitions
         self._missing_bytes = missing_bytes
+        self.committed_only = committed_only
         self._complete: Callable[[], None] | None = complete
         self.timer: Timer | None = None
         for partition in partitions:

@@ -100,9 +100,19 @@ class Log:
     # -- appending ------------------------------------------------------------------------------------------------------------
 
     def append(
-        self, batch: memoryview, header: BatchHeader, leader_epoch: int, now_ms: int, append_time_ms: int = -1
+        self,
+        batch: memoryview,
+        header: BatchHeader,
+        leader_epoch: int,
+        now_ms: int,
+        append_time_ms: int = -1,
+        *,
+        from_client: bool = True,
     ) -> Appended | Refused:
-        """Give a validated batch its offset, patch it in place and write it; the batch's header still says offset 0."""
+        """Give a validated batch its offset, patch it in place and write it; the batch's header still says offset 0.
+
+        Not ``from_client`` are markers and the offsets that a coordinator writes in a producer's name: they have no sequence numbers.
+        """
         size = len(batch)
         settings = self.settings
         if size > settings.segment_bytes:
@@ -110,7 +120,7 @@ class Log:
                 ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes does not fit into segments of {settings.segment_bytes}"
             )
         producer_id = header.producer_id
-        if producer_id >= 0 and not header.control:
+        if producer_id >= 0 and from_client and not header.control:
             known = self.producers.check(header)
             if known is not None:
                 if isinstance(known, SentBatch):

@@ -102,6 +102,30 @@ class ProducerState:
             )
         return self._check_transaction(producer, header)
 
+    def check_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, *, epoch_rises: bool) -> Refused | None:
+        """Whether a transaction coordinator may end a producer's transaction. ``epoch_rises`` where every end has an epoch of its
+        own (transaction version 2), so that a marker which comes late cannot end the transaction after the one it was meant for."""
+        producer = self.producers.get(producer_id)
+        if producer is None:
+            return None
+        if producer_epoch < producer.epoch or (
+            epoch_rises and producer_epoch == producer.epoch and producer.transaction_first_offset is not None
+        ):
+            return Refused(
+                ErrorCode.INVALID_PRODUCER_EPOCH, f"producer {producer_id} is at epoch {producer.epoch}, the marker is of {producer_epoch}"
+            )
+        if coordinator_epoch < producer.coordinator_epoch:
+            return Refused(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"coordinator {coordinator_epoch} was replaced by {producer.coordinator_epoch}",
+            )
+        return None
+
+    def in_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        """Whether the producer, in this epoch, has a transaction open here."""
+        producer = self.producers.get(producer_id)
+        return producer is not None and producer.transaction_first_offset is not None and producer.epoch == producer_epoch
+
     @staticmethod
     def _check_transaction(producer: Producer, header: BatchHeader) -> Refused | None:
         if producer.transaction_first_offset is None or header.transactional:

@@ -14,9 +14,6 @@ REQUEST_SECONDS = Metric(
     "From a request's last byte received to its answer ready, waiting included.",
     ("api",),
 )
-REQUEST_ERRORS = Metric(
-    "barnabas_request_errors_total", _COUNTER, "requests", "Requests that failed as a whole, by API and error.", ("api", "error")
-)
 NETWORK_BYTES_IN = Metric("barnabas_network_bytes_in_total", _COUNTER, "bytes", "Bytes received from clients.", ("listener",))
 NETWORK_BYTES_OUT = Metric(
     "barnabas_network_bytes_out_total", _COUNTER, "bytes", "Bytes sent to clients, record batches from files not counted.", ("listener",)
@@ -39,7 +36,6 @@ PARTITIONS_LED = Metric("barnabas_partitions_led", _GAUGE, "partitions", "Partit
 PARTITIONS_OFFLINE = Metric("barnabas_partitions_offline", _GAUGE, "partitions", "Replicas on directories that failed.")
 DIRECTORIES_OFFLINE = Metric("barnabas_log_directories_offline", _GAUGE, "directories", "Log directories that failed.")
 LOG_BYTES = Metric("barnabas_log_bytes", _GAUGE, "bytes", "Size of all logs in a directory.", ("directory",))
-FETCHES_WAITING = Metric("barnabas_fetches_waiting", _GAUGE, "requests", "Fetches waiting for data.")
 FETCH_SESSIONS = Metric("barnabas_fetch_sessions", _GAUGE, "sessions", "Incremental fetch sessions kept.")
 FLUSHES = Metric("barnabas_log_flushes_total", _COUNTER, "flushes", "Segments flushed to disk in the background.")
 
@@ -48,9 +44,5 @@ METADATA_SNAPSHOTS = Metric("barnabas_metadata_snapshots_total", _COUNTER, "snap
 CONTROLLER_ACTIVE = Metric("barnabas_controller_active", _GAUGE, "controllers", "1 where this node is the active controller.")
 QUORUM_EPOCH = Metric("barnabas_quorum_epoch", _GAUGE, "epoch", "The metadata quorum's epoch.")
 PRODUCERS = Metric("barnabas_producers", _GAUGE, "producers", "Producer ids remembered over all partitions.")
-
-CLIENT_TELEMETRY_BYTES = Metric(
-    "barnabas_client_telemetry_bytes_total", _COUNTER, "bytes", "Bytes of metrics that clients pushed (KIP-714).", ("client_software",)
-)
 
 CATALOGUE: tuple[Metric, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

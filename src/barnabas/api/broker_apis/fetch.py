@@ -19,7 +19,7 @@ from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise
 from barnabas.replication.fetch_sessions import FetchContext, FetchedPartition, PartitionKey
-from barnabas.replication.reads import PartitionRead, read_partition
+from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_partition
 from barnabas.replication.waiting_fetch import WaitingFetch
 from barnabas.wire.declare import default_struct
 from barnabas.wire.messages.fetch import (
@@ -144,6 +144,7 @@ def _wait(
     waiting = WaitingFetch(
         partitions,
         missing_bytes=request.min_bytes - size,
+        committed_only=request.isolation_level == READ_COMMITTED,
         complete=lambda: answer.resolve(_respond(broker, fetch, read()[0], by_id=by_id)),
     )
     answer.if_abandoned(waiting.cancel)

@@ -1,0 +1,40 @@
+"""The way from an id (a group's, a transactional one) to its shard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from barnabas.coordinators.outcome import Outcome
+from barnabas.coordinators.placement import partition_for
+from barnabas.coordinators.runtime import CoordinatorRuntime, Machine
+from barnabas.env.clock import Clock
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+
+R = TypeVar("R")
+M = TypeVar("M", bound=Machine)
+
+
+class Coordinator(Generic[M]):
+    def __init__(self, topic: str, runtime: CoordinatorRuntime[M], clock: Clock, partition_count: Callable[[], int]) -> None:
+        """``partition_count`` of the internal topic, 0 while it does not exist."""
+        self.topic = topic
+        self.runtime = runtime
+        self._clock = clock
+        self._partition_count = partition_count
+
+    def partition_of(self, identity: str) -> int | None:
+        count = self._partition_count()
+        return partition_for(identity, count) if count else None
+
+    def run(self, identity: str, operation: Callable[[M, int], Outcome[R]]) -> Promise[R | ErrorCode]:
+        """``operation(machine, now_ms)`` on the shard of ``identity``; an error code where that is not here, not yet, or not any more."""
+        partition = self.partition_of(identity)
+        if partition is None:
+            return Promise.kept(ErrorCode.NOT_COORDINATOR)
+        return self.run_at(partition, operation)
+
+    def run_at(self, partition: int, operation: Callable[[M, int], Outcome[R]]) -> Promise[R | ErrorCode]:
+        now_ms = self._clock.wall_ms()
+        return self.runtime.run(partition, now_ms, lambda machine: operation(machine, now_ms))

@@ -1,0 +1,10 @@
+"""What kinds of groups there are, as ListGroups names them."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class GroupKind(Enum):
+    CLASSIC = "Classic"
+    CONSUMER = "Consumer"

@@ -1,0 +1,44 @@
+"""Records of a coordinator's log: a key with its type in front, a value with its version in front, no value for a deletion."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from barnabas.model.buffers import Buffer
+from barnabas.wire.compiler import decode, encode
+from barnabas.wire.declare import declaration_of
+
+_NUMBER = struct.Struct(">h")
+_KEY_VERSION = 0  # of all keys: the type in front of a key is what would have been its version
+
+# By the type in front of a key: the classes of key and value.
+RecordTypes: TypeAlias = Mapping[int, tuple[type[Any], type[Any]]]
+
+
+class CoordinatorRecord(NamedTuple):
+    key: Any
+    value: Any | None  # None deletes what the key names
+    version: int = 0  # of the value
+
+    def encode(self) -> tuple[bytes, bytes | None]:
+        kind = declaration_of(type(self.key)).key
+        assert kind is not None, f"{type(self.key).__name__} is no key of a coordinator"
+        key = _NUMBER.pack(kind) + encode(self.key, _KEY_VERSION)
+        return key, None if self.value is None else _NUMBER.pack(self.version) + encode(self.value, self.version)
+
+
+def decode_record(types: RecordTypes, key: Buffer, value: Buffer | None) -> CoordinatorRecord | None:
+    """None for a type that is not in ``types``: a newer Kafka wrote it, and it means nothing here. ``MalformedMessage`` for garbage."""
+    (kind,) = _NUMBER.unpack_from(key)
+    known = types.get(kind)
+    if known is None:
+        return None
+    key_class, value_class = known
+    decoded_key, _ = decode(key_class, _KEY_VERSION, key, _NUMBER.size)
+    if value is None:
+        return CoordinatorRecord(decoded_key, None)
+    (version,) = _NUMBER.unpack_from(value)
+    decoded, _ = decode(value_class, version, value, _NUMBER.size)
+    return CoordinatorRecord(decoded_key, decoded, version)

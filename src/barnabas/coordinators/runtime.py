@@ -1,0 +1,260 @@
+"""Shards of a coordinator: one for each partition of its internal topic that this node leads.
+
+    leader of the partition -> loading (its log is replayed) -> active -> no longer leader: unloaded, its state forgotten
+
+An operation on an active shard runs at once and to its end, so no two ever see each other half done:
+
+    decide (records, answer) -> append the records -> replay them into the state -> committed -> do the effects, answer
+
+Nothing is kept that is not in the log, except what may be lost with the leader: sessions, waiting requests, timers. Operations that write
+nothing still wait for the commit of what they may have seen, so that nobody is told of a state that a new leader does not have.
+
+No clock and no loop here: time comes in with every call, and :attr:`CoordinatorRuntime.next_deadline_ms` says when to come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from barnabas.coordinators.outcome import Outcome, ProducerIdentity
+from barnabas.coordinators.record import CoordinatorRecord, RecordTypes, decode_record
+from barnabas.coordinators.timers import Timers
+from barnabas.model.buffers import Buffer
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.batch_header import read_header
+from barnabas.records.control_batch import ControlType, read_end_transaction
+from barnabas.records.record import Record, open_batch
+
+R = TypeVar("R")
+
+
+class Machine(Protocol):
+    """The state of one shard. Deterministic: what it decides follows from what was replayed, what it was asked and the time it was told."""
+
+    timers: Timers
+
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
+        """Take a record that is in the log. Records of a ``transaction`` count only once its end is replayed."""
+
+    def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None: ...
+
+    def loaded(self, now_ms: int) -> None:
+        """The log is replayed: set the timers that follow from it."""
+
+    def unloaded(self) -> None:
+        """This node does not lead any more: answer everybody who waits."""
+
+
+M = TypeVar("M", bound=Machine)
+
+
+class CoordinatorLog(Protocol):
+    """The internal topic's partitions that this node leads."""
+
+    def append(self, partition: int, batch: bytearray) -> int | ErrorCode:
+        """The offset behind the batch, which is now in the leader's log."""
+
+    def replicated(self, partition: int, end_offset: int) -> Promise[ErrorCode]:
+        """NONE once everything below ``end_offset`` is committed; another code when this node stops leading before that."""
+
+
+class _Shard(Generic[M]):
+    __slots__ = ("active", "epoch", "machine", "waiting_end", "waiting_promise", "written_end")
+
+    def __init__(self, machine: M, epoch: int) -> None:
+        self.machine = machine
+        self.epoch = epoch
+        self.active = False
+        self.written_end = 0
+        # Whoever waits for the same commit waits for the same promise.
+        self.waiting_end = -1
+        self.waiting_promise: Promise[ErrorCode] | None = None
+
+
+class CoordinatorRuntime(Generic[M]):
+    def __init__(
+        self,
+        make: Callable[[int], M],
+        types: RecordTypes,
+        log: CoordinatorLog,
+        *,
+        on_effect: Callable[[int, Any], None],
+        on_deadline: Callable[[int], None],
+    ) -> None:
+        """``make`` gives an empty machine for a partition; ``on_effect(partition, effect)`` does what a machine asked for;
+        ``on_deadline`` hears at what time :meth:`tick` must be called at the latest."""
+        self._make = make
+        self._types = types
+        self._log = log
+        self._on_effect = on_effect
+        self._on_deadline = on_deadline
+        self._shards: dict[int, _Shard[M]] = {}
+
+    # -- leadership -----------------------------------------------------------------------------------------------------------
+
+    def begin_loading(self, partition: int, epoch: int) -> bool:
+        """Whether this is news: the log must now be given to :meth:`replay_batch` from its start, and then :meth:`finish_loading`."""
+        known = self._shards.get(partition)
+        if known is not None:
+            if known.epoch >= epoch:
+                return False
+            self.unload(partition)
+        self._shards[partition] = _Shard(self._make(partition), epoch)
+        return True
+
+    def replay_batch(self, partition: int, epoch: int, batch: Buffer) -> bool:
+        """One batch of the log. False when the shard is no longer being loaded in this epoch, and reading on is useless."""
+        shard = self._shards.get(partition)
+        if shard is None or shard.epoch != epoch or shard.active:
+            return False
+        header = read_header(batch)
+        transaction = ProducerIdentity(header.producer_id, header.producer_epoch) if header.transactional else None
+        if header.control:
+            ended = read_end_transaction(batch)
+            if ended is not None and transaction is not None:
+                shard.machine.replay_end(transaction, committed=ended[0] is ControlType.COMMIT)
+            return True
+        for record in open_batch(batch):
+            if record.key is None:
+                continue
+            decoded = decode_record(self._types, record.key, record.value)
+            if decoded is not None:
+                shard.machine.replay(decoded, transaction)
+        return True
+
+    def finish_loading(self, partition: int, epoch: int, end_offset: int, now_ms: int) -> None:
+        shard = self._shards.get(partition)
+        if shard is not None and shard.epoch == epoch and not shard.active:
+            shard.written_end = end_offset
+            shard.machine.loaded(now_ms)
+            shard.active = True
+            self._announce_deadline(shard)
+
+    def unload(self, partition: int) -> None:
+        shard = self._shards.pop(partition, None)
+        if shard is not None:
+            shard.active = False
+            shard.machine.timers.clear()
+            shard.machine.unloaded()
+
+    def why_not(self, partition: int) -> ErrorCode:
+        """NONE for a shard that is active here."""
+        shard = self._shards.get(partition)
+        if shard is None:
+            return ErrorCode.NOT_COORDINATOR
+        return ErrorCode.NONE if shard.active else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    @property
+    def loading(self) -> bool:
+        return any(not shard.active for shard in self._shards.values())
+
+    @property
+    def active_partitions(self) -> list[int]:
+        return [partition for partition, shard in self._shards.items() if shard.active]
+
+    def machines(self) -> Iterator[M]:
+        for shard in self._shards.values():
+            if shard.active:
+                yield shard.machine
+
+    def epoch_of(self, partition: int) -> int:
+        """The leader epoch of a shard that is here; -1 of others."""
+        shard = self._shards.get(partition)
+        return shard.epoch if shard is not None else -1
+
+    # -- operations -----------------------------------------------------------------------------------------------------------
+
+    def run(self, partition: int, now_ms: int, operation: Callable[[M], Outcome[R]]) -> Promise[R | ErrorCode]:
+        """Perform an operation; its answer, or the code that says why it has none: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, or
+        what the log answered."""
+        unavailable = self.why_not(partition)
+        if unavailable:
+            return Promise.kept(unavailable)
+        shard = self._shards[partition]
+        outcome = operation(shard.machine)
+        answer: Promise[R | ErrorCode] = Promise()
+        if outcome.records:
+            refused = self._write(partition, shard, outcome.records, outcome.transaction, now_ms)
+            if refused:
+                if outcome.if_refused is not None:
+                    outcome.if_refused(refused)
+                answer.resolve(refused)
+                return answer
+        self._announce_deadline(shard)
+
+        def committed(code: ErrorCode) -> None:
+            if code:
+                if outcome.if_refused is not None:
+                    outcome.if_refused(code)
+                answer.resolve(code)
+                return
+            for effect in outcome.effects:
+                self._on_effect(partition, effect)
+            given = outcome.answer
+            if isinstance(given, Promise):
+                given.then(answer.resolve)
+            else:
+                answer.resolve(given)
+
+        given = outcome.answer
+        if isinstance(given, Promise):
+            answer.if_abandoned(given.abandon)
+        self._committed(partition, shard).then(committed)
+        return answer
+
+    def _write(
+        self,
+        partition: int,
+        shard: _Shard[M],
+        records: Iterable[CoordinatorRecord],
+        transaction: ProducerIdentity | None,
+        now_ms: int,
+    ) -> ErrorCode:
+        records = list(records)
+        batch = build_batch(
+            (Record(index, now_ms, *record.encode()) for index, record in enumerate(records)),
+            producer_id=transaction.producer_id if transaction is not None else -1,
+            producer_epoch=transaction.producer_epoch if transaction is not None else -1,
+            transactional=transaction is not None,
+        )
+        end_offset = self._log.append(partition, batch)
+        if isinstance(end_offset, ErrorCode):
+            return end_offset
+        shard.written_end = end_offset
+        for record in records:
+            shard.machine.replay(record, transaction)
+        return ErrorCode.NONE
+
+    def _committed(self, partition: int, shard: _Shard[M]) -> Promise[ErrorCode]:
+        if shard.waiting_promise is None or shard.waiting_end < shard.written_end:
+            shard.waiting_end = shard.written_end
+            shard.waiting_promise = self._log.replicated(partition, shard.written_end)
+        return shard.waiting_promise
+
+    def replay_end(self, partition: int, transaction: ProducerIdentity, end_offset: int, *, committed: bool) -> None:
+        """A marker was appended to the shard's log by somebody else, up to ``end_offset``."""
+        shard = self._shards.get(partition)
+        if shard is not None and shard.active:
+            shard.written_end = max(shard.written_end, end_offset)
+            shard.machine.replay_end(transaction, committed=committed)
+
+    # -- time -----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        deadlines = (shard.machine.timers.next_deadline_ms for shard in self._shards.values() if shard.active)
+        return min((each for each in deadlines if each is not None), default=None)
+
+    def _announce_deadline(self, shard: _Shard[M]) -> None:
+        deadline_ms = shard.machine.timers.next_deadline_ms
+        if deadline_ms is not None:
+            self._on_deadline(deadline_ms)
+
+    def tick(self, now_ms: int) -> None:
+        """Run every timer that is due."""
+        for partition, shard in list(self._shards.items()):
+            while shard.active and (expire := shard.machine.timers.take_due(now_ms)) is not None:
+                self.run(partition, now_ms, cast(Callable[[M], Outcome[Any]], lambda _, expire=expire: expire(now_ms)))
