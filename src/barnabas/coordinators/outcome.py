@@ -31,5 +31,7 @@ class Outcome(Generic[R]):
     """Whose transaction the records belong to: they count when its end is replayed."""
     effects: Sequence[Any] = ()
     """Deeds for whoever runs the shard, to be done when the records are committed."""
+    if_committed: Callable[[], object] | None = None
+    """Answers others who waited for these records too (a leader's assignments are everybody's)."""
     if_refused: Callable[[ErrorCode], object] | None = None
     """Takes back what was already promised to others, when the records could not be written."""

@@ -191,6 +191,8 @@ class CoordinatorRuntime(Generic[M]):
                     outcome.if_refused(code)
                 answer.resolve(code)
                 return
+            if outcome.if_committed is not None:
+                outcome.if_committed()
             for effect in outcome.effects:
                 self._on_effect(partition, effect)
             given = outcome.answer

@@ -6,7 +6,7 @@ run at once, inside :meth:`Promise.resolve`, in the order they were added. Who w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Generic, TypeAlias, TypeVar, cast
 
 T = TypeVar("T")
@@ -63,6 +63,32 @@ class Promise(Generic[T]):
         stop, self._if_abandoned = self._if_abandoned, None
         if stop is not None:
             stop()
+
+
+def all_of(promises: Sequence[Promise[T]]) -> Promise[list[T]]:
+    """The values of all, in order, once the last has come."""
+    everything: Promise[list[T]] = Promise()
+    missing = [promise for promise in promises if not promise.done]
+    if not missing:
+        everything.resolve([promise.value for promise in promises])
+        return everything
+    left = len(missing)
+
+    def one_came(_: T) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            everything.resolve([promise.value for promise in promises])
+
+    for promise in missing:
+        promise.then(one_came)
+
+    def abandon_all() -> None:
+        for promise in missing:
+            promise.abandon()
+
+    everything.if_abandoned(abandon_all)
+    return everything
 
 
 Answer: TypeAlias = T | Promise[T]

@@ -117,23 +117,10 @@ class MetadataLog:
 
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
         """Whole batches from ``start`` up to ``end``, which must be at batch boundaries."""
-        while start < end:
-            read = self._log.read(start, size_bytes_max=1 << 20, end_offset=end, at_least_one=True)
-            if read.region is None:
-                return
-            data = read.region.read()
-            read.region.release()
-            position = 0
-            while position + 12 <= len(data):
-                header = read_header(data, position) if position + 61 <= len(data) else None
-                if header is None or position + header.size_bytes > len(data):
-                    break
-                batch = data[position : position + header.size_bytes]
-                records = [] if header.control else [decode_metadata_record(record.value or b"") for record in open_batch(batch)]
-                provenance = Provenance(header.last_offset, header.leader_epoch, header.max_timestamp)
-                yield MetadataBatch(records, provenance, header.size_bytes)
-                position += header.size_bytes
-                start = header.last_offset + 1
+        for header, batch in self._log.batches(start, end):
+            records = [] if header.control else [decode_metadata_record(record.value or b"") for record in open_batch(batch)]
+            provenance = Provenance(header.last_offset, header.leader_epoch, header.max_timestamp)
+            yield MetadataBatch(records, provenance, header.size_bytes)
 
     def close(self) -> None:
         self._log.close()

@@ -15,7 +15,7 @@ from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.model.promise import Promise
-from barnabas.records.batch_header import TRANSACTIONAL_BIT, BatchHeader, read_header
+from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT, BatchHeader, read_header
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.validation import Refused, validate
 from barnabas.replication.topic_counters import TopicCounters
@@ -30,7 +30,8 @@ ACKS_ALL = -1
 _NOT_LEADER = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker does not lead the partition")
 _OFFLINE = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory has failed")
 _TOO_FEW_REPLICAS = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "fewer replicas are in sync than min.insync.replicas demands")
-_NO_TRANSACTION = Refused(ErrorCode.INVALID_TXN_STATE, "no transaction of this producer is open here")
+# The only refusal that is not the last word: with a verification the same batch may be welcome.
+NOT_VERIFIED = Refused(ErrorCode.INVALID_TXN_STATE, "no transaction of this producer is open here")
 _REPLICATED: Final[Promise[ErrorCode]] = Promise.kept(ErrorCode.NONE)
 
 
@@ -116,22 +117,27 @@ class Partition:
     def append(self, records: memoryview | None, acks: int, now_ms: int, verification: Verification | None = None) -> Appended | Refused:
         """Append one producer's batch. ``OSError`` when the disk failed: the directory must be taken offline.
 
-        The first batch of a transaction needs a ``verification`` by its coordinator."""
+        The first batch of a transaction needs a ``verification`` by its coordinator, and is :data:`NOT_VERIFIED` without."""
         if not self.leads:
             return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
         log = self.log
         settings = log.settings
         if acks == ACKS_ALL and len(self.isr) < settings.min_insync_replicas:
             return _TOO_FEW_REPLICAS
+        if (
+            records is not None
+            and len(records) >= HEADER_BYTES
+            and records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT
+            and not self._transaction_is_open(read_header(records), verification)
+        ):
+            # Before anything is changed in the batch: it may come again, verified.
+            return NOT_VERIFIED
         counters = self.counters
         valid = validate(records, settings.rules, now_ms)
         if isinstance(valid, Refused):
             counters.batches_refused.value += 1
             return valid
         batch, header, append_time_ms = valid
-        if header.attributes & TRANSACTIONAL_BIT and not self._transaction_is_open(header, verification):
-            counters.batches_refused.value += 1
-            return _NO_TRANSACTION
         outcome = log.append(batch, header, self.leader_epoch, now_ms, append_time_ms)
         if isinstance(outcome, Refused):
             counters.batches_refused.value += 1

@@ -11,7 +11,7 @@ waiting for the disk. An ``OSError`` from any method means that the directory ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from barnabas.env.disk import Disk
@@ -19,6 +19,7 @@ from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.records.batch_header import BatchHeader, assign_offset, read_header
+from barnabas.records.batches import walk
 from barnabas.records.record import Record, open_batch
 from barnabas.records.validation import Refused
 from barnabas.storage.append_plan import roll_reason
@@ -34,6 +35,8 @@ from barnabas.storage.transaction_index import AbortedTransaction
 
 # A reader's next offset is nearly always where an earlier read ended, so those ends need no search.
 REMEMBERED_READ_ENDS = 64
+# What who opens batches reads at once: much in one call, little in memory.
+BATCHES_READ_BYTES = 1024 * 1024
 
 
 class Appended(NamedTuple):
@@ -238,6 +241,18 @@ class Log:
         if len(ends) >= REMEMBERED_READ_ENDS and self.log_end_offset not in ends:
             del ends[next(iter(ends))]
         ends[self.log_end_offset] = (segment, segment.size_bytes)
+
+    def batches(self, start_offset: int, end_offset: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+        """Whole batches from the one that holds ``start_offset`` on, up to ``end_offset``, read into memory a piece at a time."""
+        while start_offset < end_offset:
+            read = self.read(start_offset, size_bytes_max=BATCHES_READ_BYTES, end_offset=end_offset, at_least_one=True)
+            if read.region is None:
+                return
+            data = memoryview(read.region.read())
+            read.region.release()
+            for position, header in walk(data):
+                yield header, data[position : position + header.size_bytes]
+                start_offset = header.last_offset + 1
 
     def locate(self, offset: int) -> Location | None:
         return self.segments.holding(offset).locate(offset)

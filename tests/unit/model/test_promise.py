@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.model.promise import Promise
+from barnabas.model.promise import Promise, all_of
 
 
 def test_who_asked_before_hears_when_it_is_kept_and_in_the_order_of_asking() -> None:
@@ -75,3 +75,16 @@ def test_who_is_abandoned_hears_it_once_and_not_after_the_promise_was_kept() -> 
     kept.resolve(1)
     kept.abandon()
     assert stopped == ["first"]
+
+
+def test_all_of_them_come_together_in_their_own_order() -> None:
+    first: Promise[int] = Promise()
+    last: Promise[int] = Promise()
+    together = all_of([first, Promise.kept(2), last])
+    last.resolve(3)
+    assert not together.done
+    first.resolve(1)
+    assert together.value == [1, 2, 3]
+    assert all_of([Promise.kept(1)]).value == [1]
+    nothing: list[Promise[int]] = []
+    assert all_of(nothing).value == []
