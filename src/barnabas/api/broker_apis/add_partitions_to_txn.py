@@ -1,0 +1,116 @@
+"""AddPartitionsToTxn (key 24): partitions join a transaction, or are checked for having joined it.
+
+Behaviour: all partitions of a transaction or none. One that does not exist is UNKNOWN_TOPIC_OR_PARTITION, a client that names an internal
+topic gets TOPIC_AUTHORIZATION_FAILED, and the others are then OPERATION_NOT_ATTEMPTED. Verification answers each partition for itself.
+
+Version notes: 0 to 3 are sent by clients, for one transaction; 2 knows PRODUCER_FENCED, before that it is INVALID_PRODUCER_EPOCH. From 4
+on brokers send it, for many transactions: to verify what older clients produce to, or to add what clients of transaction version 2
+produce to (KIP-890); 5 knows TRANSACTION_ABORTABLE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from barnabas.api.broker import Broker
+from barnabas.api.coordinator_errors import told
+from barnabas.api.request_context import RequestContext
+from barnabas.coordinators.transaction.older_clients import before_fencing_had_a_name
+from barnabas.coordinators.transaction.transaction_version import version_of_add_partitions
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition
+from barnabas.model.promise import Promise, all_of
+from barnabas.model.topic_names import INTERNAL_TOPICS
+from barnabas.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+_KNOWS_PRODUCER_FENCED = 2
+_FIRST_OF_BROKERS = 4
+
+_Results = Mapping[TopicPartition, ErrorCode]
+
+
+def handle(broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest) -> Promise[AddPartitionsToTxnResponse]:
+    version = context.api_version
+    if version < _FIRST_OF_BROKERS:
+        return _decide(broker, version, _only_transaction(request)).map(
+            lambda results: AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=_by_topic(results))
+        )
+    asked = request.transactions
+
+    def answer(decided: list[_Results]) -> AddPartitionsToTxnResponse:
+        return AddPartitionsToTxnResponse(
+            throttle_time_ms=0,
+            error_code=ErrorCode.NONE,
+            results_by_transaction=[
+                AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=_by_topic(results))
+                for transaction, results in zip(asked, decided, strict=True)
+            ],
+        )
+
+    return all_of([_decide(broker, version, each) for each in asked]).map(answer)
+
+
+def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
+    return AddPartitionsToTxnTransaction(
+        transactional_id=request.v3_and_below_transactional_id,
+        producer_id=request.v3_and_below_producer_id,
+        producer_epoch=request.v3_and_below_producer_epoch,
+        verify_only=False,
+        topics=request.v3_and_below_topics,
+    )
+
+
+def _decide(broker: Broker, version: int, asked: AddPartitionsToTxnTransaction) -> Promise[_Results]:
+    partitions = [TopicPartition(topic.name, partition) for topic in asked.topics for partition in topic.partitions]
+    impossible = {each: error for each in partitions if (error := _why_impossible(broker, version, each))}
+    if impossible:
+        return Promise.kept({each: impossible.get(each, ErrorCode.OPERATION_NOT_ATTEMPTED) for each in partitions})
+    transactional_id = asked.transactional_id
+    if not transactional_id:
+        return Promise.kept(dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST))
+
+    def for_all(result: _Results | ErrorCode) -> _Results:
+        if not isinstance(result, ErrorCode):
+            return result
+        error = told(result)
+        return dict.fromkeys(partitions, error if version >= _KNOWS_PRODUCER_FENCED else before_fencing_had_a_name(error))
+
+    if asked.verify_only:
+        verified = broker.transactions.run(
+            transactional_id,
+            lambda machine, _: machine.verify(transactional_id, asked.producer_id, asked.producer_epoch, partitions),
+        )
+        return verified.map(for_all)
+    added = broker.transactions.run(
+        transactional_id,
+        lambda machine, now_ms: machine.add_partitions(
+            transactional_id,
+            asked.producer_id,
+            asked.producer_epoch,
+            partitions,
+            now_ms,
+            transaction_version=version_of_add_partitions(version),
+        ),
+    )
+    return added.map(for_all)
+
+
+def _why_impossible(broker: Broker, version: int, partition: TopicPartition) -> ErrorCode:
+    if version < _FIRST_OF_BROKERS and partition.topic in INTERNAL_TOPICS:
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    known = broker.metadata.image.topics.partition(partition) is not None
+    return ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _by_topic(results: _Results) -> list[AddPartitionsToTxnTopicResult]:
+    by_topic: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
+    for (topic, partition), error in results.items():
+        by_topic.setdefault(topic, []).append(AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=error))
+    return [AddPartitionsToTxnTopicResult(name=name, results_by_partition=each) for name, each in by_topic.items()]

@@ -1,0 +1,65 @@
+"""DescribeTransactions (key 65): transactional ids in detail.
+
+Behaviour: each is answered for itself: TRANSACTIONAL_ID_NOT_FOUND for one that nobody used, or that expired; NOT_COORDINATOR for one that
+another broker looks after.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.coordinators.transaction.transaction import Transaction
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise, all_of
+from barnabas.wire.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TopicData,
+    TransactionState,
+)
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeTransactionsRequest) -> Promise[DescribeTransactionsResponse]:
+    described = all_of([_describe(broker, each) for each in request.transactional_ids])
+    return described.map(lambda states: DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
+
+
+def _describe(broker: Broker, transactional_id: str) -> Promise[TransactionState]:
+    if not transactional_id:
+        return Promise.kept(_unknown(transactional_id, ErrorCode.INVALID_REQUEST))
+    found = broker.transactions.run(transactional_id, lambda machine, _: machine.describe(transactional_id))
+    return found.map(lambda transaction: _state(transactional_id, transaction))
+
+
+def _state(transactional_id: str, found: Transaction | ErrorCode | None) -> TransactionState:
+    if found is None:
+        return _unknown(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+    if isinstance(found, ErrorCode):
+        return _unknown(transactional_id, found)
+    topics: dict[str, list[int]] = {}
+    for topic, partition in sorted(found.partitions):
+        topics.setdefault(topic, []).append(partition)
+    return TransactionState(
+        error_code=ErrorCode.NONE,
+        transactional_id=transactional_id,
+        transaction_state=found.state.title,
+        transaction_timeout_ms=found.timeout_ms,
+        transaction_start_time_ms=found.start_ms,
+        producer_id=found.producer_id,
+        producer_epoch=found.producer_epoch,
+        topics=[TopicData(topic=topic, partitions=partitions) for topic, partitions in topics.items()],
+    )
+
+
+def _unknown(transactional_id: str, error: ErrorCode) -> TransactionState:
+    # Zeros rather than -1: that is what Kafka leaves in an answer that has nothing to say.
+    return TransactionState(
+        error_code=error,
+        transactional_id=transactional_id,
+        transaction_state="",
+        transaction_timeout_ms=0,
+        transaction_start_time_ms=0,
+        producer_id=0,
+        producer_epoch=0,
+        topics=[],
+    )
