@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
+from barnabas.api.internal_topics import creatable
 from barnabas.api.request_context import RequestContext
 from barnabas.metadata.cluster import Endpoint
 from barnabas.metadata.metadata_image import MetadataImage
@@ -25,7 +26,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
 from barnabas.model.promise import Answer
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
-from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -55,10 +56,7 @@ def handle(broker: Broker, context: RequestContext, request: MetadataRequest) ->
     if not (missing and request.allow_auto_topic_creation and broker.metadata.effective.settings.flag("auto.create.topics.enable")):
         return _respond(broker, context, request, {})
     create = CreateTopicsRequest(
-        topics=[
-            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1, assignments=[], configs=[])
-            for name in dict.fromkeys(missing)
-        ],
+        topics=[creatable(broker.settings, name) for name in dict.fromkeys(missing)],
         timeout_ms=broker.settings.integer("request.timeout.ms"),
     )
     return broker.controller.submit(create).map(lambda created: _respond(broker, context, request, _creation_errors(created)))

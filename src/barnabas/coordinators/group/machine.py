@@ -22,8 +22,8 @@ class GroupMachine:
     def __init__(self, shard: GroupShard) -> None:
         self.shard = shard
         self.timers = shard.timers
-        self.offsets = Offsets(shard)
         self.classic = ClassicGroups(shard)
+        self.offsets = Offsets(shard, self.classic.simple_group)
         self.consumer = ConsumerGroups(shard, self.classic)
         # By the class of the key. Only offsets take part in transactions.
         self._replays: dict[type[Any], Callable[[CoordinatorRecord], None]] = {**self.classic.replays, **self.consumer.replays}

@@ -1,0 +1,90 @@
+"""OffsetCommit (key 8): how far a group has come, to be remembered.
+
+Behaviour:
+- a partition that does not exist is refused on its own, UNKNOWN_TOPIC_OR_PARTITION; the others are committed;
+- what the coordinator refuses as a whole (a wrong generation, a member it does not know, a coordinator elsewhere) is the answer of every
+  partition it was asked about;
+- metadata beyond ``offset.metadata.max.bytes`` refuses its partition, OFFSET_METADATA_TOO_LARGE;
+- an empty group id is a group like any other, as it was for the oldest consumers.
+
+Version notes: a time to keep the offsets in 2 to 4 only. Static members from 7. From 9 a generation may be a member epoch (KIP-848), and a
+group that does not exist is GROUP_ID_NOT_FOUND rather than ILLEGAL_GENERATION. Topics by id from 10, where an unknown one is
+UNKNOWN_TOPIC_ID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.api.broker import Broker
+from barnabas.api.coordinator_errors import told
+from barnabas.api.request_context import RequestContext
+from barnabas.api.topic_answers import existing_and_missing, merged
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Answer
+from barnabas.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+_TOPIC_ID_VERSION_MIN = 10
+
+
+def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest) -> Answer[OffsetCommitResponse]:
+    version = context.api_version
+    missing = _keep_existing(broker, request, by_id=version >= _TOPIC_ID_VERSION_MIN)
+    if not request.topics:
+        return OffsetCommitResponse(topics=missing)
+    outcome = broker.groups.run(request.group_id, lambda machine, now_ms: machine.offsets.commit(request, version, now_ms))
+    return outcome.map(lambda answer: _answer(request, missing, answer))
+
+
+def _keep_existing(broker: Broker, request: OffsetCommitRequest, *, by_id: bool) -> list[OffsetCommitResponseTopic]:
+    """Leave in the request what exists, with names and ids; the refusals of the rest."""
+    topics = broker.metadata.image.topics
+    kept = []
+    refused = []
+    for topic in request.topics:
+        known = topics.by_id.get(topic.topic_id) if by_id else topics.by_name.get(topic.name)
+        if known is not None:
+            topic.name, topic.topic_id = known.name, known.topic_id
+        existing, missing = existing_and_missing(known, topic.partitions)
+        if missing:
+            unknown_id = by_id and known is None
+            error = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            refused.append(_refused(topic, missing, error))
+        if existing:
+            topic.partitions = existing
+            kept.append(topic)
+    request.topics = kept
+    return refused
+
+
+def _answer(
+    request: OffsetCommitRequest, missing: list[OffsetCommitResponseTopic], outcome: OffsetCommitResponse | ErrorCode
+) -> OffsetCommitResponse:
+    if isinstance(outcome, ErrorCode):
+        answered = [_refused(topic, topic.partitions, told(outcome)) for topic in request.topics]
+    else:
+        answered = outcome.topics
+    return OffsetCommitResponse(
+        topics=merged(
+            [*missing, *answered],
+            key=lambda topic: topic.name or topic.topic_id,
+            add=lambda topic, more: topic.partitions.extend(more.partitions),
+        )
+    )
+
+
+def _refused(
+    topic: OffsetCommitRequestTopic, partitions: Sequence[OffsetCommitRequestPartition], error: ErrorCode
+) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error) for each in partitions],
+    )

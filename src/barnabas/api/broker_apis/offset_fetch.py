@@ -1,0 +1,143 @@
+"""OffsetFetch (key 9): how far groups have come.
+
+Behaviour:
+- a partition without an offset is answered with -1, and so is every partition of a group that does not exist: that is no error;
+- no list of topics means all that the group has offsets of;
+- who requires stable offsets is told UNSTABLE_OFFSET_COMMIT for partitions with offsets in a transaction that has not ended;
+- partitions that do not exist are not refused: offsets may outlive them for a while.
+
+Version notes: one group in 1 to 7, several from 8. In version 1 an error of the group is that of each partition, then it is its own field.
+All topics from 2. Stable offsets from 7. A consumer of the consumer protocol says who it is from 9 and is fenced. Topics by id from 10: an
+unknown one is UNKNOWN_TOPIC_ID, and where all topics are asked for, one that has no id any more is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.api.broker import Broker
+from barnabas.api.coordinator_errors import told
+from barnabas.api.request_context import RequestContext
+from barnabas.metadata.topics import TopicsImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise, all_of
+from barnabas.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+
+_GROUP_ERROR_VERSION_MIN = 2
+_GROUPS_VERSION_MIN = 8
+_TOPIC_ID_VERSION_MIN = 10
+_NO_OFFSET = -1
+
+# Older consumers give up on COORDINATOR_NOT_AVAILABLE here; this one makes them look for the coordinator.
+_ASK_ELSEWHERE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT})
+
+
+def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest) -> Promise[OffsetFetchResponse]:
+    version = context.api_version
+    groups = request.groups if version >= _GROUPS_VERSION_MIN else [_only_group(request)]
+    by_id = version >= _TOPIC_ID_VERSION_MIN
+    answers = all_of([_fetch(broker, group, require_stable=request.require_stable, by_id=by_id) for group in groups])
+    if version >= _GROUPS_VERSION_MIN:
+        return answers.map(lambda groups: OffsetFetchResponse(groups=groups))
+    return answers.map(lambda groups: _single(request, groups[0], version))
+
+
+def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
+    topics = None
+    if request.topics is not None:
+        topics = [OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes) for topic in request.topics]
+    return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+
+
+def _fetch(broker: Broker, asked: OffsetFetchRequestGroup, *, require_stable: bool, by_id: bool) -> Promise[OffsetFetchResponseGroup]:
+    topics = broker.metadata.image.topics
+    unknown = _name_topics(topics, asked.topics, by_id=by_id) if asked.topics is not None else []
+    if unknown and asked.topics is not None:
+        asked.topics = [topic for topic in asked.topics if topic.name]
+    outcome = broker.groups.run(asked.group_id, lambda machine, _: machine.offsets.fetch(asked, require_stable=require_stable))
+
+    def answer(outcome: OffsetFetchResponseGroup | ErrorCode) -> OffsetFetchResponseGroup:
+        if isinstance(outcome, ErrorCode):
+            error = ErrorCode.NOT_COORDINATOR if outcome in _ASK_ELSEWHERE else told(outcome)
+            return OffsetFetchResponseGroup(group_id=asked.group_id, topics=[], error_code=error)
+        if by_id and asked.topics is None:
+            outcome.topics = _with_ids(topics, outcome.topics)
+        outcome.topics += [_unknown(topic) for topic in unknown]
+        return outcome
+
+    return outcome.map(answer)
+
+
+def _name_topics(topics: TopicsImage, asked: Sequence[OffsetFetchRequestTopics], *, by_id: bool) -> list[OffsetFetchRequestTopics]:
+    """Give names to ids and ids to names; the ids that nobody has."""
+    unknown = []
+    for topic in asked:
+        known = topics.by_id.get(topic.topic_id) if by_id else topics.by_name.get(topic.name)
+        if known is not None:
+            topic.name, topic.topic_id = known.name, known.topic_id
+        elif by_id:
+            unknown.append(topic)
+    return unknown
+
+
+def _with_ids(topics: TopicsImage, answered: Sequence[OffsetFetchResponseTopics]) -> list[OffsetFetchResponseTopics]:
+    for topic in answered:
+        known = topics.by_name.get(topic.name)
+        if known is not None:
+            topic.topic_id = known.topic_id
+    return [topic for topic in answered if topic.name in topics.by_name]
+
+
+def _unknown(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+    partitions = [
+        OffsetFetchResponsePartitions(
+            partition_index=index, committed_offset=_NO_OFFSET, metadata="", error_code=ErrorCode.UNKNOWN_TOPIC_ID
+        )
+        for index in topic.partition_indexes
+    ]
+    return OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=partitions)
+
+
+def _single(request: OffsetFetchRequest, group: OffsetFetchResponseGroup, version: int) -> OffsetFetchResponse:
+    if group.error_code and version < _GROUP_ERROR_VERSION_MIN:
+        return OffsetFetchResponse(
+            topics=[
+                OffsetFetchResponseTopic(
+                    name=topic.name,
+                    partitions=[
+                        OffsetFetchResponsePartition(
+                            partition_index=index, committed_offset=_NO_OFFSET, metadata="", error_code=group.error_code
+                        )
+                        for index in topic.partition_indexes
+                    ],
+                )
+                for topic in request.topics or ()
+            ]
+        )
+    topics = [
+        OffsetFetchResponseTopic(
+            name=topic.name,
+            partitions=[
+                OffsetFetchResponsePartition(
+                    partition_index=each.partition_index,
+                    committed_offset=each.committed_offset,
+                    committed_leader_epoch=each.committed_leader_epoch,
+                    metadata=each.metadata,
+                    error_code=each.error_code,
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in group.topics
+    ]
+    return OffsetFetchResponse(topics=topics, error_code=group.error_code)

