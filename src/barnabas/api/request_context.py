@@ -18,3 +18,8 @@ class RequestContext:
     def listener(self) -> str:
         """The listener the client came through: it is told addresses of that listener and no other."""
         return self.connection.listener.name
+
+    @property
+    def client_host(self) -> str:
+        """The client's address as groups record and show it. Java puts a name in front of the slash only once it looked one up."""
+        return f"/{self.connection.peer_address[0]}"

@@ -1,0 +1,41 @@
+"""DeleteGroups (key 42): forget groups that nobody is in, of either protocol, and their offsets.
+
+Behaviour: each group has its own outcome; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. A group named twice is deleted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from barnabas.api.broker import Broker
+from barnabas.api.coordinator_errors import told
+from barnabas.api.request_context import RequestContext
+from barnabas.coordinators.group.machine import GroupMachine
+from barnabas.coordinators.outcome import Outcome
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise, all_of
+from barnabas.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
+
+
+def handle(broker: Broker, context: RequestContext, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
+    group_ids = list(dict.fromkeys(request.groups_names))
+    deleted = [broker.groups.run(group_id, _deletion(group_id)) for group_id in group_ids]
+    return all_of(deleted).map(
+        lambda codes: DeleteGroupsResponse(
+            throttle_time_ms=0,
+            results=[
+                DeletableGroupResult(group_id=group_id, error_code=told(code)) for group_id, code in zip(group_ids, codes, strict=True)
+            ],
+        )
+    )
+
+
+def _deletion(group_id: str) -> Callable[[GroupMachine, int], Outcome[ErrorCode]]:
+    def delete(machine: GroupMachine, now_ms: int) -> Outcome[ErrorCode]:
+        group = machine.shard.groups.get(group_id)
+        error = group.check_delete() if group is not None else ErrorCode.GROUP_ID_NOT_FOUND
+        if group is None or error:
+            return Outcome(error)
+        return Outcome(ErrorCode.NONE, [*machine.offsets.tombstones_of(group_id), *group.tombstones()])
+
+    return delete

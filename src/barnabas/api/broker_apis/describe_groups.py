@@ -1,0 +1,40 @@
+"""DescribeGroups (key 15): the state and the members of classic groups.
+
+Behaviour: groups of the new protocol are not found here; they have ConsumerGroupDescribe. What members subscribed to is shown of stable
+groups only.
+
+Version notes: a group that does not exist is Dead, and from 6 on GROUP_ID_NOT_FOUND as well.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from barnabas.api.broker import Broker
+from barnabas.api.coordinator_errors import told
+from barnabas.api.request_context import RequestContext
+from barnabas.coordinators.group.classic.classic_groups import not_described
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise, all_of
+from barnabas.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+
+_NOT_FOUND_VERSION_MIN = 6
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Promise[DescribeGroupsResponse]:
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+
+    def described(group_id: str) -> Promise[DescribedGroup]:
+        found = broker.groups.run(group_id, lambda machine, _: machine.classic.describe(group_id))
+        return found.map(lambda group: _answer(group_id, group, context.api_version, operations))
+
+    return all_of([described(group_id) for group_id in request.groups]).map(lambda groups: DescribeGroupsResponse(groups=groups))
+
+
+def _answer(group_id: str, group: DescribedGroup | ErrorCode, version: int, operations: int) -> DescribedGroup:
+    if isinstance(group, ErrorCode):
+        return not_described(group_id, told(group))
+    if version < _NOT_FOUND_VERSION_MIN:
+        group.error_code, group.error_message = ErrorCode.NONE, None
+    if group.error_code == ErrorCode.NONE:
+        group.authorized_operations = operations
+    return group

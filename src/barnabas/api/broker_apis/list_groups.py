@@ -1,0 +1,33 @@
+"""ListGroups (key 16): the groups this broker coordinates. Who wants all of a cluster's asks every broker.
+
+Behaviour: while a shard is being loaded nobody knows all, and the answer is COORDINATOR_LOAD_IN_PROGRESS. Filters do not mind upper and
+lower case; a state or a type that does not exist matches no group.
+
+Version notes: states and their filter from 4, types and their filter from 5.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+
+def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    if broker.groups.runtime.loading:
+        return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, groups=[])
+    states = {each.strip().lower() for each in request.states_filter}
+    types = {each.lower() for each in request.types_filter}
+    groups = [
+        ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type,
+            group_state=group.state_name,
+            group_type=group.kind.value,
+        )
+        for machine in broker.groups.runtime.machines()
+        for group in machine.shard.groups.values()
+        if (not states or group.state_name.lower() in states) and (not types or group.kind.value.lower() in types)
+    ]
+    return ListGroupsResponse(error_code=ErrorCode.NONE, groups=groups)

@@ -1,0 +1,193 @@
+"""The classic groups of a shard: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and what their records become.
+
+This is the door; behind it are ``joining``, ``syncing`` and ``leaving``, and ``rebalancing``, which they all lead to. Where the log refused
+a record, whoever waited for it is answered with the log's own code; what clients are told instead is for the handlers to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.coordinators.group.classic.classic_group import ClassicGroup, refused_join, refused_sync
+from barnabas.coordinators.group.classic.group_records import new_group_record, restore
+from barnabas.coordinators.group.classic.joining import Join, Joining, join_of
+from barnabas.coordinators.group.classic.leaving import leave, left
+from barnabas.coordinators.group.classic.rebalancing import Rebalancing
+from barnabas.coordinators.group.classic.state import ClassicState
+from barnabas.coordinators.group.classic.syncing import Syncing, stabilize
+from barnabas.coordinators.group.group import Group
+from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.outcome import Outcome
+from barnabas.coordinators.record import CoordinatorRecord
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.coordinator_records.group_metadata import GroupMetadataKey
+from barnabas.wire.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+_NOBODY_IN_IT = "Empty"
+_MEMBERS_VERSION_MIN = 3  # of LeaveGroup: before, a member could only leave alone
+
+
+class ClassicGroups:
+    def __init__(self, shard: GroupShard) -> None:
+        self._shard = shard
+        self._rebalancing = Rebalancing(shard)
+        self._joining = Joining(shard, self._rebalancing)
+        self._syncing = Syncing(self._rebalancing)
+        self._active = False
+        self.replays: dict[type[Any], Callable[[CoordinatorRecord], None]] = {GroupMetadataKey: self._replay}
+
+    # -- the log --------------------------------------------------------------------------------------------------------------
+
+    def _replay(self, record: CoordinatorRecord) -> None:
+        group_id = record.key.group
+        known = self._shard.groups.get(group_id)
+        if record.value is None:
+            # A group of the new protocol that took this one's place stays.
+            if isinstance(known, ClassicGroup):
+                self._end(known, ErrorCode.REBALANCE_IN_PROGRESS)
+                del self._shard.groups[group_id]
+        elif self._active and isinstance(known, ClassicGroup):
+            stabilize(known, record.value)
+        else:
+            group = self._new(group_id)
+            restore(group, record.value)
+            self._shard.groups[group_id] = group
+
+    def loaded(self, now_ms: int) -> None:
+        self._active = True
+        for group in self._own():
+            self.begin_sessions(group, now_ms)
+            if len(group.members) > self._shard.settings.size_max:
+                # The limit was lowered. Whoever rejoins too late is turned away then.
+                self._rebalancing.prepare(group, now_ms)
+
+    def begin_sessions(self, group: ClassicGroup, now_ms: int) -> None:
+        """Of members that came from the log, or from a group of the new protocol."""
+        for member in group.members.values():
+            self._rebalancing.extend_session(group, member, now_ms)
+
+    def unloaded(self) -> None:
+        for group in self._own():
+            self._end(group, ErrorCode.NOT_COORDINATOR)
+
+    def _own(self) -> list[ClassicGroup]:
+        return [group for group in self._shard.groups.values() if isinstance(group, ClassicGroup)]
+
+    def _end(self, group: ClassicGroup, error: ErrorCode) -> None:
+        self._rebalancing.forget(group)
+        group.state = ClassicState.DEAD
+        group.answer_all(error)
+
+    def _new(self, group_id: str) -> ClassicGroup:
+        return ClassicGroup(group_id, self._rebalancing.extend_session)
+
+    def simple_group(self, group_id: str) -> Group:
+        """The group that offsets belong to, made if it does not exist: its consumers, if any, assign their partitions themselves."""
+        return self._shard.groups.setdefault(group_id, self._new(group_id))
+
+    # -- operations -----------------------------------------------------------------------------------------------------------
+
+    def join(self, request: JoinGroupRequest, *, version: int, client_id: str, client_host: str, now_ms: int) -> Outcome[JoinGroupResponse]:
+        settings = self._shard.settings
+        if not settings.session_timeout_ms_min <= request.session_timeout_ms <= settings.session_timeout_ms_max:
+            return Outcome(refused_join(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+        join = join_of(request, version=version, client_id=client_id, client_host=client_host)
+        group = self._shard.groups.get(request.group_id)
+        if isinstance(group, ClassicGroup):
+            return self._joining.join(group, join, now_ms)
+        if group is not None and group.state_name != _NOBODY_IN_IT:
+            return Outcome(refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+        if request.member_id:
+            return Outcome(refused_join(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+        return self._found(join, group, now_ms)
+
+    def _found(self, join: Join, replaced: Group | None, now_ms: int) -> Outcome[JoinGroupResponse]:
+        """The first to join makes the group, also in the place of an empty one of the new protocol."""
+        group = self._new(join.group_id)
+        group.state_since_ms = now_ms
+        if not group.supports(join.protocol_type, join.protocol_names):
+            return Outcome(refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        self._shard.groups[join.group_id] = group
+        outcome = self._joining.join(group, join, now_ms)
+        assert not outcome.records, "a group that was just made has nothing to write yet"
+
+        def refused(code: ErrorCode) -> None:
+            self._end(group, code)
+            if self._shard.groups.get(group.group_id) is group:
+                del self._shard.groups[group.group_id]
+                if replaced is not None:
+                    self._shard.groups[group.group_id] = replaced
+
+        tombstones = replaced.tombstones() if replaced is not None else []
+        return Outcome(outcome.answer, [*tombstones, new_group_record(group)], if_refused=refused)
+
+    def sync(self, request: SyncGroupRequest, *, now_ms: int) -> Outcome[SyncGroupResponse]:
+        group = self._shard.groups.get(request.group_id)
+        if not isinstance(group, ClassicGroup):
+            return Outcome(refused_sync(ErrorCode.UNKNOWN_MEMBER_ID))
+        return self._syncing.sync(group, request, now_ms)
+
+    def heartbeat(self, request: HeartbeatRequest, *, now_ms: int) -> Outcome[HeartbeatResponse]:
+        return Outcome(HeartbeatResponse(error_code=self._heartbeat(request, now_ms)))
+
+    def _heartbeat(self, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
+        group = self._shard.groups.get(request.group_id)
+        if not isinstance(group, ClassicGroup):
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        error = group.check_member(request.member_id, request.group_instance_id)
+        if error:
+            return error
+        if request.generation_id != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        self._rebalancing.extend_session(group, group.members[request.member_id], now_ms)
+        # Before the leader has assigned there is nothing to rejoin for: the member is in the newest generation.
+        return ErrorCode.REBALANCE_IN_PROGRESS if group.state is ClassicState.PREPARING_REBALANCE else ErrorCode.NONE
+
+    def leave(self, request: LeaveGroupRequest, *, version: int, now_ms: int) -> Outcome[LeaveGroupResponse]:
+        members = request.members if version >= _MEMBERS_VERSION_MIN else [MemberIdentity(member_id=request.member_id)]
+        group = self._shard.groups.get(request.group_id)
+        if not isinstance(group, ClassicGroup):
+            unknown = [left(member, ErrorCode.UNKNOWN_MEMBER_ID) for member in members]
+            return Outcome(LeaveGroupResponse(error_code=ErrorCode.NONE, members=unknown))
+        return leave(self._rebalancing, group, members, now_ms)
+
+    def describe(self, group_id: str) -> Outcome[DescribedGroup]:
+        """A group that is not here, or not classic, is GROUP_ID_NOT_FOUND and Dead."""
+        group = self._shard.groups.get(group_id)
+        if not isinstance(group, ClassicGroup):
+            why = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a classic group."
+            return Outcome(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, ClassicState.DEAD.value, why))
+        # Before they agreed, it is not known under which protocol to show what they said.
+        protocol = group.protocol if group.state is ClassicState.STABLE else None
+        members = [
+            DescribedGroupMember(
+                member_id=member.member_id,
+                group_instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                member_metadata=member.subscription(protocol) if protocol is not None else b"",
+                member_assignment=member.assignment,
+            )
+            for member in group.members.values()
+        ]
+        return Outcome(
+            DescribedGroup(
+                error_code=ErrorCode.NONE,
+                group_id=group_id,
+                group_state=group.state_name,
+                protocol_type=group.protocol_type,
+                protocol_data=protocol or "",
+                members=members,
+            )
+        )
+
+
+def not_described(group_id: str, error: ErrorCode, state: str = "", message: str | None = None) -> DescribedGroup:
+    return DescribedGroup(
+        error_code=error, error_message=message, group_id=group_id, group_state=state, protocol_type="", protocol_data="", members=[]
+    )
