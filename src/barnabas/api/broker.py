@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from barnabas.api.internal_topics import InternalTopics
 from barnabas.config.settings import BrokerSettings
+from barnabas.coordinators.coordinator import Coordinator
+from barnabas.coordinators.group.machine import GroupMachine
+from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.env.clock import Clock
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
@@ -74,5 +78,8 @@ class Broker:
     quorum: QuorumPort
     producer_ids: ProducerIdPort
     fetch_sessions: FetchSessions
+    groups: Coordinator[GroupMachine]
+    transactions: Coordinator[TransactionMachine]
     metrics: Metrics
     log: Log
+    internal_topics: InternalTopics = field(default_factory=InternalTopics)

@@ -40,6 +40,7 @@ from barnabas.network.listener import Listener, PortTaken
 from barnabas.node.broker_lifecycle import BrokerLifecycle, RegistrationRefused
 from barnabas.node.connection_limits import connection_limits
 from barnabas.node.controller_driver import ControllerDriver
+from barnabas.node.coordinators import Coordinators
 from barnabas.node.directory_reports import DirectoryReports
 from barnabas.node.format import FormatRefused, read_bootstrap
 from barnabas.node.log_housekeeping import LogHousekeeping
@@ -206,12 +207,33 @@ class Node:
         for directory in self._directories:
             for log in directory.logs.values():
                 housekeeping.watch(log)
+        coordinators = Coordinators(settings, self.node_id, replicas, applier, self._clock, self._entropy, self.log, lambda: self.broker)
         applier.publishers = [
             LogSettingsPublisher(self.node_id, replicas),
             ConnectionLimitsPublisher(self._listeners),
             publisher,
+            # After the replicas: they read their logs.
+            *coordinators.publishers,
         ]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
+
+        self.broker = Broker(
+            node_id=self.node_id,
+            cluster_id=self.cluster_id,
+            settings=settings,
+            clock=self._clock,
+            loop=asyncio.get_running_loop(),
+            metadata=applier,
+            replicas=replicas,
+            controller=controller,
+            quorum=quorum,
+            producer_ids=ProducerIdBlocks(controller, self.node_id, lambda: lifecycle.epoch),
+            fetch_sessions=FetchSessions(settings.integer("max.incremental.fetch.session.cache.slots"), self._entropy),
+            groups=coordinators.groups.coordinator,
+            transactions=coordinators.transactions.coordinator,
+            metrics=self.metrics,
+            log=self.log,
+        )
 
         latest = metadata_log.read_latest_snapshot()
         self._delivered = 0
@@ -227,21 +249,6 @@ class Node:
         controller.take_office()
         await awaited(controller.submit(self._controller_registration(bound)))
 
-        self.broker = Broker(
-            node_id=self.node_id,
-            cluster_id=self.cluster_id,
-            settings=settings,
-            clock=self._clock,
-            loop=asyncio.get_running_loop(),
-            metadata=applier,
-            replicas=replicas,
-            controller=controller,
-            quorum=quorum,
-            producer_ids=ProducerIdBlocks(controller, self.node_id, lambda: lifecycle.epoch),
-            fetch_sessions=FetchSessions(settings.integer("max.incremental.fetch.session.cache.slots"), self._entropy),
-            metrics=self.metrics,
-            log=self.log,
-        )
         self._create_listeners(bound)
         await lifecycle.register()
         strays = publisher.put_strays_aside()
@@ -253,7 +260,7 @@ class Node:
         self._start_page()
         housekeeping.start()
         snapshots.start()
-        self._stops = [housekeeping.stop, snapshots.stop, publisher.close, quorum.stop]
+        self._stops = [coordinators.stop, housekeeping.stop, snapshots.stop, publisher.close, quorum.stop]
         self._keep_log_moving(controller)
         return Ready(self._bootstrap(), self.node_id, self.cluster_id, self._page.port if self._page else None)
 

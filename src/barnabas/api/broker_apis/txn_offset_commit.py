@@ -1,7 +1,7 @@
 """TxnOffsetCommit (key 28): a group's positions that count if and when the producer's transaction commits.
 
 Behaviour:
-- the transaction must include the group's partition of ``__consumer_offsets``: see :func:`verify`;
+- the transaction must include the group's partition of ``__consumer_offsets``, which its coordinator is asked for;
 - a partition that does not exist is refused on its own, UNKNOWN_TOPIC_OR_PARTITION; what is refused as a whole is the answer of every
   other partition;
 - until the transaction ends, readers that require stable offsets are told UNSTABLE_OFFSET_COMMIT.
@@ -19,8 +19,11 @@ from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
 from barnabas.api.request_context import RequestContext
 from barnabas.api.topic_answers import existing_and_missing, merged
+from barnabas.api.transaction_verification import Verdicts, verify
+from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise
+from barnabas.model.topic_names import CONSUMER_OFFSETS
 from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -31,6 +34,8 @@ from barnabas.wire.messages.txn_offset_commit import (
 )
 
 _LOAD_IN_PROGRESS_VERSION_MIN = 2
+_ABORTABLE_VERSION_MIN = 4
+_IMPLICIT_VERSION_MIN = 5
 
 
 def handle(broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest) -> Answer[TxnOffsetCommitResponse]:
@@ -49,13 +54,31 @@ def handle(broker: Broker, context: RequestContext, request: TxnOffsetCommitRequ
         outcome = broker.groups.run(request.group_id, lambda machine, now_ms: machine.offsets.commit_in_transaction(request, now_ms))
         outcome.then(lambda outcome: answer.resolve(_answer(request, version, missing, outcome)))
 
-    verify(broker, request, version).then(verified)
+    _verify(broker, request, version).then(verified)
     return answer
 
 
-def verify(broker: Broker, request: TxnOffsetCommitRequest, version: int) -> Promise[ErrorCode]:
+def _verify(broker: Broker, request: TxnOffsetCommitRequest, version: int) -> Promise[ErrorCode]:
     """NONE once the transaction is known to include the group's partition of ``__consumer_offsets``."""
-    return Promise.kept(ErrorCode.NONE)
+    index = broker.groups.partition_of(request.group_id)
+    partition = broker.replicas.get(CONSUMER_OFFSETS, index) if index is not None else None
+    producer = ProducerIdentity(request.producer_id, request.producer_epoch)
+    if partition is None or partition.log.producers.in_transaction(*producer):
+        # Open here already; and where the partition is not, the group's coordinator is not either, and will say so.
+        return Promise.kept(ErrorCode.NONE)
+    verification = partition.verifications.begin(*producer)
+
+    def verified(verdicts: Verdicts) -> ErrorCode:
+        partition.verifications.end(verification)
+        verdict = verdicts[partition.partition]
+        if verdict == ErrorCode.NONE and verification.void:
+            verdict = ErrorCode.TRANSACTION_ABORTABLE
+        if verdict == ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_VERSION_MIN:
+            return ErrorCode.INVALID_TXN_STATE
+        return ErrorCode.INVALID_PRODUCER_EPOCH if verdict == ErrorCode.PRODUCER_FENCED else verdict
+
+    implicit = version >= _IMPLICIT_VERSION_MIN
+    return verify(broker, request.transactional_id, producer, [partition.partition], implicit=implicit).map(verified)
 
 
 def _keep_existing(broker: Broker, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:

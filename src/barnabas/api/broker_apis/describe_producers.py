@@ -1,0 +1,54 @@
+"""DescribeProducers (key 61): what partitions led here remember of their producers, open transactions above all.
+
+Behaviour: NOT_LEADER_OR_FOLLOWER and UNKNOWN_TOPIC_OR_PARTITION per partition; INVALID_TOPIC_EXCEPTION for names no topic may have.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.replication.reads import check_leader
+from barnabas.storage.producer_state import Producer
+from barnabas.wire.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+_NO_TRANSACTION = -1
+_ANY_LEADER_EPOCH = -1
+
+
+def handle(broker: Broker, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        throttle_time_ms=0,
+        topics=[
+            TopicResponse(name=topic.name, partitions=[_describe(broker, topic.name, index) for index in topic.partition_indexes])
+            for topic in request.topics
+        ],
+    )
+
+
+def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
+    partition = broker.replicas.get(topic, index)
+    error = check_leader(partition, _ANY_LEADER_EPOCH)
+    if partition is None or error:
+        return PartitionResponse(partition_index=index, error_code=error, active_producers=[])
+    return PartitionResponse(
+        partition_index=index, error_code=ErrorCode.NONE, active_producers=[_state(each) for each in partition.log.producers]
+    )
+
+
+def _state(producer: Producer) -> ProducerState:
+    first_offset = producer.transaction_first_offset
+    return ProducerState(
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        last_sequence=producer.last_sequence,
+        last_timestamp=producer.last_timestamp,
+        coordinator_epoch=producer.coordinator_epoch,
+        current_txn_start_offset=_NO_TRANSACTION if first_offset is None else first_offset,
+    )

@@ -1,0 +1,49 @@
+"""Ending a transaction in one partition: the marker into its log, and where offsets lie in the partition, the news to their coordinator."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.api.broker import Broker
+from barnabas.coordinators.outcome import ProducerIdentity
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.records.control_batch import ControlType
+from barnabas.records.validation import Refused
+
+# From this version of transactions on every end has an epoch of its own (KIP-890).
+_EPOCH_RISES_VERSION_MIN = 2
+
+
+class Marker(NamedTuple):
+    producer_id: int
+    producer_epoch: int
+    coordinator_epoch: int
+    committed: bool
+    transaction_version: int
+
+
+def write_marker(broker: Broker, topic: str, index: int, marker: Marker) -> Promise[ErrorCode]:
+    """NONE once all in-sync replicas have it."""
+    partition = broker.replicas.get(topic, index)
+    if partition is None:
+        return Promise.kept(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    try:
+        outcome = partition.end_transaction(
+            ControlType.COMMIT if marker.committed else ControlType.ABORT,
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            coordinator_epoch=marker.coordinator_epoch,
+            epoch_rises=marker.transaction_version >= _EPOCH_RISES_VERSION_MIN,
+            now_ms=broker.clock.wall_ms(),
+        )
+    except OSError as error:
+        broker.replicas.disk_failed(partition.directory, error)
+        return Promise.kept(ErrorCode.KAFKA_STORAGE_ERROR)
+    if isinstance(outcome, Refused):
+        return Promise.kept(outcome.code)
+    end_offset = outcome.last_offset + 1
+    if topic == broker.groups.topic:
+        transaction = ProducerIdentity(marker.producer_id, marker.producer_epoch)
+        broker.groups.runtime.replay_end(index, transaction, end_offset, committed=marker.committed)
+    return partition.replicated(end_offset)

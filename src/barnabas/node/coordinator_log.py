@@ -1,0 +1,47 @@
+"""An internal topic as its coordinator sees it: the partitions led here, appended to and waited for."""
+
+from __future__ import annotations
+
+from barnabas.env.clock import Clock
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.records.validation import Refused
+from barnabas.replication.local_replicas import LocalReplicas
+
+# What a partition says to producers, and what its coordinator says of itself to those who ask it.
+_AS_COORDINATOR = {
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+}
+
+
+class CoordinatorTopicLog:
+    def __init__(self, topic: str, replicas: LocalReplicas, clock: Clock) -> None:
+        self._topic = topic
+        self._replicas = replicas
+        self._clock = clock
+
+    def append(self, partition: int, batch: bytearray) -> int | ErrorCode:
+        replica = self._replicas.get(self._topic, partition)
+        if replica is None:
+            return ErrorCode.NOT_COORDINATOR
+        try:
+            outcome = replica.append_own(batch, self._clock.wall_ms())
+        except OSError as error:
+            self._replicas.disk_failed(replica.directory, error)
+            return ErrorCode.NOT_COORDINATOR
+        if isinstance(outcome, Refused):
+            return _as_coordinator(outcome.code)
+        return outcome.last_offset + 1
+
+    def replicated(self, partition: int, end_offset: int) -> Promise[ErrorCode]:
+        replica = self._replicas.get(self._topic, partition)
+        if replica is None:
+            return Promise.kept(ErrorCode.NOT_COORDINATOR)
+        return replica.replicated(end_offset).map(_as_coordinator)
+
+
+def _as_coordinator(code: ErrorCode) -> ErrorCode:
+    return _AS_COORDINATOR.get(code, code)

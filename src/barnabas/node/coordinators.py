@@ -1,0 +1,85 @@
+"""The coordinators of a node, put together: groups over ``__consumer_offsets``, transactions over ``__transaction_state``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from barnabas.api.broker import Broker
+from barnabas.config.settings import BrokerSettings
+from barnabas.coordinators.group.machine import GroupMachine
+from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
+from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.transaction.machine import TransactionMachine
+from barnabas.coordinators.transaction.record_types import TRANSACTION_RECORD_TYPES
+from barnabas.env.clock import Clock
+from barnabas.env.entropy import Entropy
+from barnabas.metadata.configs import ResourceType
+from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.node.coordinator_driver import CoordinatorDriver, no_effects, partition_count_of
+from barnabas.node.coordinator_settings import group_settings, transaction_settings
+from barnabas.node.marker_writer import MarkerWriter
+from barnabas.node.metadata_applier import MetadataApplier, Publisher
+from barnabas.node.publishers.offsets_of_deleted_topics import OffsetsOfDeletedTopics
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.telemetry.logs import Log
+
+
+class Coordinators:
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        node_id: int,
+        replicas: LocalReplicas,
+        applier: MetadataApplier,
+        clock: Clock,
+        entropy: Entropy,
+        log: Log,
+        broker: Callable[[], Broker],
+    ) -> None:
+        """``broker`` is asked for when the first transaction ends, and must be there by then."""
+        for_groups, for_transactions = group_settings(settings), transaction_settings(settings)
+
+        def make_groups(partition: int) -> GroupMachine:
+            return GroupMachine(
+                GroupShard(
+                    partition,
+                    for_groups,
+                    entropy,
+                    image=lambda: applier.image,
+                    settings_of=lambda group: applier.image.configs.of(ResourceType.GROUP, group),
+                )
+            )
+
+        def make_transactions(partition: int) -> TransactionMachine:
+            return TransactionMachine(partition, for_transactions, lambda: self.transactions.runtime.epoch_of(partition))
+
+        self.groups: CoordinatorDriver[GroupMachine] = CoordinatorDriver(
+            CONSUMER_OFFSETS,
+            make_groups,
+            GROUP_RECORD_TYPES,
+            node_id=node_id,
+            replicas=replicas,
+            clock=clock,
+            log=log,
+            on_effect=no_effects,
+            partition_count=partition_count_of(CONSUMER_OFFSETS, lambda: applier.image),
+        )
+        self.transactions: CoordinatorDriver[TransactionMachine] = CoordinatorDriver(
+            TRANSACTION_STATE,
+            make_transactions,
+            TRANSACTION_RECORD_TYPES,
+            node_id=node_id,
+            replicas=replicas,
+            clock=clock,
+            log=log,
+            on_effect=MarkerWriter(broker).perform,
+            partition_count=partition_count_of(TRANSACTION_STATE, lambda: applier.image),
+        )
+
+    @property
+    def publishers(self) -> Sequence[Publisher]:
+        return (self.groups, self.transactions, OffsetsOfDeletedTopics(self.groups.coordinator))
+
+    def stop(self) -> None:
+        self.groups.stop()
+        self.transactions.stop()
