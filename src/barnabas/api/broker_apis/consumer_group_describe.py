@@ -1,0 +1,39 @@
+"""ConsumerGroupDescribe (key 69): the state, the members and the assignments of consumer groups.
+
+Behaviour: a group that does not exist or takes classic members only is GROUP_ID_NOT_FOUND: those have DescribeGroups. Assignments leave
+out topics that were deleted meanwhile.
+
+Version notes: from 1 on members say which protocol they speak.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
+from barnabas.api.broker import Broker
+from barnabas.api.coordinator_errors import told
+from barnabas.api.request_context import RequestContext
+from barnabas.coordinators.group.consumer.description import not_described
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise, all_of
+from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup
+
+
+def handle(broker: Broker, context: RequestContext, request: ConsumerGroupDescribeRequest) -> Promise[ConsumerGroupDescribeResponse]:
+    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+
+    def described(group_id: str) -> Promise[DescribedGroup]:
+        if not group_id:
+            return Promise.kept(not_described(group_id, ErrorCode.INVALID_GROUP_ID))
+        found = broker.groups.run(group_id, lambda machine, _: machine.consumer.describe(group_id))
+        return found.map(lambda group: _answer(group_id, group, operations))
+
+    answers = all_of([described(group_id) for group_id in request.group_ids])
+    return answers.map(lambda groups: ConsumerGroupDescribeResponse(throttle_time_ms=0, groups=groups))
+
+
+def _answer(group_id: str, group: DescribedGroup | ErrorCode, operations: int) -> DescribedGroup:
+    if isinstance(group, ErrorCode):
+        return not_described(group_id, told(group))
+    if group.error_code == ErrorCode.NONE:
+        group.authorized_operations = operations
+    return group

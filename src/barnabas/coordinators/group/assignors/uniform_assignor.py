@@ -1,0 +1,103 @@
+"""``uniform``: everybody about as many partitions as everybody else, and as few moved as that allows.
+
+Where all members subscribe to the same topics, loads differ by one at most and no partition moves that need not: each keeps what it held up
+to its quota, and the places above the quota go to those who already hold that much. Where subscriptions differ, what is free goes to the
+least loaded subscriber, topics with few subscribers first, and then single partitions move from a heavy to a light subscriber of the same
+topic while their loads differ by two or more.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+from barnabas.coordinators.group.assignors.assignor import Assignments, IdPartition, PartitionCounts, Subscriber
+from barnabas.model.ids import Uuid
+
+
+def assign_uniform(subscribers: Sequence[Subscriber], counts: PartitionCounts) -> Assignments:
+    if not subscribers:
+        return {}
+    row = sorted(subscribers, key=lambda subscriber: subscriber.member_id)
+    alike = all(each.topic_ids == row[0].topic_ids for each in row)
+    return _assign_alike(row, counts) if alike else _assign_unlike(row, counts)
+
+
+def _assign_alike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assignments:
+    free = _all_partitions(row[0].topic_ids, counts)
+    kept: dict[str, list[IdPartition]] = {}
+    for each in row:
+        kept[each.member_id] = sorted(each.held & free)
+        free -= each.held
+    quota, above_quota = divmod(sum(map(len, kept.values())) + len(free), len(row))
+    limits: dict[str, int] = {}
+    for member_id in sorted(kept, key=lambda member_id: -len(kept[member_id])):
+        limits[member_id] = quota + (above_quota > 0)
+        above_quota -= above_quota > 0
+    for member_id, share in kept.items():
+        free.update(share[limits[member_id] :])
+        del share[limits[member_id] :]
+    # From the end, so that the lowest numbers are given out first.
+    left = sorted(free, reverse=True)
+    for member_id, share in kept.items():
+        while len(share) < limits[member_id]:
+            share.append(left.pop())
+    assert not left, "the limits add up to all partitions"
+    return {member_id: frozenset(share) for member_id, share in kept.items()}
+
+
+def _assign_unlike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assignments:
+    takers: dict[Uuid, list[str]] = {}
+    for each in row:
+        for topic_id in each.topic_ids:
+            takers.setdefault(topic_id, []).append(each.member_id)
+    # The fewer can take a topic, the sooner it must be given out.
+    topic_ids = sorted(takers, key=lambda topic_id: (len(takers[topic_id]), topic_id))
+    free = _all_partitions(frozenset(takers), counts)
+    loads: dict[str, int] = {}
+    holders: dict[IdPartition, str] = {}
+    for each in row:
+        kept = {slot for slot in each.held & free if slot[0] in each.topic_ids}
+        free -= kept
+        holders.update(dict.fromkeys(kept, each.member_id))
+        loads[each.member_id] = len(kept)
+    for topic_id in topic_ids:
+        lightest = [(loads[member_id], member_id) for member_id in takers[topic_id]]
+        heapq.heapify(lightest)
+        for partition in range(counts.get(topic_id, 0)):
+            if (topic_id, partition) in free:
+                load, member_id = lightest[0]
+                holders[topic_id, partition] = member_id
+                loads[member_id] = load + 1
+                heapq.heapreplace(lightest, (load + 1, member_id))
+    # Each move lowers the sum of the squares of all loads, so this ends.
+    while sum(_level(topic_id, takers[topic_id], counts.get(topic_id, 0), holders, loads) for topic_id in topic_ids):
+        pass
+    shares: dict[str, list[IdPartition]] = {each.member_id: [] for each in row}
+    for slot, member_id in holders.items():
+        shares[member_id].append(slot)
+    return {member_id: frozenset(share) for member_id, share in shares.items()}
+
+
+def _level(topic_id: Uuid, takers: Sequence[str], count: int, holders: dict[IdPartition, str], loads: dict[str, int]) -> int:
+    """Move partitions of one topic from heavy to light; how many moved."""
+    lightest = [(loads[member_id], member_id) for member_id in takers]
+    heapq.heapify(lightest)
+    moved = 0
+    # A light member may itself hold partitions of the topic: a heap entry is stale when its load has fallen since.
+    for slot in sorted(((topic_id, partition) for partition in range(count)), key=lambda slot: (-loads[holders[slot]], slot)):
+        while lightest[0][0] != loads[lightest[0][1]]:
+            heapq.heapreplace(lightest, (loads[lightest[0][1]], lightest[0][1]))
+        load, light = lightest[0]
+        heavy = holders[slot]
+        if loads[heavy] - load >= 2:
+            holders[slot] = light
+            loads[heavy] -= 1
+            loads[light] += 1
+            heapq.heapreplace(lightest, (load + 1, light))
+            moved += 1
+    return moved
+
+
+def _all_partitions(topic_ids: frozenset[Uuid], counts: PartitionCounts) -> set[IdPartition]:
+    return {(topic_id, partition) for topic_id in topic_ids for partition in range(counts.get(topic_id, 0))}

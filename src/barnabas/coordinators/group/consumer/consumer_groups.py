@@ -1,0 +1,299 @@
+"""The consumer groups of a shard: what a heartbeat, a silence or a change of topics does to them.
+
+A heartbeat is the whole protocol. It goes through the same steps whatever it brings, and most find nothing to do:
+
+    admit       whose heartbeat is it, and may it speak
+    subscribe   what the member asks for; the group epoch rises when that, or a topic, changed
+    aim         a new target assignment for the new epoch, at most one in each assignment interval
+    approach    the member one step closer to its target
+
+Sessions and revocations have deadlines; who misses one is removed, and the group epoch rises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from barnabas.coordinators.group.assignors import ASSIGNORS
+from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.coordinators.group.classic.classic_groups import ClassicGroups
+from barnabas.coordinators.group.consumer.admission import admit, check_request, static_member, unknown
+from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
+from barnabas.coordinators.group.consumer.description import describe_group, not_described
+from barnabas.coordinators.group.consumer.group_change import GroupChange
+from barnabas.coordinators.group.consumer.group_timings import assignment_interval_ms, heartbeat_interval_ms, session_timeout_ms
+from barnabas.coordinators.group.consumer.member import (
+    JOIN_EPOCH,
+    NO_REBALANCE_TIMEOUT,
+    STATIC_LEAVE_EPOCH,
+    ConsumerMember,
+    MemberState,
+    Subscription,
+)
+from barnabas.coordinators.group.consumer.rebalance import aim, approach, follow_subscriptions
+from barnabas.coordinators.group.consumer.records import by_topic
+from barnabas.coordinators.group.consumer.refusal import Refusal
+from barnabas.coordinators.group.consumer.replays import Replays
+from barnabas.coordinators.group.consumer.target import chosen_assignor
+from barnabas.coordinators.group.consumer.topic_names import TopicNames
+from barnabas.coordinators.group.consumer.topic_pattern import matcher
+from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.outcome import Outcome
+from barnabas.env.entropy import random_uuid
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid, uuid_text
+from barnabas.wire.messages.consumer_group_describe import DescribedGroup
+from barnabas.wire.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    ResponseTopicPartitions,
+)
+
+# Timers by (name, group id, member id). The names are not those of classic groups: a group of one kind may follow one of the other at once.
+SESSION, REVOCATION = "consumer session", "consumer revocation"
+
+_NOTHING: Outcome[Any] = Outcome(None)
+
+
+class ConsumerGroups:
+    def __init__(self, shard: GroupShard, classic: ClassicGroups) -> None:
+        self._shard = shard
+        self._classic = classic
+        self._names = TopicNames(shard.image)
+        self._assignors = tuple(name for name in shard.settings.consumer_assignors if name in ASSIGNORS) or ("uniform",)
+        self.replays = Replays(shard.groups, self._forget_timers).by_key
+
+    def loaded(self, now_ms: int) -> None:
+        for group in self._shard.groups.values():
+            if isinstance(group, ConsumerGroup):
+                for member in group.members.values():
+                    self._expect_heartbeat(group.group_id, member, now_ms)
+                    if member.ownership.state is MemberState.UNREVOKED_PARTITIONS:
+                        self._expect_revocation(group.group_id, member, now_ms)
+
+    def unloaded(self) -> None:
+        """Nobody waits here: every heartbeat is answered at once."""
+
+    # -- requests -------------------------------------------------------------------------------------------------------------
+
+    def heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, *, version: int, client_id: str, client_host: str, now_ms: int
+    ) -> Outcome[ConsumerGroupHeartbeatResponse]:
+        refusal = check_request(request, version=version, assignors=self._assignors)
+        if refusal is not None:
+            return Outcome(refused(refusal))
+        answered = self._leave(request, now_ms) if request.member_epoch < 0 else self._stay(request, client_id, client_host, now_ms)
+        return Outcome(refused(answered)) if isinstance(answered, Refusal) else answered
+
+    def describe(self, group_id: str) -> Outcome[DescribedGroup]:
+        """A group that is not here, or speaks another protocol, is GROUP_ID_NOT_FOUND."""
+        group = self._group(group_id)
+        if isinstance(group, Refusal):
+            return Outcome(not_described(group_id, group.code, group.message))
+        assignor = chosen_assignor(group.members.values(), self._assignors)
+        return Outcome(describe_group(group, assignor, self._shard.image().topics.by_id))
+
+    # -- joining and staying --------------------------------------------------------------------------------------------------
+
+    def _stay(
+        self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, now_ms: int
+    ) -> Outcome[ConsumerGroupHeartbeatResponse] | Refusal:
+        change = self._change_for_joining(request.group_id) if request.member_epoch == JOIN_EPOCH else self._change(request.group_id)
+        if isinstance(change, Refusal):
+            return change
+        if len(change.members) >= self._shard.settings.consumer_size_max and request.member_id not in change.members:
+            message = f"The consumer group has reached its maximum capacity of {self._shard.settings.consumer_size_max} members."
+            return Refusal(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
+        member_id = request.member_id or uuid_text(Uuid(random_uuid(self._shard.entropy)))
+        reported = reported_partitions(request)
+        before = admit(change, member_id, instance_id=request.instance_id, epoch=request.member_epoch, reported=reported)
+        if isinstance(before, Refusal):
+            return before
+        asked = asked_by(request, before.subscription, client_id=client_id, client_host=client_host)
+        if asked.pattern and asked.pattern != before.subscription.pattern and asked.pattern not in change.patterns:
+            wrong = matcher(asked.pattern)
+            if isinstance(wrong, str):
+                return Refusal(
+                    ErrorCode.INVALID_REGULAR_EXPRESSION,
+                    f"SubscribedTopicRegex `{asked.pattern}` is not a valid regular expression: {wrong}.",
+                )
+        answer = self._rebalance(change, before, asked, reported, now_ms)
+        if isinstance(answer, Refusal):
+            return answer
+        self._expect_heartbeat(request.group_id, answer, now_ms)
+        told = is_full(request) or answer.ownership.assigned.keys() != before.ownership.assigned.keys()
+        return Outcome(self._accepted(request.group_id, answer, told=told), change.records)
+
+    def _rebalance(
+        self,
+        change: GroupChange,
+        before: ConsumerMember,
+        asked: Subscription,
+        reported: frozenset[IdPartition] | None,
+        now_ms: int,
+    ) -> ConsumerMember | Refusal:
+        topics = self._shard.image().topics
+        changed = before.member_id not in change.members or not asked.reads_like(before.subscription)
+        member = change.subscribe(before.member_id, asked)
+        follow_subscriptions(change, topics, self._names, changed=changed, now_ms=now_ms)
+        interval_ms = assignment_interval_ms(self._shard.settings_of(change.group_id), self._shard.settings)
+        aim(change, topics, self._assignors, interval_ms=interval_ms, now_ms=now_ms)
+        ownership = approach(change, member, topics, reported=reported, subscription_changed=changed)
+        if ownership is None:
+            message = "The consumer group member is in an unknown state. The member must abandon all its partitions and rejoin."
+            return Refusal(ErrorCode.FENCED_MEMBER_EPOCH, message)
+        if ownership != member.ownership:
+            member = change.own(member.member_id, ownership)
+            self._forget_timer(REVOCATION, change.group_id, member.member_id)
+            if ownership.state is MemberState.UNREVOKED_PARTITIONS and member.classic is None:
+                self._expect_revocation(change.group_id, member, now_ms)
+        return member
+
+    # -- leaving --------------------------------------------------------------------------------------------------------------
+
+    def _leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse] | Refusal:
+        group = self._group(request.group_id)
+        if isinstance(group, Refusal):
+            return group
+        if request.instance_id is None:
+            member = group.members.get(request.member_id) or unknown(group.group_id, request.member_id)
+        else:
+            member = static_member(group, request.member_id, request.instance_id)
+        if isinstance(member, Refusal):
+            return member
+        change = GroupChange(group)
+        if request.member_epoch == STATIC_LEAVE_EPOCH:
+            change.own(member.member_id, member.ownership.left_for_a_while())
+        else:
+            self._remove(change, member.member_id, now_ms)
+        return Outcome(_left(member.member_id, request.member_epoch), change.records)
+
+    def _remove(self, change: GroupChange, member_id: str, now_ms: int) -> None:
+        """Its timers go when the removal is replayed: until then it may turn out that it stays."""
+        topics = self._shard.image().topics
+        change.remove(member_id)
+        follow_subscriptions(change, topics, self._names, changed=True, now_ms=now_ms)
+
+    # -- deadlines ------------------------------------------------------------------------------------------------------------
+
+    def _expect_heartbeat(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
+        if member.classic is not None:
+            timeout_ms = member.classic.session_timeout_ms
+        else:
+            timeout_ms = session_timeout_ms(self._shard.settings_of(group_id), self._shard.settings)
+        self._shard.timers.set(
+            (SESSION, group_id, member.member_id),
+            now_ms + timeout_ms,
+            lambda later_ms: self._fence(group_id, member.member_id, later_ms),
+        )
+
+    def _expect_revocation(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
+        def expire(later_ms: int) -> Outcome[Any]:
+            group = self._group(group_id)
+            current = None if isinstance(group, Refusal) else group.members.get(member.member_id)
+            overdue = current is not None and current.epoch == member.epoch and current.ownership.state is MemberState.UNREVOKED_PARTITIONS
+            return self._fence(group_id, member.member_id, later_ms) if overdue else _NOTHING
+
+        deadline_ms = now_ms + member.subscription.rebalance_timeout_ms
+        self._shard.timers.set((REVOCATION, group_id, member.member_id), deadline_ms, expire)
+
+    def _fence(self, group_id: str, member_id: str, now_ms: int) -> Outcome[Any]:
+        group = self._group(group_id)
+        if isinstance(group, Refusal) or member_id not in group.members:
+            return _NOTHING
+        change = GroupChange(group)
+        self._remove(change, member_id, now_ms)
+        # Refused by the log, it is still a member: ask again when another session has passed.
+        return Outcome(None, change.records, if_refused=lambda _: self._expect_heartbeat(group_id, group.members[member_id], now_ms))
+
+    def _forget_timer(self, name: str, group_id: str, member_id: str) -> None:
+        self._shard.timers.cancel((name, group_id, member_id))
+
+    def _forget_timers(self, group_id: str, member_id: str) -> None:
+        self._forget_timer(SESSION, group_id, member_id)
+        self._forget_timer(REVOCATION, group_id, member_id)
+
+    # -- groups ---------------------------------------------------------------------------------------------------------------
+
+    def _group(self, group_id: str) -> ConsumerGroup | Refusal:
+        group = self._shard.groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return group
+        why = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a consumer group."
+        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, why)
+
+    def _change(self, group_id: str) -> GroupChange | Refusal:
+        group = self._group(group_id)
+        return group if isinstance(group, Refusal) else GroupChange(group)
+
+    def _change_for_joining(self, group_id: str) -> GroupChange | Refusal:
+        """Who joins finds a group, makes one, or takes the place of an empty one of another kind."""
+        group = self._shard.groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            return GroupChange(group)
+        if group is None:
+            return GroupChange(ConsumerGroup(group_id))
+        if group.empty_since_ms is not None:
+            return GroupChange(ConsumerGroup(group_id), group.tombstones())
+        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+
+    # -- answers --------------------------------------------------------------------------------------------------------------
+
+    def _accepted(self, group_id: str, member: ConsumerMember, *, told: bool) -> ConsumerGroupHeartbeatResponse:
+        return ConsumerGroupHeartbeatResponse(
+            throttle_time_ms=0,
+            error_code=ErrorCode.NONE,
+            member_id=member.member_id,
+            member_epoch=member.epoch,
+            heartbeat_interval_ms=heartbeat_interval_ms(self._shard.settings_of(group_id), self._shard.settings),
+            assignment=_assignment(member) if told else None,
+        )
+
+
+def _assignment(member: ConsumerMember) -> Assignment:
+    topics = by_topic(member.ownership.assigned).items()
+    return Assignment(topic_partitions=[ResponseTopicPartitions(topic_id=topic_id, partitions=numbers) for topic_id, numbers in topics])
+
+
+def _left(member_id: str, epoch: int) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(
+        throttle_time_ms=0, error_code=ErrorCode.NONE, member_id=member_id, member_epoch=epoch, heartbeat_interval_ms=0
+    )
+
+
+def refused(refusal: Refusal) -> ConsumerGroupHeartbeatResponse:
+    return ConsumerGroupHeartbeatResponse(
+        throttle_time_ms=0, error_code=refusal.code, error_message=refusal.message, member_epoch=0, heartbeat_interval_ms=0
+    )
+
+
+def reported_partitions(request: ConsumerGroupHeartbeatRequest) -> frozenset[IdPartition] | None:
+    if request.topic_partitions is None:
+        return None
+    return frozenset((topic.topic_id, partition) for topic in request.topic_partitions for partition in topic.partitions)
+
+
+def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """A member says everything when it joins and when it does not know what became of its last heartbeat; it is then told everything."""
+    subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+    says_all = request.rebalance_timeout_ms != NO_REBALANCE_TIMEOUT and subscribes and request.topic_partitions is not None
+    return request.member_epoch == JOIN_EPOCH or says_all
+
+
+def asked_by(request: ConsumerGroupHeartbeatRequest, before: Subscription, *, client_id: str, client_host: str) -> Subscription:
+    """What a heartbeat leaves out stays as it was."""
+    names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
+    return replace(
+        before,
+        instance_id=before.instance_id if request.instance_id is None else request.instance_id,
+        rack_id=before.rack_id if request.rack_id is None else request.rack_id,
+        client_id=client_id,
+        client_host=client_host,
+        topics=before.topics if names is None else tuple(sorted(set(names))),
+        pattern=before.pattern if request.subscribed_topic_regex is None else request.subscribed_topic_regex,
+        rebalance_timeout_ms=before.rebalance_timeout_ms if timeout_ms == NO_REBALANCE_TIMEOUT else timeout_ms,
+        assignor=before.assignor if request.server_assignor is None else request.server_assignor,
+        classic=None,
+    )

@@ -1,0 +1,133 @@
+"""A consumer group as it will be, and the records that make it so.
+
+An operation changes this and never the group: reads see what was changed so far, and the group follows when the records are replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set as AbstractSet
+from dataclasses import replace
+
+from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.coordinators.group.consumer import records
+from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup, ResolvedPattern
+from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership, Subscription
+from barnabas.coordinators.record import CoordinatorRecord
+
+
+class GroupChange:
+    def __init__(self, group: ConsumerGroup, before: list[CoordinatorRecord] | None = None) -> None:
+        """``before`` deletes what was there under the same name."""
+        self.group = group
+        self.records: list[CoordinatorRecord] = before or []
+        self.epoch = group.epoch
+        self.metadata_hash = group.metadata_hash
+        self.target_epoch = group.target_epoch
+        self._members: dict[str, ConsumerMember] | None = None
+        self._patterns: dict[str, ResolvedPattern] | None = None
+        self._targets: dict[str, frozenset[IdPartition]] | None = None
+
+    @property
+    def group_id(self) -> str:
+        return self.group.group_id
+
+    @property
+    def members(self) -> Mapping[str, ConsumerMember]:
+        return self.group.members if self._members is None else self._members
+
+    @property
+    def patterns(self) -> Mapping[str, ResolvedPattern]:
+        return self.group.patterns if self._patterns is None else self._patterns
+
+    @property
+    def targets(self) -> Mapping[str, frozenset[IdPartition]]:
+        return self.group.targets if self._targets is None else self._targets
+
+    def topics_of(self, subscription: Subscription) -> AbstractSet[str]:
+        resolved = self.patterns.get(subscription.pattern) if subscription.pattern else None
+        return frozenset(subscription.topics) if resolved is None else resolved.topics.union(subscription.topics)
+
+    def subscribed_topics(self) -> set[str]:
+        return set().union(*(self.topics_of(member.subscription) for member in self.members.values()))
+
+    # -- changes --------------------------------------------------------------------------------------------------------------
+
+    def _own_members(self) -> dict[str, ConsumerMember]:
+        if self._members is None:
+            self._members = dict(self.group.members)
+        return self._members
+
+    def _own_targets(self) -> dict[str, frozenset[IdPartition]]:
+        if self._targets is None:
+            self._targets = dict(self.group.targets)
+        return self._targets
+
+    def _own_patterns(self) -> dict[str, ResolvedPattern]:
+        if self._patterns is None:
+            self._patterns = dict(self.group.patterns)
+        return self._patterns
+
+    def subscribe(self, member_id: str, subscription: Subscription) -> ConsumerMember:
+        known = self.members.get(member_id)
+        if known is not None and known.subscription == subscription:
+            return known
+        member = replace(known or ConsumerMember(member_id), subscription=subscription)
+        self._own_members()[member_id] = member
+        self.records.append(records.subscription(self.group_id, member))
+        return member
+
+    def own(self, member_id: str, ownership: Ownership) -> ConsumerMember:
+        known = self.members[member_id]
+        if known.ownership == ownership:
+            return known
+        member = replace(known, ownership=ownership)
+        self._own_members()[member_id] = member
+        self.records.append(records.ownership(self.group_id, member))
+        return member
+
+    def remove(self, member_id: str) -> None:
+        self._own_members().pop(member_id)
+        self._own_targets().pop(member_id, None)
+        self.records += records.no_member(self.group_id, member_id)
+
+    def rename(self, old: ConsumerMember, member_id: str) -> ConsumerMember:
+        """Somebody returns in the place of a static member, under another id: with its subscription, target and partitions."""
+        ownership = replace(old.ownership, epoch=0, previous_epoch=0)
+        if member_id == old.member_id:
+            return self.own(member_id, ownership)
+        target = self.targets.get(old.member_id, frozenset())
+        new = replace(old, member_id=member_id, ownership=ownership)
+        self.remove(old.member_id)
+        self._own_members()[member_id] = new
+        self._own_targets()[member_id] = target
+        self.records += [
+            records.subscription(self.group_id, new),
+            records.target(self.group_id, member_id, target),
+            records.ownership(self.group_id, new),
+        ]
+        return new
+
+    def resolve(self, text: str, topics: frozenset[str], version: int, now_ms: int) -> None:
+        self._own_patterns()[text] = ResolvedPattern(topics, version, now_ms)
+        self.records.append(records.pattern(self.group_id, text, topics, version, now_ms))
+
+    def forget_pattern(self, text: str) -> None:
+        if self._own_patterns().pop(text, None) is not None:
+            self.records.append(records.no_pattern(self.group_id, text))
+
+    def bump(self, metadata_hash: int) -> None:
+        if self.group.legacy_metadata:
+            self.records.append(records.no_legacy_metadata(self.group_id))
+        self.epoch += 1
+        self.metadata_hash = metadata_hash
+        self.records.append(records.group_epoch(self.group_id, self.epoch, metadata_hash))
+
+    def aim(self, targets: Mapping[str, frozenset[IdPartition]], now_ms: int) -> None:
+        """A new target for the group's epoch; only what differs from the last one is written."""
+        before = self.targets
+        for member_id, target in targets.items():
+            if before.get(member_id) != target:
+                self.records.append(records.target(self.group_id, member_id, target))
+        self._targets = dict(targets)
+        self.target_epoch = self.epoch
+        self.records.append(records.target_epoch(self.group_id, self.epoch, now_ms))

@@ -1,0 +1,79 @@
+"""The steps that make a group follow its members and its topics: a new epoch, a new target, one member closer to it.
+
+Each works on a :class:`GroupChange` and on what it is given; none knows requests, timers or the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set as AbstractSet
+
+from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.coordinators.group.consumer.consumer_group import MetadataSeen
+from barnabas.coordinators.group.consumer.group_change import GroupChange
+from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership
+from barnabas.coordinators.group.consumer.reconciliation import reconcile
+from barnabas.coordinators.group.consumer.target import compute_target, metadata_hash
+from barnabas.coordinators.group.consumer.topic_names import TopicNames
+from barnabas.coordinators.group.consumer.topic_pattern import matching
+from barnabas.metadata.topics import TopicsImage
+
+
+def follow_subscriptions(change: GroupChange, topics: TopicsImage, names: TopicNames, *, changed: bool, now_ms: int) -> None:
+    """Raise the group epoch when a subscription ``changed``, or the topics did in a way that matters to somebody."""
+    seen = change.group.metadata_seen
+    current = seen is not None and seen.topics is topics and seen.epoch == change.group.epoch
+    if current and not changed:
+        return
+    version = names.version
+    resolved_anew = _resolve_patterns(change, names, refresh=seen is None or seen.names_version != version, now_ms=now_ms)
+    digest = metadata_hash(change.subscribed_topics(), topics)
+    if changed or resolved_anew or digest != change.metadata_hash:
+        change.bump(digest)
+    change.group.metadata_seen = MetadataSeen(topics, version, change.epoch)
+
+
+def _resolve_patterns(change: GroupChange, names: TopicNames, *, refresh: bool, now_ms: int) -> bool:
+    """Match new patterns, or all of them where topics came or went; forget those nobody uses. Whether a pattern means other topics now."""
+    used = {member.subscription.pattern for member in change.members.values() if member.subscription.pattern}
+    for text in change.patterns.keys() - used:
+        change.forget_pattern(text)
+    anew = False
+    for text in sorted(used if refresh else used - change.patterns.keys()):
+        found = matching(text, names.names)
+        known = change.patterns.get(text)
+        if known is None or known.topics != found:
+            change.resolve(text, found, names.version, now_ms)
+            anew = True
+    return anew
+
+
+def aim(change: GroupChange, topics: TopicsImage, assignors: Sequence[str], *, interval_ms: int, now_ms: int) -> None:
+    """A new target for a newer epoch. At most one in ``interval_ms``: a hundred members that join at once make two, not a hundred."""
+    if change.epoch <= change.target_epoch:
+        return
+    last_ms = change.group.target_timestamp_ms
+    if last_ms == 0 or now_ms >= last_ms + interval_ms or now_ms < last_ms:
+        change.aim(compute_target(change, topics, assignors), now_ms)
+
+
+def approach(
+    change: GroupChange,
+    member: ConsumerMember,
+    topics: TopicsImage,
+    *,
+    reported: AbstractSet[IdPartition] | None,
+    subscription_changed: bool,
+) -> Ownership | None:
+    """One step of the member towards its target; None fences it."""
+    if member.ownership.reconciled_to(change.target_epoch) and not subscription_changed:
+        return member.ownership
+    subscribed = change.topics_of(member.subscription)
+    return reconcile(
+        member.ownership,
+        target_epoch=change.target_epoch,
+        target=change.targets.get(member.member_id, frozenset()),
+        reported=reported,
+        subscribed_ids={topics.by_name[name].topic_id for name in subscribed if name in topics.by_name},
+        subscription_changed=subscription_changed,
+        free=lambda slot: change.group.free_for(member.member_id, slot),
+    )

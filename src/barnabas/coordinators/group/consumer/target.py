@@ -1,0 +1,56 @@
+"""Who shall own what: the assignor the members prefer, asked about the topics they subscribe to."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+from barnabas.coordinators.group.assignors import ASSIGNORS
+from barnabas.coordinators.group.assignors.assignor import IdPartition, Subscriber
+from barnabas.coordinators.group.consumer.group_change import GroupChange
+from barnabas.coordinators.group.consumer.member import ConsumerMember
+from barnabas.metadata.topics import TopicsImage
+from barnabas.model.ids import Uuid
+
+_TOPIC = struct.Struct(">16sIH")  # id, partitions, length of the name
+
+
+def chosen_assignor(members: Iterable[ConsumerMember], configured: Sequence[str]) -> str:
+    """The one most members ask for; the first configured where nobody asks. A name no longer configured does not count."""
+    votes = Counter(member.subscription.assignor for member in members if member.subscription.assignor in configured)
+    votes.pop(None, None)
+    favourite = max(votes.items(), key=lambda vote: (vote[1], -configured.index(str(vote[0]))), default=None)
+    return configured[0] if favourite is None else str(favourite[0])
+
+
+def compute_target(change: GroupChange, topics: TopicsImage, configured: Sequence[str]) -> dict[str, frozenset[IdPartition]]:
+    counts: dict[Uuid, int] = {}
+    subscribers = []
+    for member in change.members.values():
+        known = [topics.by_name[name] for name in change.topics_of(member.subscription) if name in topics.by_name]
+        counts.update((topic.topic_id, len(topic.partitions)) for topic in known)
+        subscribers.append(
+            Subscriber(
+                member_id=member.member_id,
+                instance_id=member.instance_id,
+                topic_ids=frozenset(topic.topic_id for topic in known),
+                held=change.targets.get(member.member_id, frozenset()),
+            )
+        )
+    return ASSIGNORS[chosen_assignor(change.members.values(), configured)](subscribers, counts)
+
+
+def metadata_hash(names: Iterable[str], topics: TopicsImage) -> int:
+    """Differs when a subscribed topic came, went, was made anew or has more partitions; 0 for none.
+
+    Opaque to readers: Kafka hashes with XXH3, and also the racks of replicas, which no assignor looks at. A group that moves between the
+    two is assigned anew once.
+    """
+    digest = blake2b(digest_size=8)
+    present = sorted(name for name in names if name in topics.by_name)
+    for name in present:
+        topic = topics.by_name[name]
+        digest.update(_TOPIC.pack(topic.topic_id, len(topic.partitions), len(name)) + name.encode())
+    return int.from_bytes(digest.digest(), "big", signed=True) if present else 0
