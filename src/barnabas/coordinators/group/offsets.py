@@ -59,8 +59,8 @@ _NOTHING_COMMITTED = CommittedOffset(-1, -1, "", -1, NO_EXPIRY, ZERO_UUID, -1)
 
 
 class Offsets:
-    def __init__(self, shard: GroupShard, simple_group: Callable[[str], Group]) -> None:
-        """``simple_group`` makes a group that has offsets and no members; it comes to be with its first commit."""
+    def __init__(self, shard: GroupShard, simple_group: Callable[[str], object]) -> None:
+        """``simple_group`` puts a group that has offsets and no members among the shard's groups; a first commit brings it there."""
         self._shard = shard
         self._simple_group = simple_group
         self._table = OffsetTable(self._be_there)
@@ -73,7 +73,7 @@ class Offsets:
 
     def _be_there(self, group_id: str) -> None:
         if group_id not in self._shard.groups:
-            self._shard.groups[group_id] = self._simple_group(group_id)
+            self._simple_group(group_id)
 
     # -- commits --------------------------------------------------------------------------------------------------------------
 
