@@ -12,6 +12,7 @@ from barnabas.telemetry.catalogue import CATALOGUE
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client
 
+
 @pytest.fixture
 def port() -> int:
     with socket.socket() as probe:
