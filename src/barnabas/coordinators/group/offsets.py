@@ -3,14 +3,15 @@
 Operations only decide; what they decided is in :class:`~barnabas.coordinators.group.offset_table.OffsetTable` once it was written and
 replayed. An error code as the answer is one for the whole request.
 
-Not here: whether topics exist and what their ids are (the broker's handlers look, and hand in names and ids), and whether a member
-may commit (its group says).
+Not here: whether topics exist and what their ids are (the broker's handlers look, and hand in names and ids), and who may
+commit (see :mod:`~barnabas.coordinators.group.commit_permission`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from barnabas.coordinators.group.commit_permission import why_no_commit, why_no_transactional_commit
 from barnabas.coordinators.group.committed_offset import NO_EXPIRY, CommittedOffset, commit_record, tombstone
 from barnabas.coordinators.group.group import Group
 from barnabas.coordinators.group.offset_expiry import is_expired, portion
@@ -47,8 +48,6 @@ from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
-# Before this version clients of OffsetCommit do not know GROUP_ID_NOT_FOUND.
-_GROUP_ID_NOT_FOUND_VERSION_MIN = 9
 _NO_RETENTION_TIME = -1
 _CONSUMER_PROTOCOL_TYPE = "consumer"
 
@@ -80,7 +79,7 @@ class Offsets:
     def commit(self, request: OffsetCommitRequest, version: int, now_ms: int) -> Outcome[OffsetCommitResponse | ErrorCode]:
         """The topics are named, whatever the version, and exist."""
         group = self._shard.groups.get(request.group_id)
-        refused = self._why_no_commit(group, request, version)
+        refused = why_no_commit(group, request, version)
         if refused:
             return Outcome(refused)
         if group is not None:
@@ -110,19 +109,10 @@ class Offsets:
             topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=partitions))
         return Outcome(OffsetCommitResponse(topics=topics), records)
 
-    @staticmethod
-    def _why_no_commit(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
-        epoch = request.generation_id_or_member_epoch
-        if group is not None:
-            return group.check_commit(member_id=request.member_id, instance_id=request.group_instance_id, epoch=epoch, transactional=False)
-        if epoch < 0:
-            # Nobody manages this group: whoever commits makes it.
-            return ErrorCode.NONE
-        return ErrorCode.GROUP_ID_NOT_FOUND if version >= _GROUP_ID_NOT_FOUND_VERSION_MIN else ErrorCode.ILLEGAL_GENERATION
-
     def commit_in_transaction(self, request: TxnOffsetCommitRequest, now_ms: int) -> Outcome[TxnOffsetCommitResponse | ErrorCode]:
         """No heartbeat: the producer commits, not the member."""
-        refused = self._why_no_transactional_commit(request)
+        group = self._shard.groups.get(request.group_id)
+        refused = why_no_transactional_commit(group, request, self._shard.image().topics.by_name)
         if refused:
             return Outcome(refused)
         records = []
@@ -149,16 +139,6 @@ class Offsets:
             records,
             transaction=ProducerIdentity(request.producer_id, request.producer_epoch),
         )
-
-    def _why_no_transactional_commit(self, request: TxnOffsetCommitRequest) -> ErrorCode:
-        group = self._shard.groups.get(request.group_id)
-        if group is None:
-            return ErrorCode.ILLEGAL_GENERATION if request.generation_id >= 0 else ErrorCode.NONE
-        refused = group.check_commit(
-            member_id=request.member_id, instance_id=request.group_instance_id, epoch=request.generation_id, transactional=True
-        )
-        # Producers know generations only.
-        return ErrorCode.ILLEGAL_GENERATION if refused is ErrorCode.STALE_MEMBER_EPOCH else refused
 
     def _why_no_metadata(self, metadata: str | None) -> ErrorCode:
         """The setting says bytes; Kafka counts characters, as Java does."""
