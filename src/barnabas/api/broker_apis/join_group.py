@@ -6,7 +6,8 @@ Behaviour:
 - any protocol type is served (Connect, registries): what members say under a protocol is for their leader to understand.
 
 Version notes: one timeout for session and rebalance in 0. From 4 on a dynamic member is given its id first, with MEMBER_ID_REQUIRED, and
-joins with it. Static members from 5. The protocol's name may be null from 7. From 9 a static leader that returns is told to skip the assignment.
+joins with it. Static members from 5. The protocol's name may be null from 7. From 9 a static leader that returns is told to skip the
+assignment.
 """
 
 from __future__ import annotations
