@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.errors import ErrorCode
+from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 
 if TYPE_CHECKING:
     from barnabas.api.broker import Broker
-
-GROUPS_TOPIC = "__consumer_offsets"
-TRANSACTIONS_TOPIC = "__transaction_state"
 
 _BY_DEFAULT = -1
 
 
 def creatable(settings: BrokerSettings, name: str) -> CreatableTopic:
     """How this broker asks for a topic that somebody only named: an internal one has settings of its own."""
-    if name == GROUPS_TOPIC:
+    if name == CONSUMER_OFFSETS:
         return _topic(
             name,
             partitions=settings.integer("offsets.topic.num.partitions"),
@@ -30,7 +28,7 @@ def creatable(settings: BrokerSettings, name: str) -> CreatableTopic:
                 "segment.bytes": str(settings.integer("offsets.topic.segment.bytes")),
             },
         )
-    if name == TRANSACTIONS_TOPIC:
+    if name == TRANSACTION_STATE:
         return _topic(
             name,
             partitions=settings.integer("transaction.state.log.num.partitions"),

@@ -17,7 +17,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
-_GROUP, _TRANSACTION = 0, 1
+_GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _SEVERAL_VERSION_MIN = 4
 _MESSAGES = {
     ErrorCode.NONE: "NONE",
@@ -42,8 +42,8 @@ def handle(broker: Broker, context: RequestContext, request: FindCoordinatorRequ
     coordinators = []
     for key in request.coordinator_keys:
         found = _find(broker, context.listener, request.key_type, key)
-        # As Kafka has it: the code says enough, unless the question itself was wrong.
-        message = _MESSAGES[found.error] if found.error is ErrorCode.INVALID_REQUEST else ""
+        # As Kafka has it: the code says enough, unless nobody could have meant the question.
+        message = _MESSAGES[found.error] if request.key_type > _SHARE else ""
         coordinators.append(
             Coordinator(key=key, node_id=found.node_id, host=found.host, port=found.port, error_code=found.error, error_message=message)
         )
