@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.controller.features import SUPPORTED_FEATURES
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import Uuid, uuid_text
 from barnabas.records.batch_builder import build_batch
@@ -134,7 +135,7 @@ def test_a_directory_stands_for_all_its_files(data: Path) -> None:
 
 def test_a_snapshot_of_the_metadata_has_a_header_records_and_a_footer(data: Path) -> None:
     found = [each for each in entries(data / "bootstrap.checkpoint") if each["kind"] != "batch"]
-    assert [each["type"] for each in found] == ["SNAPSHOT_HEADER", "FeatureLevelRecord", "SNAPSHOT_FOOTER"]
+    assert [each["type"] for each in found] == ["SNAPSHOT_HEADER", *["FeatureLevelRecord"] * len(SUPPORTED_FEATURES), "SNAPSHOT_FOOTER"]
 
 
 def test_nothing_is_touched_made_or_removed(data: Path) -> None:

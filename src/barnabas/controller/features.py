@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from barnabas.controller.outcome import Outcome
-from barnabas.metadata.features import METADATA_VERSION
+from barnabas.metadata.features import GROUP_VERSION, METADATA_VERSION, TRANSACTION_VERSION
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.update_features import (
@@ -25,6 +25,8 @@ _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 SUPPORTED_FEATURES = MappingProxyType(
     {
         METADATA_VERSION: Versions(METADATA_VERSION_4_3, METADATA_VERSION_4_3),
+        GROUP_VERSION: Versions(0, 1),
+        TRANSACTION_VERSION: Versions(0, 2),
     }
 )
 

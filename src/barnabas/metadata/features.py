@@ -9,6 +9,8 @@ from barnabas.metadata.draft import Draft
 from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord
 
 METADATA_VERSION = "metadata.version"
+GROUP_VERSION = "group.version"  # from 1 on groups may speak the protocol of KIP-848
+TRANSACTION_VERSION = "transaction.version"  # from 2 on a producer's epoch grows with every transaction (KIP-890)
 
 
 @dataclass(frozen=True, slots=True)

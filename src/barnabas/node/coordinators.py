@@ -14,6 +14,7 @@ from barnabas.coordinators.transaction.record_types import TRANSACTION_RECORD_TY
 from barnabas.env.clock import Clock
 from barnabas.env.entropy import Entropy
 from barnabas.metadata.configs import ResourceType
+from barnabas.metadata.features import TRANSACTION_VERSION
 from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from barnabas.node.coordinator_driver import CoordinatorDriver, no_effects, partition_count_of
 from barnabas.node.coordinator_settings import group_settings, transaction_settings
@@ -51,7 +52,12 @@ class Coordinators:
             )
 
         def make_transactions(partition: int) -> TransactionMachine:
-            return TransactionMachine(partition, for_transactions, lambda: self.transactions.runtime.epoch_of(partition))
+            return TransactionMachine(
+                partition,
+                for_transactions,
+                lambda: self.transactions.runtime.epoch_of(partition),
+                transaction_version=lambda: applier.image.features.level(TRANSACTION_VERSION),
+            )
 
         self.groups: CoordinatorDriver[GroupMachine] = CoordinatorDriver(
             CONSUMER_OFFSETS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from barnabas.controller.features import SUPPORTED_FEATURES
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, Uuid
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -13,7 +14,10 @@ from barnabas.wire.metadata_records import MetadataRecord, PartitionChangeRecord
 from tests.unit.controller.deciding import CLUSTER_ID, Office
 from tests.unit.metadata.made import registered, topic, uuid
 
-METADATA_VERSION = Feature(name="metadata.version", min_supported_version=30, max_supported_version=30)
+OFFERED = [
+    Feature(name=name, min_supported_version=levels.lowest, max_supported_version=levels.highest)
+    for name, levels in SUPPORTED_FEATURES.items()
+]
 
 
 def registration(
@@ -29,7 +33,7 @@ def registration(
         cluster_id=cluster_id,
         incarnation_id=uuid(incarnation),
         listeners=[Listener(name="PLAINTEXT", host="h", port=9, security_protocol=0)],
-        features=[METADATA_VERSION] if features is None else features,
+        features=OFFERED if features is None else features,
         rack="r",
         log_dirs=[uuid(50)] if directories is None else directories,
     )

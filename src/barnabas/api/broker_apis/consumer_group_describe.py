@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from barnabas.api.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
+from barnabas.api.consumer_protocol import consumer_protocol_is_served
 from barnabas.api.coordinator_errors import told
 from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.group.consumer.description import not_described
@@ -19,9 +20,12 @@ from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribe
 
 
 def handle(broker: Broker, context: RequestContext, request: ConsumerGroupDescribeRequest) -> Promise[ConsumerGroupDescribeResponse]:
+    served = consumer_protocol_is_served(broker)
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
 
     def described(group_id: str) -> Promise[DescribedGroup]:
+        if not served:
+            return Promise.kept(not_described(group_id, ErrorCode.UNSUPPORTED_VERSION))
         if not group_id:
             return Promise.kept(not_described(group_id, ErrorCode.INVALID_GROUP_ID))
         found = broker.groups.run(group_id, lambda machine, _: machine.consumer.describe(group_id))

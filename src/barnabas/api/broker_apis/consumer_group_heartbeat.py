@@ -3,7 +3,8 @@
 Behaviour:
 - epoch 0 joins, -1 leaves, -2 is a static member that will be back; any other is the member's own, and who comes with another is fenced;
 - what a request leaves out has not changed; the answer has an assignment only when it changed, or when the member said everything;
-- a group that only takes classic members is GROUP_ID_NOT_FOUND.
+- a group that only takes classic members is GROUP_ID_NOT_FOUND;
+- a cluster that does not take this protocol says UNSUPPORTED_VERSION.
 
 Version notes: in 0 the coordinator chooses the member's id when it joins without one; from 1 on the member must. Patterns from 1.
 """
@@ -11,6 +12,7 @@ Version notes: in 0 the coordinator chooses the member's id when it joins withou
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.consumer_protocol import consumer_protocol_is_served
 from barnabas.api.coordinator_errors import told
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
@@ -19,6 +21,8 @@ from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbe
 
 
 def handle(broker: Broker, context: RequestContext, request: ConsumerGroupHeartbeatRequest) -> Answer[ConsumerGroupHeartbeatResponse]:
+    if not consumer_protocol_is_served(broker):
+        return _refused(ErrorCode.UNSUPPORTED_VERSION)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.consumer.heartbeat(

@@ -12,7 +12,6 @@ coordinator does by itself (timeouts, fencing) follows the finalised level.
 
 from __future__ import annotations
 
-TRANSACTION_VERSION = "transaction.version"
 NEWEST = 2
 OLDEST = 0
 

@@ -1,0 +1,14 @@
+"""Whether groups may speak the protocol of KIP-848 here: an operator may have refused it, or not have raised ``group.version`` yet."""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.metadata.features import GROUP_VERSION
+
+_PROTOCOL = "consumer"
+_GROUP_VERSION_MIN = 1
+
+
+def consumer_protocol_is_served(broker: Broker) -> bool:
+    allowed = _PROTOCOL in broker.settings.strings("group.coordinator.rebalance.protocols")
+    return allowed and broker.metadata.image.features.level(GROUP_VERSION) >= _GROUP_VERSION_MIN
