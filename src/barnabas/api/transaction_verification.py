@@ -18,20 +18,22 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Promise
 
-# While the last transaction of a producer is being ended the next cannot begin. That takes milliseconds, so the client need not hear of it.
-CONCURRENT_RETRY_SECONDS = 0.02
-CONCURRENT_RETRIES_MAX = 5
-
 Verdicts: TypeAlias = Mapping[TopicPartition, ErrorCode]
 
 
 def verify(
     broker: Broker, transactional_id: str, producer: ProducerIdentity, partitions: Sequence[TopicPartition], *, implicit: bool
 ) -> Promise[Verdicts]:
-    """Whether a producer's transaction may begin in these partitions. With ``implicit`` it does so by being asked."""
+    """Whether a producer's transaction may begin in these partitions. With ``implicit`` it does so by being asked.
+
+    While the last transaction of the producer is being ended the next cannot begin. That takes milliseconds, so before the client hears of
+    CONCURRENT_TRANSACTIONS the coordinator is asked a few times more.
+    """
     if not implicit and not broker.settings.flag("transaction.partition.verification.enable"):
         return Promise.kept(dict.fromkeys(partitions, ErrorCode.NONE))
     verdicts: Promise[Verdicts] = Promise()
+    retry_ms = broker.settings.integer("add.partitions.to.txn.retry.backoff.ms")
+    retries_max = broker.settings.integer("add.partitions.to.txn.retry.backoff.max.ms") // retry_ms
 
     def ask(machine: TransactionMachine, now_ms: int) -> Outcome[Verdicts]:
         if not implicit:
@@ -45,9 +47,9 @@ def verify(
     def answered(answer: Verdicts | ErrorCode, retries_left: int) -> None:
         found = dict.fromkeys(partitions, answer) if isinstance(answer, ErrorCode) else answer
         if retries_left and ErrorCode.CONCURRENT_TRANSACTIONS in found.values():
-            broker.loop.call_later(CONCURRENT_RETRY_SECONDS, attempt, retries_left - 1)
+            broker.loop.call_later(retry_ms / 1000, attempt, retries_left - 1)
         else:
             verdicts.resolve(found)
 
-    attempt(CONCURRENT_RETRIES_MAX)
+    attempt(retries_max)
     return verdicts

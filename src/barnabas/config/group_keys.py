@@ -13,7 +13,7 @@ from typing import Final
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, STRING, Matching, at_least, one_of
 from barnabas.config.durations import duration_ms
-from barnabas.config.effects import WITH_GROUPS, WITH_SHARE_GROUPS, WITH_STREAMS_GROUPS
+from barnabas.config.effects import WITH_SHARE_GROUPS, WITH_STREAMS_GROUPS
 from barnabas.config.keys import ConfigKey
 
 
@@ -43,7 +43,6 @@ _KEYS = (
         "After how long without a heartbeat a member is out.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_GROUPS,
         synonym="group.consumer.session.timeout.ms",
     ),
     GroupKey(
@@ -53,7 +52,6 @@ _KEYS = (
         "How often members are told to send heartbeats.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_GROUPS,
         synonym="group.consumer.heartbeat.interval.ms",
     ),
     GroupKey(
@@ -63,7 +61,6 @@ _KEYS = (
         "The least time between two assignments.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_GROUPS,
         synonym="group.consumer.assignment.interval.ms",
     ),
     GroupKey(

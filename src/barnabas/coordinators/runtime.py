@@ -25,6 +25,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import read_header
+from barnabas.records.compression import Codec
 from barnabas.records.control_batch import ControlType, read_end_transaction
 from barnabas.records.record import Record, open_batch
 
@@ -83,6 +84,7 @@ class CoordinatorRuntime(Generic[M]):
         *,
         on_effect: Callable[[int, Any], None],
         on_deadline: Callable[[int], None],
+        codec: Codec = Codec.NONE,
     ) -> None:
         """``make`` gives an empty machine for a partition; ``on_effect(partition, effect)`` does what a machine asked for;
         ``on_deadline`` hears at what time :meth:`tick` must be called at the latest."""
@@ -91,6 +93,7 @@ class CoordinatorRuntime(Generic[M]):
         self._log = log
         self._on_effect = on_effect
         self._on_deadline = on_deadline
+        self._codec = codec
         self._shards: dict[int, _Shard[M]] = {}
 
     # -- leadership -----------------------------------------------------------------------------------------------------------
@@ -218,6 +221,7 @@ class CoordinatorRuntime(Generic[M]):
         records = list(records)
         batch = build_batch(
             (Record(index, now_ms, *record.encode()) for index, record in enumerate(records)),
+            codec=self._codec,
             producer_id=transaction.producer_id if transaction is not None else -1,
             producer_epoch=transaction.producer_epoch if transaction is not None else -1,
             transactional=transaction is not None,

@@ -19,6 +19,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.node.coordinator_log import CoordinatorTopicLog
+from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.telemetry.logs import Log
 
@@ -41,6 +42,7 @@ class CoordinatorDriver(Generic[M]):
         log: Log,
         on_effect: Callable[[int, Any], None],
         partition_count: Callable[[], int],
+        codec: Codec = Codec.NONE,
     ) -> None:
         self._topic = topic
         self._node_id = node_id
@@ -48,7 +50,7 @@ class CoordinatorDriver(Generic[M]):
         self._clock = clock
         self._log = log
         self.runtime: CoordinatorRuntime[M] = CoordinatorRuntime(
-            make, types, CoordinatorTopicLog(topic, replicas, clock), on_effect=on_effect, on_deadline=self._wake_at
+            make, types, CoordinatorTopicLog(topic, replicas, clock), on_effect=on_effect, on_deadline=self._wake_at, codec=codec
         )
         self.coordinator: Coordinator[M] = Coordinator(topic, self.runtime, clock, partition_count)
         self._loading: set[asyncio.Task[None]] = set()

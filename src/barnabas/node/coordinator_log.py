@@ -8,14 +8,6 @@ from barnabas.model.promise import Promise
 from barnabas.records.validation import Refused
 from barnabas.replication.local_replicas import LocalReplicas
 
-# What a partition says to producers, and what its coordinator says of itself to those who ask it.
-_AS_COORDINATOR = {
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-}
-
 
 class CoordinatorTopicLog:
     def __init__(self, topic: str, replicas: LocalReplicas, clock: Clock) -> None:
@@ -33,15 +25,11 @@ class CoordinatorTopicLog:
             self._replicas.disk_failed(replica.directory, error)
             return ErrorCode.NOT_COORDINATOR
         if isinstance(outcome, Refused):
-            return _as_coordinator(outcome.code)
+            return outcome.code
         return outcome.last_offset + 1
 
     def replicated(self, partition: int, end_offset: int) -> Promise[ErrorCode]:
         replica = self._replicas.get(self._topic, partition)
         if replica is None:
             return Promise.kept(ErrorCode.NOT_COORDINATOR)
-        return replica.replicated(end_offset).map(_as_coordinator)
-
-
-def _as_coordinator(code: ErrorCode) -> ErrorCode:
-    return _AS_COORDINATOR.get(code, code)
+        return replica.replicated(end_offset)

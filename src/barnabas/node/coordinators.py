@@ -21,6 +21,7 @@ from barnabas.node.coordinator_settings import group_settings, transaction_setti
 from barnabas.node.marker_writer import MarkerWriter
 from barnabas.node.metadata_applier import MetadataApplier, Publisher
 from barnabas.node.publishers.offsets_of_deleted_topics import OffsetsOfDeletedTopics
+from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.telemetry.logs import Log
 
@@ -68,6 +69,7 @@ class Coordinators:
             clock=clock,
             log=log,
             on_effect=no_effects,
+            codec=Codec(settings.integer("offsets.topic.compression.codec")),
             partition_count=partition_count_of(CONSUMER_OFFSETS, lambda: applier.image),
         )
         self.transactions: CoordinatorDriver[TransactionMachine] = CoordinatorDriver(

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from barnabas.config.declare import CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, SHORT, STRING, ConfigKey, OneOf, at_least, list_of
-from barnabas.config.effects import ONE_EVENT_LOOP, WITH_GROUPS
+from barnabas.config.effects import (
+    APPENDED_AT_ONCE,
+    MATCHED_WHEN_TOPICS_CHANGE,
+    ONE_EVENT_LOOP,
+    READ_IN_PIECES,
+    WITH_REPLICATION,
+)
 
 KEYS = (
     ConfigKey(
@@ -12,7 +18,6 @@ KEYS = (
         ("classic", "consumer", "streams"),
         "The group protocols that are offered.",
         valid=list_of("classic", "consumer", "share", "streams", may_be_empty=False),
-        effect=WITH_GROUPS,
     ),
     ConfigKey("group.coordinator.threads", INT, 4, "How many threads run group coordinators.", valid=at_least(1), effect=ONE_EVENT_LOOP),
     ConfigKey(
@@ -29,7 +34,7 @@ KEYS = (
         -1,
         "How long a coordinator gathers writes into a batch; -1 adapts to the load.",
         valid=at_least(-1),
-        effect=WITH_GROUPS,
+        effect=APPENDED_AT_ONCE,
     ),
     ConfigKey(
         "group.coordinator.cached.buffer.max.bytes",
@@ -38,7 +43,7 @@ KEYS = (
         "The largest write buffer that a coordinator keeps for reuse.",
         scope=CLUSTER_WIDE,
         valid=at_least(524_288),
-        effect=WITH_GROUPS,
+        effect=APPENDED_AT_ONCE,
     ),
     ConfigKey(
         "offsets.topic.num.partitions",
@@ -46,7 +51,6 @@ KEYS = (
         50,
         "How many partitions __consumer_offsets is created with.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "offsets.topic.replication.factor",
@@ -54,7 +58,6 @@ KEYS = (
         3,
         "How many replicas __consumer_offsets is created with.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "offsets.topic.segment.bytes",
@@ -62,14 +65,12 @@ KEYS = (
         104_857_600,
         "The segment size of __consumer_offsets, small so that it compacts and loads quickly.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "offsets.topic.compression.codec",
         INT,
         0,
         "The number of the codec that __consumer_offsets is written with; 0 is none.",
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "offsets.load.buffer.size",
@@ -77,7 +78,7 @@ KEYS = (
         5_242_880,
         "How many bytes of __consumer_offsets are read at a time when a coordinator loads.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
+        effect=READ_IN_PIECES,
     ),
     ConfigKey(
         "offsets.commit.timeout.ms",
@@ -85,7 +86,7 @@ KEYS = (
         5000,
         "How long an offset commit may wait for its replicas.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
+        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "offsets.retention.minutes",
@@ -93,7 +94,6 @@ KEYS = (
         10_080,
         "How long the offsets of an empty group are kept.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "offsets.retention.check.interval.ms",
@@ -101,38 +101,33 @@ KEYS = (
         600_000,
         "How often offsets are checked for expiry.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
-    ConfigKey("offset.metadata.max.bytes", INT, 4096, "The longest note that a commit may carry with an offset.", effect=WITH_GROUPS),
+    ConfigKey("offset.metadata.max.bytes", INT, 4096, "The longest note that a commit may carry with an offset."),
     ConfigKey(
         "group.min.session.timeout.ms",
         INT,
         6000,
         "The shortest session timeout that a classic member may ask for.",
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.max.session.timeout.ms",
         INT,
         1_800_000,
         "The longest session timeout that a classic member may ask for.",
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.initial.rebalance.delay.ms",
         INT,
         3000,
         "How long a new classic group waits for more members before its first rebalance.",
-        effect=WITH_GROUPS,
     ),
-    ConfigKey("group.max.size", INT, INT_MAX, "How many members a classic group may have.", valid=at_least(1), effect=WITH_GROUPS),
+    ConfigKey("group.max.size", INT, INT_MAX, "How many members a classic group may have.", valid=at_least(1)),
     ConfigKey(
         "group.consumer.session.timeout.ms",
         INT,
         45_000,
         "After how long without a heartbeat a consumer-protocol member is out.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.min.session.timeout.ms",
@@ -140,7 +135,6 @@ KEYS = (
         45_000,
         "The lower bound of a group's own consumer.session.timeout.ms.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.max.session.timeout.ms",
@@ -148,7 +142,6 @@ KEYS = (
         60_000,
         "The upper bound of a group's own consumer.session.timeout.ms.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.heartbeat.interval.ms",
@@ -156,7 +149,6 @@ KEYS = (
         5000,
         "How often consumer-protocol members are told to send heartbeats.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.min.heartbeat.interval.ms",
@@ -164,7 +156,6 @@ KEYS = (
         5000,
         "The lower bound of a group's own consumer.heartbeat.interval.ms.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.max.heartbeat.interval.ms",
@@ -172,7 +163,6 @@ KEYS = (
         15_000,
         "The upper bound of a group's own consumer.heartbeat.interval.ms.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.max.size",
@@ -180,7 +170,6 @@ KEYS = (
         INT_MAX,
         "How many members a consumer-protocol group may have.",
         valid=at_least(1),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.assignors",
@@ -188,7 +177,6 @@ KEYS = (
         ("uniform", "range"),
         "The assignors offered on the server, the first being the default: uniform, range.",
         valid=list_of(may_be_empty=False),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.migration.policy",
@@ -196,7 +184,6 @@ KEYS = (
         "bidirectional",
         "In which direction groups may move between the classic and the consumer protocol.",
         valid=OneOf(("bidirectional", "disabled", "downgrade", "upgrade"), ignoring_case=True),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.assignment.interval.ms",
@@ -205,7 +192,6 @@ KEYS = (
         "The least time between two assignments of a consumer-protocol group.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.min.assignment.interval.ms",
@@ -213,7 +199,6 @@ KEYS = (
         0,
         "The lower bound of a group's own consumer.assignment.interval.ms.",
         valid=at_least(0),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.max.assignment.interval.ms",
@@ -221,7 +206,6 @@ KEYS = (
         15_000,
         "The upper bound of a group's own consumer.assignment.interval.ms.",
         valid=at_least(0),
-        effect=WITH_GROUPS,
     ),
     ConfigKey(
         "group.consumer.regex.refresh.interval.ms",
@@ -229,7 +213,7 @@ KEYS = (
         600_000,
         "How often subscribed regular expressions are matched against the topics again.",
         valid=at_least(10_000),
-        effect=WITH_GROUPS,
+        effect=MATCHED_WHEN_TOPICS_CHANGE,
         internal=True,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, SHORT, ConfigKey, at_least
-from barnabas.config.effects import WITH_TRANSACTIONS
+from barnabas.config.effects import READ_IN_PIECES
 
 KEYS = (
     ConfigKey(
@@ -28,7 +28,6 @@ KEYS = (
         50,
         "How many partitions __transaction_state is created with.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.state.log.replication.factor",
@@ -36,7 +35,6 @@ KEYS = (
         3,
         "How many replicas __transaction_state is created with.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.state.log.min.isr",
@@ -44,7 +42,6 @@ KEYS = (
         2,
         "How many replicas must hold a record of __transaction_state.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.state.log.segment.bytes",
@@ -52,7 +49,6 @@ KEYS = (
         104_857_600,
         "The segment size of __transaction_state.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.state.log.load.buffer.size",
@@ -60,7 +56,7 @@ KEYS = (
         5_242_880,
         "How many bytes of __transaction_state are read at a time when a coordinator loads.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
+        effect=READ_IN_PIECES,
     ),
     ConfigKey(
         "transaction.max.timeout.ms",
@@ -68,7 +64,6 @@ KEYS = (
         900_000,
         "The longest transaction timeout that a producer may ask for.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.partition.verification.enable",
@@ -76,7 +71,6 @@ KEYS = (
         True,
         "Whether a write is checked against the coordinator's list of the transaction's partitions.",
         scope=CLUSTER_WIDE,
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
@@ -84,7 +78,6 @@ KEYS = (
         10_000,
         "How often transactions that ran out of time are aborted.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.remove.expired.transaction.cleanup.interval.ms",
@@ -92,7 +85,6 @@ KEYS = (
         3_600_000,
         "How often idle transactional ids are forgotten.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transactional.id.expiration.ms",
@@ -100,14 +92,12 @@ KEYS = (
         604_800_000,
         "How long an idle transactional id is remembered.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "transaction.two.phase.commit.enable",
         BOOLEAN,
         False,
         "Whether producers may take part in two-phase commit, with transactions that never time out.",
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "add.partitions.to.txn.retry.backoff.ms",
@@ -115,7 +105,6 @@ KEYS = (
         20,
         "How long the broker waits before it tries again to add a partition to a transaction.",
         valid=at_least(1),
-        effect=WITH_TRANSACTIONS,
     ),
     ConfigKey(
         "add.partitions.to.txn.retry.backoff.max.ms",
@@ -123,6 +112,5 @@ KEYS = (
         100,
         "How long the broker keeps trying to add a partition to a transaction.",
         valid=at_least(0),
-        effect=WITH_TRANSACTIONS,
     ),
 )
