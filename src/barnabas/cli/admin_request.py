@@ -33,15 +33,17 @@ def may_ask(properties: Mapping[str, str]) -> bool:
     return properties.get("security.protocol", "plaintext").lower() == "plaintext"
 
 
-def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_max: float) -> Any:
-    """The response to ``request``, in the newest version both sides speak. ``Refused`` with why there is none."""
+def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_max: float, version_max: int | None = None) -> Any:
+    """The response to ``request``, in the newest version both sides speak. ``Refused`` with why there is none.
+
+    ``version_max`` is for requests whose newer versions say something else, as those that name topics by their ids."""
     if not may_ask(properties):
         raise Refused(f"This can only be asked over a plain connection, but security.protocol is {properties['security.protocol']}.")
     place = host_and_port(address)
     assert place is not None, f"{address!r} was checked before"
     try:
         with socket.create_connection(place, timeout=seconds_max) as connection:
-            version = _newest_version(connection, _key_of(request), address)
+            version = _newest_version(connection, _key_of(request), address, version_max)
             return _exchange(connection, request, version)
     except TimeoutError as error:
         raise Refused(f"No answer from {address} within {seconds_max:g} seconds.") from error
@@ -57,12 +59,13 @@ def _key_of(request: Any) -> ApiKey:
     return ApiKey(key)
 
 
-def _newest_version(connection: socket.socket, key: ApiKey, address: str) -> int:
+def _newest_version(connection: socket.socket, key: ApiKey, address: str, version_max: int | None) -> int:
     response: ApiVersionsResponse = _exchange(connection, ApiVersionsRequest(), _API_VERSIONS_VERSION)
     ours = stable_versions(key)
+    highest = ours.highest if version_max is None else min(ours.highest, version_max)
     for theirs in response.api_keys:
-        if theirs.api_key == key and theirs.max_version >= ours.lowest and theirs.min_version <= ours.highest:
-            return min(theirs.max_version, ours.highest)
+        if theirs.api_key == key and theirs.max_version >= ours.lowest and theirs.min_version <= highest:
+            return min(theirs.max_version, highest)
     raise Refused(f"The broker at {address} does not know {key.api_name}.")
 
 

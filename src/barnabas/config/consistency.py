@@ -23,6 +23,7 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import topic_defaults
 from barnabas.config.values import read_integer
 
+_CODEC_MAX: Final = 4  # zstd
 _MEBIBYTE: Final = 1024 * 1024
 
 
@@ -60,6 +61,12 @@ def _replica_waits(settings: BrokerSettings) -> None:
     for name in ("replica.socket.timeout.ms", "replica.lag.time.max.ms"):
         if wait_ms > settings.integer(name):
             raise ConfigError(f"replica.fetch.wait.max.ms is {wait_ms}, which must not exceed {name}, {settings.integer(name)}.")
+
+
+def _codec_of_offsets(settings: BrokerSettings) -> None:
+    codec = settings.integer("offsets.topic.compression.codec")
+    if not 0 <= codec <= _CODEC_MAX:
+        raise ConfigError(f"offsets.topic.compression.codec is {codec}, but codecs have the numbers 0 to {_CODEC_MAX}.")
 
 
 def _quorum(settings: BrokerSettings) -> None:
@@ -165,6 +172,7 @@ RULES: Final[tuple[Callable[[BrokerSettings], None], ...]] = (
     _times,
     _cleaner_memory,
     _replica_waits,
+    _codec_of_offsets,
     _quorum,
     _inter_broker,
     _controller_listeners,

@@ -89,7 +89,8 @@ class Ownership:
         revoking: OwnedPartitions | None = None,
     ) -> Ownership:
         """The epoch before is remembered: a member may come with it once more, when the answer with the new one got lost."""
-        return Ownership(epoch, self.epoch, state, assigned, revoking or {})
+        previous_epoch = self.previous_epoch if epoch == self.epoch else self.epoch
+        return Ownership(epoch, previous_epoch, state, assigned, revoking or {})
 
     def left_for_a_while(self) -> Ownership:
         """What a static member leaves behind. The epochs of its partitions start over with whoever returns in its place."""

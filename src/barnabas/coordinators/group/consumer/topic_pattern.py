@@ -25,7 +25,14 @@ _REPETITION = re.compile(r"(?<!\\)[*+{]")
 # A group repeated, a reference back, look-around or another extension of Perl's.
 _EXPLOSIVE = re.compile(r"\)[*+?{]|\\[1-9]|\(\?[^:i]")
 
-_re2: Any = importlib.import_module("re2") if importlib.util.find_spec("re2") is not None else None
+
+def _linear_engine() -> Any:
+    found = importlib.util.find_spec("re2")
+    # A directory of that name is a package, too, as far as Python is concerned.
+    return importlib.import_module("re2") if found is not None and found.origin is not None else None
+
+
+_re2 = _linear_engine()
 
 
 def matcher(pattern: str) -> Callable[[str], bool] | str:
@@ -43,7 +50,8 @@ def _compiled(pattern: str) -> Callable[[str], bool] | str:
         try:
             linear = _re2.compile(pattern, options)
         except _re2.error as wrong:
-            return str(wrong)
+            why = wrong.args[0]
+            return why.decode() if isinstance(why, bytes) else str(why)
         return lambda name: linear.fullmatch(name) is not None
     if _EXPLOSIVE.search(pattern) or len(_REPETITION.findall(pattern)) > _REPETITIONS_MAX:
         return f"the pattern could take too long; without RE2 at most {_REPETITIONS_MAX} repetitions and no repeated groups are taken"
