@@ -120,6 +120,7 @@ INTENDED = (
     Rule("DescribeQuorum", "*_timestamp", known_or_not, "a time"),
     Rule("Fetch", "responses[].partitions", fetched, "see fetched()"),
     Rule("Fetch", "session_id", bool, "ids of sessions are random"),
+    Rule("FindCoordinator", "port", known_or_not, "two nodes on one machine listen on different ports"),
     Rule("InitProducerId", "producer_id", known_or_not, "each hands out its own ids"),
     Rule("AlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
     Rule("IncrementalAlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),

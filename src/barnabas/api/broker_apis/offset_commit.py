@@ -38,7 +38,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
     version = context.api_version
     missing = _keep_existing(broker, request, by_id=version >= _TOPIC_ID_VERSION_MIN)
     if not request.topics:
-        return OffsetCommitResponse(topics=missing)
+        return _answer(request, missing, OffsetCommitResponse(topics=[]))
     outcome = broker.groups.run(request.group_id, lambda machine, now_ms: machine.offsets.commit(request, version, now_ms))
     return outcome.map(lambda answer: _answer(request, missing, answer))
 
@@ -71,6 +71,8 @@ def _answer(
         answered = [_refused(topic, topic.partitions, told(outcome)) for topic in request.topics]
     else:
         answered = outcome.topics
+    if not missing:
+        return OffsetCommitResponse(topics=answered)
     return OffsetCommitResponse(
         topics=merged(
             [*missing, *answered],

@@ -54,9 +54,10 @@ def _keep_existing(broker: Broker, request: OffsetDeleteRequest) -> list[OffsetD
 def _answer(missing: list[OffsetDeleteResponseTopic], outcome: OffsetDeleteResponse | ErrorCode) -> OffsetDeleteResponse:
     if isinstance(outcome, ErrorCode):
         return OffsetDeleteResponse(error_code=told(outcome), throttle_time_ms=0, topics=[])
-    outcome.topics = merged(
-        [*missing, *outcome.topics],
-        key=lambda topic: topic.name,
-        add=lambda topic, more: topic.partitions.extend(more.partitions),
-    )
+    if missing:
+        outcome.topics = merged(
+            [*missing, *outcome.topics],
+            key=lambda topic: topic.name,
+            add=lambda topic, more: topic.partitions.extend(more.partitions),
+        )
     return outcome

@@ -42,7 +42,7 @@ def handle(broker: Broker, context: RequestContext, request: TxnOffsetCommitRequ
     version = context.api_version
     missing = _keep_existing(broker, request)
     if not request.topics:
-        return TxnOffsetCommitResponse(throttle_time_ms=0, topics=missing)
+        return _answer(request, version, missing, TxnOffsetCommitResponse(throttle_time_ms=0, topics=[]))
     if not request.group_id:
         return _answer(request, version, missing, ErrorCode.INVALID_GROUP_ID)
     answer: Promise[TxnOffsetCommitResponse] = Promise()
@@ -110,6 +110,8 @@ def _answer(
         answered = [_refused(topic, topic.partitions, error) for topic in request.topics]
     else:
         answered = outcome.topics
+    if not missing:
+        return TxnOffsetCommitResponse(throttle_time_ms=0, topics=answered)
     return TxnOffsetCommitResponse(
         throttle_time_ms=0,
         topics=merged(
