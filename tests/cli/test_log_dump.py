@@ -18,8 +18,15 @@ from barnabas.records.record import Record
 from barnabas.storage.transaction_index import AbortedTransaction, TransactionIndex
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.compiler import encode
+from barnabas.wire.coordinator_records.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from barnabas.wire.coordinator_records.offset_commit import OffsetCommitKey, OffsetCommitValue
 from barnabas.wire.coordinator_records.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
+from barnabas.wire.embedded.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolAssignmentTopicPartition as AssignedPartitions,
+    ConsumerProtocolSubscription,
+    TopicPartition,
+)
 from tests.cli.running import Cli
 
 FIRST_SEGMENT = "00000000000000000000"
@@ -51,8 +58,7 @@ def of_kind(found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 def test_batches_follow_each_other_without_a_gap(data: Path) -> None:
     batches = entries(data / "orders-0" / f"{FIRST_SEGMENT}.log")
     assert {each["kind"] for each in batches} == {"batch"}
-    # librdkafka takes lz4 only with brokers that know FindCoordinator; until groups are served, it sends such batches as they are.
-    assert {each["codec"] for each in batches} >= {"none", "gzip", "snappy", "zstd"}
+    assert {each["codec"] for each in batches} >= {"none", "gzip", "snappy", "lz4", "zstd"}
     position = offset = 0
     for batch in batches:
         assert (batch["position"], batch["base_offset"]) == (position, offset)
@@ -193,11 +199,55 @@ def test_coordinators_records_have_names_where_the_topic_is_theirs(tmp_path: Pat
     value = _typed(4, OffsetCommitValue(offset=42, metadata="m", commit_timestamp=5), 4)
     batch = build_batch([Record(0, 5, key, value), Record(1, 6, key, None)])
     (directory / f"{FIRST_SEGMENT}.log").write_bytes(batch)
-    commit, tombstone = of_kind(entries(directory, "--records"), "named_record")
+    commit, tombstone = of_kind(entries(directory), "named_record")
     assert commit["type"] == "OffsetCommit"
     assert commit["fields"]["key"] == {"group": "g", "topic": "orders", "partition": 2}
     assert commit["fields"]["value"] == {"version": 4, "offset": 42, "leader_epoch": -1, "metadata": "m", "commit_timestamp": 5}
-    assert tombstone["fields"]["value"] is None
+    assert "tombstone" not in commit
+    assert (tombstone["tombstone"], tombstone["fields"]["value"]) == (True, None)
+    assert "type=OffsetCommit tombstone=true fields=" in Cli()("log", "dump", directory).text
+    assert [each["kind"] for each in entries(directory, "--as", "none")] == ["batch"]
+    _, raw, _ = entries(directory, "--raw")
+    assert base64.b64decode(raw["value_base64"]) == value
+    assert "take one of them" in Cli()("log", "dump", directory, "--raw", "--as", "groups").complaint
+
+
+def test_what_consumers_of_a_classic_group_tell_each_other_is_opened(tmp_path: Path) -> None:
+    subscription = _typed(
+        1, ConsumerProtocolSubscription(topics=["orders"], owned_partitions=[TopicPartition(topic="orders", partitions=[1])]), 1
+    )
+    # As clients write it that are newer than we are.
+    assignment = _typed(9, ConsumerProtocolAssignment(assigned_partitions=[AssignedPartitions(topic="orders", partitions=[0, 1])]), 3)
+    group = GroupMetadataValue(
+        protocol_type="consumer",
+        generation=3,
+        protocol="range",
+        leader="m",
+        members=[
+            MemberMetadata(
+                member_id="m", client_id="c", client_host="/h", session_timeout=1, subscription=subscription, assignment=assignment
+            )
+        ],
+    )
+    (record,) = of_kind(
+        _dump_of_groups(tmp_path, Record(0, 5, _typed(2, GroupMetadataKey(group="g"), 0), _typed(3, group, 3))), "named_record"
+    )
+    (member,) = record["fields"]["value"]["members"]
+    assert member["subscription"]["topics"] == ["orders"]
+    assert member["subscription"]["owned_partitions"] == [{"topic": "orders", "partitions": [1]}]
+    assert member["assignment"]["assigned_partitions"] == [{"topic": "orders", "partitions": [0, 1]}]
+
+
+def test_a_record_of_a_type_that_is_yet_to_come_is_passed_over_as_coordinators_do(tmp_path: Path) -> None:
+    (record,) = of_kind(_dump_of_groups(tmp_path, Record(0, 5, b"\x7f\x7f", b"x")), "named_record")
+    assert (record["type"], record["fields"]) == ("UNKNOWN_32639", {"key": "\x7f\x7f", "value": "x"})
+
+
+def _dump_of_groups(tmp_path: Path, record: Record) -> list[dict[str, Any]]:
+    directory = tmp_path / "__consumer_offsets-3"
+    directory.mkdir()
+    (directory / f"{FIRST_SEGMENT}.log").write_bytes(build_batch([record]))
+    return entries(directory)
 
 
 def test_a_copied_segment_can_be_told_what_its_records_mean(tmp_path: Path) -> None:

@@ -36,11 +36,13 @@ def dump(
     vocabulary: Annotated[
         Vocabulary, typer.Option("--as", help="What the records mean; the directory's name says it when this does not.")
     ] = Vocabulary.AUTO,
+    raw: Annotated[bool, typer.Option("--raw", help="The records as bytes, whatever they mean.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per entry.")] = False,
 ) -> None:
     """Decode the files of a node, reading only. A damaged file is shown as far as it makes sense; the exit code is then 1."""
-    meaningful = vocabulary not in (Vocabulary.AUTO, Vocabulary.NONE)
-    depth = Depth(records=records or meaningful, check=deep, vocabulary=vocabulary)
+    if raw and vocabulary.gives_meaning:
+        raise Refused(f"--raw shows bytes, and --as {vocabulary.value} what they mean; take one of them.")
+    depth = Depth(records=records or raw, check=deep, vocabulary=Vocabulary.NONE if raw else vocabulary)
     files = list(_files(paths, depth))
     sizes = [_size_bytes(file.path) for file in files]
     complaints = []

@@ -106,4 +106,4 @@ def _with_vocabulary(depth: Depth, directory: str, suffix: str) -> Depth:
     elif vocabulary is Vocabulary.AUTO:
         partition = parse_partition_directory(os.path.basename(os.path.abspath(directory)))
         vocabulary = vocabulary_of(partition.topic if partition is not None else None)
-    return replace(depth, vocabulary=vocabulary, records=depth.records or vocabulary is Vocabulary.METADATA)
+    return replace(depth, vocabulary=vocabulary, records=depth.records or vocabulary.gives_meaning)

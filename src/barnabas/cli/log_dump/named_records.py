@@ -49,6 +49,10 @@ class Vocabulary(StrEnum):
     TRANSACTIONS = "transactions"
     SHARE_STATE = "share-state"
 
+    @property
+    def gives_meaning(self) -> bool:
+        return self not in (Vocabulary.AUTO, Vocabulary.NONE)
+
 
 _BY_TOPIC = {
     METADATA_TOPIC: Vocabulary.METADATA,
@@ -67,6 +71,7 @@ _MODULES = {
 class NamedRecord(NamedTuple):
     type: str
     fields: dict[str, Any]
+    tombstone: bool = False  # deletes what its key names
 
 
 def vocabulary_of(topic: str | None) -> Vocabulary:
@@ -100,7 +105,8 @@ def _read_coordinator_record(vocabulary: Vocabulary, record: Record) -> NamedRec
     (number,) = _INT16.unpack_from(record.key)
     known = _coordinator_messages(vocabulary)
     if number not in known:
-        raise ValueError(f"record type {number} is unknown")
+        # A newer Kafka wrote it. Coordinators pass over such records, so a log with them is a good one.
+        return NamedRecord(f"UNKNOWN_{number}", {"key": record.key, "value": record.value}, tombstone=record.value is None)
     key_class, value_class = known[number]
     key, _ = decode(key_class, 0, record.key, _INT16.size)
     fields: dict[str, Any] = {"key": message_fields(key, 0), "value": None}
@@ -110,7 +116,7 @@ def _read_coordinator_record(vocabulary: Vocabulary, record: Record) -> NamedRec
         fields["value"] = {"version": version, **message_fields(value, version)}
         if isinstance(value, GroupMetadataValue) and value.protocol_type == "consumer":
             _open_members(value, fields["value"]["members"])
-    return NamedRecord(key_class.__name__.removesuffix("Key"), fields)
+    return NamedRecord(key_class.__name__.removesuffix("Key"), fields, tombstone=record.value is None)
 
 
 def _open_members(group: GroupMetadataValue, shown: list[dict[str, Any]]) -> None:

@@ -176,5 +176,6 @@ def _record_entry(record: Record, reader: Callable[[Record], NamedRecord] | None
     if reader is None:
         headers = [{"name": name, "value": value} for name, value in record.headers]
         return Entry("record", {**place, "key": record.key, "value": record.value, "headers": headers}, depth=1)
-    name, fields = reader(record)
-    return Entry("control_record" if control else "named_record", {**place, "type": name, "fields": fields}, depth=1)
+    name, fields, tombstone = reader(record)
+    mark = {"tombstone": True} if tombstone else {}
+    return Entry("control_record" if control else "named_record", {**place, "type": name, **mark, "fields": fields}, depth=1)
