@@ -184,6 +184,7 @@ class CoordinatorRuntime(Generic[M]):
             if refused:
                 if outcome.if_refused is not None:
                     outcome.if_refused(refused)
+                self._announce_deadline(shard)
                 answer.resolve(refused)
                 return answer
         self._announce_deadline(shard)
