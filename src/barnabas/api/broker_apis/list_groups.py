@@ -28,6 +28,6 @@ def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) 
         )
         for machine in broker.groups.runtime.machines()
         for group in machine.shard.groups.values()
-        if (not states or group.state_name.lower() in states) and (not types or group.kind.value.lower() in types)
+        if (not states or group.state_name.lower() in states) and (not types or group.kind.value in types)
     ]
     return ListGroupsResponse(error_code=ErrorCode.NONE, groups=groups)

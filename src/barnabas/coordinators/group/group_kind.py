@@ -6,5 +6,5 @@ from enum import Enum
 
 
 class GroupKind(Enum):
-    CLASSIC = "Classic"
-    CONSUMER = "Consumer"
+    CLASSIC = "classic"
+    CONSUMER = "consumer"

@@ -10,7 +10,8 @@ from barnabas.coordinators.group.classic.classic_group import ClassicGroup
 from barnabas.coordinators.group.classic.state import ClassicState
 from barnabas.coordinators.group.settings import GroupSettings
 from barnabas.wire.messages.join_group import JoinGroupResponse
-from tests.unit.coordinators.classic.play import Play, Player
+from tests.unit.coordinators.classic.play import Play
+from tests.unit.coordinators.classic.script import Player
 
 DYNAMIC, STATIC = ("a", "b", "c"), {"i": "i", "i'": "i", "j": "j"}
 # Longer than any session, and any number of rebalances that follow from one.
@@ -44,8 +45,8 @@ class WatchedPlay(Play):
             self.players.setdefault(name, Player())
         self._leaders: dict[int, str] = {}
 
-    def _answered(self, name: str, response: Any) -> None:
-        super()._answered(name, response)
+    def answered(self, name: str, response: Any) -> None:
+        super().answered(name, response)
         if isinstance(response, JoinGroupResponse) and response.members and not response.skip_assignment:
             assert response.leader == response.member_id, "only the leader hears who the others are"
             assert self._leaders.setdefault(response.generation_id, response.leader) == response.leader, "one leader in a generation"
@@ -55,8 +56,6 @@ class WatchedPlay(Play):
         self._leaders.clear()  # generations that were not written come again
 
     def perform(self, line: str) -> None:
-        if line.split()[0] == "leave" and self.desk.log.lagging:
-            return  # the script wants the answer at once
         if line.startswith("commit") and (self.group is None or self.desk.log.lagging):
             return
         if line.startswith("restart"):
