@@ -111,7 +111,9 @@ class ConsumerGroups:
         before = admit(change, member_id, instance_id=request.instance_id, epoch=request.member_epoch, reported=reported)
         if isinstance(before, Refusal):
             return before
-        asked = asked_by(request, before.subscription, client_id=client_id, client_host=client_host)
+        # Who joins says everything: also who takes a static member's place does not read what that one read.
+        known = Subscription() if request.member_epoch == JOIN_EPOCH else before.subscription
+        asked = asked_by(request, known, client_id=client_id, client_host=client_host)
         if asked.pattern and asked.pattern != before.subscription.pattern and asked.pattern not in change.patterns:
             wrong = matcher(asked.pattern)
             if isinstance(wrong, str):
