@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from barnabas.coordinators.group.classic.classic_member import ClassicMember, Protocols
 from barnabas.coordinators.group.classic.state import ClassicState, may_follow
-from barnabas.coordinators.group.classic.subscriptions import CONSUMER, subscribed_topics
+from barnabas.coordinators.group.classic.subscriptions import subscribed_topics
 from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.model.errors import ErrorCode
@@ -236,12 +236,11 @@ class ClassicGroup:
         self.generation += 1
         self.not_synced.clear()
         self.protocol = self.elected_protocol() if self.members else None
-        self.subscribed = subscribed_topics(self.protocol_type, self.protocol, self.members.values())
+        self.note_subscriptions()
         self.move_to(ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, now_ms)
 
-    @property
-    def uses_consumer_protocol(self) -> bool:
-        return self.protocol_type == CONSUMER
+    def note_subscriptions(self) -> None:
+        self.subscribed = subscribed_topics(self.protocol_type, self.protocol, self.members.values())
 
 
 def refused_join(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:

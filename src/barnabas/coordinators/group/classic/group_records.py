@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from barnabas.coordinators.group.classic.classic_group import ClassicGroup
 from barnabas.coordinators.group.classic.classic_member import ClassicMember
 from barnabas.coordinators.group.classic.state import ClassicState
-from barnabas.coordinators.group.classic.subscriptions import subscribed_topics
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.wire.coordinator_records.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 
@@ -75,4 +74,4 @@ def restore(group: ClassicGroup, value: GroupMetadataValue) -> None:
         )
     if value.leader in group.members:
         group.leader = value.leader
-    group.subscribed = subscribed_topics(group.protocol_type, group.protocol, group.members.values())
+    group.note_subscriptions()

@@ -157,6 +157,8 @@ class Joining:
             answer = group.wait_for_join(member)
             return Outcome(answer, self._rebalancing.proceed(group, now_ms))
 
+        group.note_subscriptions()
+
         def revert(_: ErrorCode) -> None:
             if group.members.get(member_id) is not member:
                 return
@@ -164,6 +166,7 @@ class Joining:
             self._rebalancing.end_session(group, member_id)
             group.rename(member, old_id)
             group.update(member, protocols, rebalance_timeout_ms=rebalance_timeout_ms, session_timeout_ms=session_timeout_ms)
+            group.note_subscriptions()
             self._rebalancing.extend_session(group, member, now_ms)
 
         if join.version >= _SKIP_ASSIGNMENT_VERSION_MIN:

@@ -9,7 +9,7 @@ from barnabas.wire.compiler import decode
 from barnabas.wire.embedded.consumer_protocol import ConsumerProtocolSubscription
 from barnabas.wire.tagged_fields import MalformedMessage
 
-CONSUMER = "consumer"
+_CONSUMER = "consumer"
 _VERSION_BYTES = 2
 # Every version begins like the first, so that one that is not known yet can be read as far as topics go.
 _VERSION_READ = 0
@@ -17,7 +17,7 @@ _VERSION_READ = 0
 
 def subscribed_topics(protocol_type: str, protocol: str | None, members: Iterable[ClassicMember]) -> frozenset[str] | None:
     """None where that cannot be known: another protocol type, or bytes that are not what consumers send."""
-    if protocol_type != CONSUMER:
+    if protocol_type != _CONSUMER:
         return None
     topics: set[str] = set()
     for member in members:
