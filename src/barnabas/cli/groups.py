@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -97,10 +97,13 @@ def describe(
         tables.append(_members_table(described))
     if progress is not None:
         tables.append(_offsets_table(progress))
-    for index, (columns, rows) in enumerate(tables):
+    for index, (columns, rows, none) in enumerate(tables):
         if index:
             typer.echo()
-        print_table(columns, rows)
+        if rows:
+            print_table(columns, rows)
+        else:
+            typer.echo(f"Group {group} has {none}.")
 
 
 def delete(
@@ -214,7 +217,10 @@ def _member_as_json(member: GroupMember) -> dict[str, Any]:
     }
 
 
-Table = tuple[tuple[str, ...], list[tuple[object, ...]]]
+class Table(NamedTuple):
+    columns: tuple[str, ...]
+    rows: list[tuple[object, ...]]
+    none: str  # what a group has of which this would be a table without rows
 
 
 def _state_table(group: GroupDescription) -> Table:
@@ -226,11 +232,10 @@ def _state_table(group: GroupDescription) -> Table:
         group.state,
         len(group.members),
     )
+    columns = ("Group", "Coordinator", "Kind", "Assignor", "State", "Members")
     if group.epoch is None:
-        return ("Group", "Coordinator", "Kind", "Assignor", "State", "Members"), [row]
-    return ("Group", "Coordinator", "Kind", "Assignor", "State", "Members", "Epoch", "Target epoch"), [
-        (*row, group.epoch, group.target_epoch)
-    ]
+        return Table(columns, [row], "no state")
+    return Table((*columns, "Epoch", "Target epoch"), [(*row, group.epoch, group.target_epoch)], "no state")
 
 
 def _members_table(group: GroupDescription) -> Table:
@@ -249,7 +254,7 @@ def _members_table(group: GroupDescription) -> Table:
     if group.kind is GroupKind.CONSUMER:
         columns += ("Epoch", "Target")
         rows = [(*row, each.epoch, _partitions_text(each.target or {})) for row, each in zip(rows, group.members, strict=True)]
-    return columns, rows
+    return Table(columns, rows, "no members")
 
 
 def _partitions_text(partitions: Partitions) -> str:
@@ -258,4 +263,5 @@ def _partitions_text(partitions: Partitions) -> str:
 
 def _offsets_table(progress: list[dict[str, Any]]) -> Table:
     columns = ("Topic", "Partition", "Offset", "Log end offset", "Lag", "Member", "Host", "Client")
-    return columns, [tuple(_MISSING if value is None else value for value in row.values()) for row in progress]
+    rows = [tuple(_MISSING if value is None else value for value in row.values()) for row in progress]
+    return Table(columns, rows, "no offsets and no members")
