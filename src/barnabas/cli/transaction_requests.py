@@ -27,6 +27,7 @@ from barnabas.wire.messages.write_txn_markers import (
 # A broker answers for all partitions of a request at once, so a search of the whole cluster comes in parts.
 PARTITIONS_PER_REQUEST_MAX = 500
 _NONE = -1
+_AT_REST = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 
 
 class ListedTransaction(NamedTuple):
@@ -43,8 +44,12 @@ class DescribedTransaction(NamedTuple):
     producer_epoch: int
     state: str
     timeout_ms: int
-    start_ms: int | None  # None while none is running
+    start_ms: int | None  # of the one that is running, or was last; None before the first
     partitions: tuple[Partition, ...]  # those that still wait for their marker
+
+    @property
+    def running(self) -> bool:
+        return self.state not in _AT_REST
 
 
 class Producer(NamedTuple):

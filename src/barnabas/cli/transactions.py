@@ -91,7 +91,7 @@ def describe(
 ) -> None:
     """Show the transaction of a transactional id, and which partitions wait for its end."""
     found = _existing(Brokers(reach(bootstrap, config_file)), transactional_id)
-    duration_ms = None if found.start_ms is None else _now_ms() - found.start_ms
+    duration_ms = _now_ms() - found.start_ms if found.running and found.start_ms is not None else None
     if as_json:
         partitions = [{"topic": each.topic, "partition": each.number} for each in found.partitions]
         print_json({**found._asdict(), "duration_ms": duration_ms, "partitions": partitions})
