@@ -106,8 +106,11 @@ def test_what_is_read_back_is_what_was_written(script: list[str]) -> None:
     play.perform("accept")
     play.perform("catch up")
     group = play.group
-    stable = group is not None and group.state in (ClassicState.STABLE, ClassicState.EMPTY) and group.protocol_type
-    before = (group.generation, group.protocol, group.leader, _assignments(group)) if group is not None and stable else None
+    # That a group is empty is not repeated where the log refused it: its last members are back after a restart, and time out again.
+    written = (ClassicState.STABLE,) if any("refuse" in line for line in script) else (ClassicState.STABLE, ClassicState.EMPTY)
+    before = None
+    if group is not None and group.state in written and group.protocol_type:
+        before = (group.generation, group.protocol, group.leader, _assignments(group))
     play.perform("restart")
     if before is not None:
         assert play.group is not None
