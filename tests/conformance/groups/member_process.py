@@ -1,0 +1,30 @@
+"""A member in a process of its own, which can be killed: ``python -m ... CLIENT BOOTSTRAP GROUP TOPIC SETTINGS``.
+
+Its partitions are written to stdout, a line for each change. It lives until it is killed, or its stdin ends.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+
+from tests.conformance.groups.members import ALL_MEMBERS, eventually
+
+
+def main(client: str, bootstrap: str, group: str, topic: str, settings: str) -> None:
+    (kind,) = (each for each in ALL_MEMBERS if each.client == client)
+    member = kind(bootstrap, group, [topic], **json.loads(settings))
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+    told: set[int] | None = None
+    while not ended.is_set() and member.failure is None:
+        before = told
+        eventually(lambda: ended.is_set() or member.failure is not None or member.partitions != before, seconds=1e9)
+        told = member.partitions
+        print(json.dumps(sorted(told)), flush=True)  # noqa: T201
+    member.leave()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

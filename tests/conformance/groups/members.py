@@ -1,0 +1,303 @@
+"""Members of groups: librdkafka, kafka-python and aiokafka behind one face, each polling in a thread of its own.
+
+What a member owns is what its client's callbacks said, and nothing else; so a claim about assignments is a claim about what an application
+would have been told. Tests wait for a state with a deadline (:func:`eventually`) and never for a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener as AioKafkaListener
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor as AioKafkaRange
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as AioKafkaRoundRobin
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as AioKafkaSticky
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, TopicPartition
+from confluent_kafka.admin import AdminClient, ConsumerGroupDescription
+from kafka import ConsumerRebalanceListener as KafkaPythonListener, KafkaConsumer
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+from tests.conformance.clients.three_clients import QUIET, SECONDS_MAX
+
+POLL_SECONDS = 0.05
+# Long enough that a busy machine does not lose members; tests about lost members ask for less.
+SESSION_MS = 10_000
+HEARTBEAT_MS = 200
+
+Partition = tuple[str, int]
+
+
+class Event(NamedTuple):
+    kind: str
+    """assigned, revoked or lost."""
+    partitions: frozenset[Partition]
+
+
+class Received(NamedTuple):
+    partition: Partition
+    offset: int
+    value: bytes
+
+
+def eventually(condition: Callable[[], bool], what: Callable[[], object] = lambda: "", seconds: float = SECONDS_MAX) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds:g} seconds: {what()}"
+        time.sleep(0.01)
+
+
+class Member:
+    """It joins when it is made. ``topics`` is a list of names, or one pattern that begins with ``^``."""
+
+    client: str
+
+    def __init__(
+        self,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str] | str,
+        *,
+        strategy: str = "range",
+        instance: str | None = None,
+        session_ms: int = SESSION_MS,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        """``strategy``: range, roundrobin, sticky or cooperative-sticky. ``settings`` are in the client's own words."""
+        self.bootstrap, self.group, self.topics = bootstrap, group, topics
+        self.strategy, self.instance, self.session_ms = strategy, instance, session_ms
+        self.settings = dict(settings or {})
+        self.owned: frozenset[Partition] = frozenset()
+        self.events: list[Event] = []
+        self.received: list[Received] = []
+        self.failure: BaseException | None = None
+        self._leaving = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"member of {group}", daemon=True)
+        self._thread.start()
+
+    def leave(self) -> None:
+        """Close the consumer as an application does. A second call does nothing."""
+        self._leaving.set()
+        self._thread.join(SECONDS_MAX)
+        assert not self._thread.is_alive(), "the member did not end"
+
+    @property
+    def partitions(self) -> set[int]:
+        """Of whatever topic: most tests have one."""
+        return {partition for _, partition in self.owned}
+
+    @property
+    def values(self) -> list[bytes]:
+        return [each.value for each in self.received]
+
+    @abstractmethod
+    def _live(self) -> None:
+        """Make a consumer, poll it until it is time to leave, close it."""
+
+    def _run(self) -> None:
+        try:
+            self._live()
+        except BaseException as failure:  # noqa: BLE001 - looked at by the test
+            self.failure = failure
+
+    def _assigned(self, partitions: Iterable[Partition]) -> None:
+        came = frozenset(partitions)
+        self.events.append(Event("assigned", came))
+        self.owned |= came
+
+    def _revoked(self, partitions: Iterable[Partition], kind: str = "revoked") -> None:
+        went = frozenset(partitions)
+        self.events.append(Event(kind, went))
+        self.owned -= went
+
+
+class LibrdkafkaMember(Member):
+    client = "librdkafka"
+    consumer: Consumer
+
+    def _live(self) -> None:
+        errors: list[KafkaError] = []
+        self.consumer = Consumer(
+            {
+                **QUIET,
+                "bootstrap.servers": self.bootstrap,
+                "group.id": self.group,
+                "auto.offset.reset": "earliest",
+                "fetch.error.backoff.ms": 20,
+                "error_cb": errors.append,
+                **self._protocol(),
+                **({} if self.instance is None else {"group.instance.id": self.instance}),
+                **self.settings,
+            }
+        )
+        try:
+            self.consumer.subscribe(
+                [self.topics] if isinstance(self.topics, str) else list(self.topics),
+                on_assign=lambda _, partitions: self._assigned(map(_place, partitions)),
+                on_revoke=lambda _, partitions: self._revoked(map(_place, partitions)),
+                on_lost=lambda _, partitions: self._revoked(map(_place, partitions), "lost"),
+            )
+            while not self._leaving.is_set():
+                message = self.consumer.poll(POLL_SECONDS)
+                if message is None:
+                    pass
+                elif (error := message.error()) is None:
+                    self.received.append(
+                        Received((message.topic() or "", _number(message.partition())), _number(message.offset()), message.value() or b"")
+                    )
+                elif not error.retriable():
+                    errors.append(error)
+                for error in errors:
+                    if error.fatal():
+                        self.failure = RuntimeError(error)
+        finally:
+            self.consumer.close()
+
+    def _protocol(self) -> dict[str, Any]:
+        return {
+            "partition.assignment.strategy": self.strategy,
+            "session.timeout.ms": self.session_ms,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
+        }
+
+
+class NewProtocolMember(LibrdkafkaMember):
+    """KIP-848: sessions and heartbeats are the broker's to decide, assignments are the broker's to make."""
+
+    client = "librdkafka, group.protocol=consumer"
+
+    def _protocol(self) -> dict[str, Any]:
+        return {"group.protocol": "consumer"}
+
+
+def _place(partition: TopicPartition) -> Partition:
+    return partition.topic, partition.partition
+
+
+def _number(number: int | None) -> int:
+    assert number is not None
+    return number
+
+
+class KafkaPythonMember(Member, KafkaPythonListener):
+    client = "kafka-python"
+    consumer: KafkaConsumer
+    _strategies = {
+        "range": RangePartitionAssignor,
+        "roundrobin": RoundRobinPartitionAssignor,
+        "sticky": StickyPartitionAssignor,
+        "cooperative-sticky": CooperativeStickyAssignor,
+    }
+
+    def _live(self) -> None:
+        self.consumer = KafkaConsumer(
+            bootstrap_servers=self.bootstrap,
+            group_id=self.group,
+            group_instance_id=self.instance,
+            partition_assignment_strategy=[self._strategies[self.strategy]],
+            session_timeout_ms=self.session_ms,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            auto_offset_reset="earliest",
+            **self.settings,
+        )
+        try:
+            if isinstance(self.topics, str):
+                self.consumer.subscribe(pattern=self.topics, listener=self)
+            else:
+                self.consumer.subscribe(self.topics, listener=self)
+            while not self._leaving.is_set():
+                for partition, messages in self.consumer.poll(timeout_ms=POLL_SECONDS * 1000).items():
+                    self.received += (Received(tuple(partition), each.offset, each.value) for each in messages)
+        finally:
+            self.consumer.close()
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        self._assigned(map(tuple, assigned))
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        self._revoked(map(tuple, revoked))
+
+    def on_partitions_lost(self, lost: Any) -> None:
+        self._revoked(map(tuple, lost), "lost")
+
+    @property
+    def generation(self) -> int:
+        return int(self.consumer.group_metadata().generation_id)
+
+
+class AioKafkaMember(Member, AioKafkaListener):  # type: ignore[misc]
+    client = "aiokafka"
+    consumer: AIOKafkaConsumer
+    _strategies = {"range": AioKafkaRange, "roundrobin": AioKafkaRoundRobin, "sticky": AioKafkaSticky}
+
+    def _live(self) -> None:
+        asyncio.run(self._live_in_loop())
+
+    async def _live_in_loop(self) -> None:
+        self.consumer = AIOKafkaConsumer(
+            bootstrap_servers=self.bootstrap,
+            group_id=self.group,
+            group_instance_id=self.instance,
+            partition_assignment_strategy=(self._strategies[self.strategy],),
+            session_timeout_ms=self.session_ms,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            auto_offset_reset="earliest",
+            **self.settings,
+        )
+        if isinstance(self.topics, str):
+            self.consumer.subscribe(pattern=self.topics, listener=self)
+        else:
+            self.consumer.subscribe(self.topics, listener=self)
+        await self.consumer.start()
+        try:
+            while not self._leaving.is_set():
+                for partition, messages in (await self.consumer.getmany(timeout_ms=int(POLL_SECONDS * 1000))).items():
+                    self.received += (Received((partition.topic, partition.partition), each.offset, each.value) for each in messages)
+        finally:
+            await self.consumer.stop()
+
+    def on_partitions_assigned(self, assigned: Any) -> None:
+        self._assigned(map(tuple, assigned))
+
+    def on_partitions_revoked(self, revoked: Any) -> None:
+        self._revoked(map(tuple, revoked))
+
+
+CLASSIC_MEMBERS: tuple[type[Member], ...] = (LibrdkafkaMember, KafkaPythonMember, AioKafkaMember)
+ALL_MEMBERS: tuple[type[Member], ...] = (*CLASSIC_MEMBERS, NewProtocolMember)
+
+
+@cache
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient({**QUIET, "bootstrap.servers": bootstrap})
+
+
+def describe(bootstrap: str, group: str) -> ConsumerGroupDescription:
+    return _admin(bootstrap).describe_consumer_groups([group])[group].result(SECONDS_MAX)
+
+
+def share_out(members: Sequence[Member], topic_partitions: int) -> None:
+    """Wait until these members, all that the group has, hold every partition of their one topic: each once, as evenly as can be, and as
+    the node sees it, too. Members alone cannot tell whether somebody else is still to be let in."""
+    everything = list(range(topic_partitions))
+
+    def shared() -> bool:
+        failed = [member.failure for member in members if member.failure is not None]
+        assert failed == [], failed
+        held = sorted(partition for member in members for partition in member.partitions)
+        counts = [len(member.owned) for member in members]
+        if held != everything or max(counts) - min(counts) > 1:
+            return False
+        described = describe(members[0].bootstrap, members[0].group)
+        shares = sorted(sorted(each.partition for each in member.assignment.topic_partitions) for member in described.members)
+        return described.state is ConsumerGroupState.STABLE and shares == sorted(sorted(member.partitions) for member in members)
+
+    eventually(shared, lambda: [(sorted(member.partitions), member.events) for member in members])

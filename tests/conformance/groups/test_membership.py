@@ -1,0 +1,157 @@
+"""Members come, go, crash and are replaced; partitions follow them, and no record is missed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.conformance.groups.conftest import Join, MakeTopic, MemberProcess, fill, numbered
+from tests.conformance.groups.members import (
+    ALL_MEMBERS,
+    CLASSIC_MEMBERS,
+    KafkaPythonMember,
+    LibrdkafkaMember,
+    Member,
+    NewProtocolMember,
+    eventually,
+    share_out,
+)
+
+EVERY_MEMBER = pytest.mark.parametrize("kind", ALL_MEMBERS, ids=lambda kind: kind.client)
+
+
+@EVERY_MEMBER
+def test_members_join_and_leave(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
+    topic = make_topic(4)
+    first = join(kind, group, [topic])
+    share_out([first], 4)
+    second = join(kind, group, [topic])
+    share_out([first, second], 4)
+    third, fourth = join(kind, group, [topic]), join(kind, group, [topic])
+    share_out([first, second, third, fourth], 4)
+    first.leave()
+    third.leave()
+    share_out([second, fourth], 4)
+    fourth.leave()
+    share_out([second], 4)
+
+
+@EVERY_MEMBER
+def test_a_killed_member_is_replaced_when_its_session_ends(
+    kind: type[Member],
+    join: Join,
+    join_apart: Callable[..., MemberProcess],
+    make_topic: MakeTopic,
+    bootstrap: str,
+    group: str,
+) -> None:
+    topic = make_topic(2)
+    session_seconds = 3.0 if kind is NewProtocolMember else 1.5
+    survivor = join(kind, group, [topic])
+    share_out([survivor], 2)
+    victim = join_apart(kind, group, topic, session_ms=1500)
+    eventually(lambda: len(victim.partitions) == len(survivor.partitions) == 1, lambda: (victim.partitions, survivor.events))
+    killed = time.monotonic()
+    victim.kill()
+    (orphan,) = {0, 1} - survivor.partitions
+    fill(bootstrap, topic, numbered(0, 10), orphan)
+    share_out([survivor], 2)
+    # The last heartbeat was sent a little before the end.
+    assert time.monotonic() - killed > session_seconds / 2
+    eventually(lambda: survivor.values == numbered(0, 10), lambda: survivor.values)
+
+
+@EVERY_MEMBER
+def test_a_rolling_restart_of_all_members_misses_and_repeats_nothing(
+    kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str
+) -> None:
+    topic = make_topic(3)
+    everybody = [join(kind, group, [topic]) for _ in range(3)]
+    working = list(everybody)
+    share_out(working, 3)
+    for round_number in range(3):
+        fill(bootstrap, topic, numbered(round_number * 20, round_number * 20 + 10), round_number)
+        working.pop(0).leave()
+        fill(bootstrap, topic, numbered(round_number * 20 + 10, round_number * 20 + 20), round_number)
+        working.append(join(kind, group, [topic]))
+        everybody.append(working[-1])
+        share_out(working, 3)
+
+    def received() -> list[int]:
+        return sorted(int(value) for member in everybody for value in member.values)
+
+    eventually(lambda: len(received()) >= 60, lambda: received())
+    assert received() == list(range(60))
+
+
+@EVERY_MEMBER
+def test_spare_members_idle_and_take_over(kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    topic = make_topic(1)
+    members = [join(kind, group, [topic]) for _ in range(3)]
+    share_out(members, 1)
+    handed_over = 0
+    while members:
+        (worker,) = (member for member in members if member.owned)
+        fill(bootstrap, topic, [b"%d" % handed_over])
+        eventually(lambda worker=worker, last=b"%d" % handed_over: last in worker.values, lambda worker=worker: worker.received)
+        assert all(member.values == [] for member in members if member is not worker)
+        members.remove(worker)
+        worker.leave()
+        handed_over += 1
+        if members:
+            share_out(members, 1)
+            (worker,) = (member for member in members if member.owned)
+    assert handed_over == 3
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky"])
+@pytest.mark.parametrize("kind", CLASSIC_MEMBERS, ids=lambda kind: kind.client)
+def test_eager_members_give_up_everything_before_they_share_anew(
+    kind: type[Member], strategy: str, join: Join, make_topic: MakeTopic, group: str
+) -> None:
+    if strategy == "sticky" and kind is LibrdkafkaMember:
+        pytest.skip("librdkafka has no eager sticky assignor")
+    topic = make_topic(4)
+    first = join(kind, group, [topic], strategy=strategy)
+    share_out([first], 4)
+    second = join(kind, group, [topic], strategy=strategy)
+    share_out([first, second], 4)
+    everything = frozenset((topic, partition) for partition in range(4))
+    told = [(kind, partitions) for kind, partitions in first.events if partitions]
+    assert told == [("assigned", everything), ("revoked", everything), ("assigned", first.owned)]
+
+
+@pytest.mark.parametrize("kind", [LibrdkafkaMember, KafkaPythonMember, NewProtocolMember], ids=lambda kind: kind.client)
+def test_cooperative_members_give_up_only_what_others_get(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
+    topic = make_topic(6)
+    first = join(kind, group, [topic], strategy="cooperative-sticky")
+    share_out([first], 6)
+    second = join(kind, group, [topic], strategy="cooperative-sticky")
+    share_out([first, second], 6)
+    third = join(kind, group, [topic], strategy="cooperative-sticky")
+    share_out([first, second, third], 6)
+    kept = first.owned
+    lost = [each.partitions for each in first.events if each.kind != "assigned" and each.partitions]
+    # Three partitions went to the second, one to the third, and nothing ever came back.
+    assert [len(each) for each in lost] == [3, 1]
+    assert [len(each.partitions) for each in first.events if each.kind == "assigned" and each.partitions] == [6]
+    third.leave()
+    share_out([first, second], 6)
+    second.leave()
+    share_out([first], 6)
+    # What it held it held throughout.
+    assert kept <= first.owned
+    assert all(not each.partitions & kept for each in first.events if each.kind != "assigned")
+
+
+def test_clients_of_different_makes_share_one_group(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    topic = make_topic(3)
+    members = [join(kind, group, [topic], strategy="range") for kind in CLASSIC_MEMBERS]
+    share_out(members, 3)
+    for partition in range(3):
+        fill(bootstrap, topic, numbered(partition * 10, partition * 10 + 10), partition)
+    eventually(lambda: all(len(member.values) == 10 for member in members), lambda: [member.values for member in members])
+    members[0].leave()
+    share_out(members[1:], 3)
