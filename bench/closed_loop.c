@@ -1,16 +1,20 @@
-/* Closed-loop produce load: some connections, exactly one request in flight on each, one record batch in each request.
+/* Closed-loop load: some connections, exactly one request in flight on each. A request produces one record batch; or, with --group, it
+ * commits the offset of one partition for that group, as a consumer does that assigned its partitions by hand.
  *
  *   closed_loop --port 9092 --topic t [--partitions 1] [--connections 1] [--seconds 2] [--records 1] [--value-bytes 100] [--acks -1]
+ *   closed_loop --port 9092 --topic t --group g [--partitions 1] [--connections 1] [--seconds 2]
  *
- * Connection i writes to partition i modulo --partitions. Prints one line of JSON: requests and records per second, and the time
- * from the first byte sent to the whole answer read as percentiles in microseconds.
+ * Connection i is for partition i modulo --partitions, and the server at --port must be the group's coordinator. Prints one line of
+ * JSON: requests and records per second, and the time from the first byte sent to the whole answer read as percentiles in
+ * microseconds.
  *
  * It must cost as little as possible, since it shares the machine with the server it measures. So requests are encoded before the
  * clock starts: each connection has a few, different from each other, and sends them in turn; only the correlation id is
  * written anew. Every answer is checked (its correlation id, its error code), and any error ends the run: a server that refuses
  * quickly must not look fast.
  *
- * Produce version 9 is spoken: flexible like what clients send today, and known to every server since Kafka 2.4. */
+ * Produce version 9 and OffsetCommit version 8 are spoken: flexible like what clients send today, and known to every server since
+ * Kafka 2.4. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -37,13 +41,15 @@ enum {
   PRIMING_SECONDS_MAX = 15,  /* a new topic has a leader within milliseconds; a server that is this late is broken */
   API_PRODUCE = 0,
   PRODUCE_VERSION = 9,
+  API_OFFSET_COMMIT = 8,
+  OFFSET_COMMIT_VERSION = 8,
   CORRELATION_POSITION = 8,  /* after length, api key and version */
 };
 
 struct options {
   int port, partitions, connections, records, value_bytes, acks;
   double seconds;
-  const char *topic;
+  const char *topic, *group; /* no group: produce */
 };
 
 static void die(const char *format, ...) {
@@ -95,6 +101,12 @@ static void put_uvarint(struct bytes *out, uint64_t value) {
 static void put_varint(struct bytes *out, int64_t value) { put_uvarint(out, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63)); }
 
 static void put_no_tagged_fields(struct bytes *out) { put_uvarint(out, 0); }
+
+/* Compact lengths are one more than they are: 0 stands for null. */
+static void put_compact_string(struct bytes *out, const char *text) {
+  put_uvarint(out, strlen(text) + 1);
+  put_bytes(out, text, strlen(text));
+}
 
 static uint32_t crc32c(const uint8_t *data, size_t size) {
   static uint32_t table[256];
@@ -157,29 +169,52 @@ static struct bytes build_batch(const struct options *options, uint64_t *random)
   return batch;
 }
 
-static struct bytes build_request(const struct options *options, int partition, uint64_t *random) {
+static void put_produce(struct bytes *request, const struct options *options, int partition, uint64_t *random) {
+  struct bytes batch = build_batch(options, random);
+  put_uvarint(request, 0);                              /* no transactional id */
+  put_int(request, options->acks, 2);
+  put_int(request, 30000, 4);                           /* timeout */
+  put_uvarint(request, 1 + 1);                          /* one topic */
+  put_compact_string(request, options->topic);
+  put_uvarint(request, 1 + 1);                          /* one partition */
+  put_int(request, partition, 4);
+  put_uvarint(request, batch.length + 1);
+  put_bytes(request, batch.data, batch.length);
+  free(batch.data);
+}
+
+/* -- an offset commit ------------------------------------------------------------------------------------------------------------ */
+
+static void put_offset_commit(struct bytes *request, const struct options *options, int partition, int offset) {
+  put_compact_string(request, options->group);
+  put_int(request, -1, 4);                              /* no generation and no member: the group is a name for offsets */
+  put_compact_string(request, "");
+  put_uvarint(request, 0);                              /* no group instance id */
+  put_uvarint(request, 1 + 1);                          /* one topic */
+  put_compact_string(request, options->topic);
+  put_uvarint(request, 1 + 1);                          /* one partition */
+  put_int(request, partition, 4);
+  put_int(request, offset, 8);
+  put_int(request, 0, 4);                               /* leader epoch */
+  put_compact_string(request, "");                      /* metadata */
+}
+
+/* -- a request of either kind ----------------------------------------------------------------------------------------------------- */
+
+static struct bytes build_request(const struct options *options, int partition, int number, uint64_t *random) {
   static const char client_id[] = "closed-loop";
-  struct bytes request = {0}, batch = build_batch(options, random);
+  struct bytes request = {0};
   put_int(&request, 0, 4);                              /* the frame's length, known at the end */
-  put_int(&request, API_PRODUCE, 2);
-  put_int(&request, PRODUCE_VERSION, 2);
+  put_int(&request, options->group ? API_OFFSET_COMMIT : API_PRODUCE, 2);
+  put_int(&request, options->group ? OFFSET_COMMIT_VERSION : PRODUCE_VERSION, 2);
   put_int(&request, 0, 4);                              /* correlation id, written before each sending */
   put_int(&request, sizeof client_id - 1, 2);
   put_bytes(&request, client_id, sizeof client_id - 1);
   put_no_tagged_fields(&request);
-  put_uvarint(&request, 0);                             /* no transactional id */
-  put_int(&request, options->acks, 2);
-  put_int(&request, 30000, 4);                          /* timeout */
-  put_uvarint(&request, 1 + 1);                         /* one topic; compact lengths are one more than they are */
-  put_uvarint(&request, strlen(options->topic) + 1);
-  put_bytes(&request, options->topic, strlen(options->topic));
-  put_uvarint(&request, 1 + 1);                         /* one partition */
-  put_int(&request, partition, 4);
-  put_uvarint(&request, batch.length + 1);
-  put_bytes(&request, batch.data, batch.length);
+  if (options->group) put_offset_commit(&request, options, partition, number);
+  else put_produce(&request, options, partition, random);
   for (int level = 0; level < 3; level++) put_no_tagged_fields(&request); /* partition, topic, request */
   store_big_endian(request.data, (int64_t)(request.length - 4), 4);
-  free(batch.data);
   return request;
 }
 
@@ -239,8 +274,8 @@ static bool continue_reading(struct connection *connection) {
 /* The error code of the one partition; ends the program when the answer is to another question. */
 static int error_code(const struct connection *connection, const struct options *options) {
   size_t topic_length = strlen(options->topic);
-  /* length, correlation id, no tags, one topic, its name, one partition, its index */
-  size_t name_at = 4 + 4 + 1 + 1, error_at = name_at + (topic_length + 1 < 0x80 ? 1 : 2) + topic_length + 1 + 4;
+  /* length, correlation id, no tags, for commits the throttle time, one topic, its name, one partition, its index */
+  size_t name_at = 4 + 4 + 1 + (options->group ? 4 : 0) + 1, error_at = name_at + (topic_length + 1 < 0x80 ? 1 : 2) + topic_length + 1 + 4;
   if (connection->answer_bytes < error_at + 2) die("an answer of %zu bytes is too short", connection->answer_bytes);
   if ((int32_t)load_u32(connection->answer + 4) != connection->correlation_id) die("an answer to another request");
   return (int16_t)(connection->answer[error_at] << 8 | connection->answer[error_at + 1]);
@@ -252,12 +287,13 @@ static void open_connection(struct connection *connection, const struct options 
   connection->socket = socket(AF_INET, SOCK_STREAM, 0);
   if (connection->socket < 0 || connect(connection->socket, (struct sockaddr *)&address, sizeof address)) die("connect: %s", strerror(errno));
   setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  for (int i = 0; i < PREPARED_REQUESTS; i++) connection->requests[i] = build_request(options, number % options->partitions, random);
+  for (int i = 0; i < PREPARED_REQUESTS; i++) connection->requests[i] = build_request(options, number % options->partitions, i, random);
 }
 
-/* One request at a time until it succeeds: a topic that was created a moment ago may not have its leader yet. */
+/* One request at a time until it succeeds: a new topic may not have its leader yet, nor a group its coordinator. */
 static void prime(struct connection *connection, const struct options *options) {
   enum { UNKNOWN_TOPIC_OR_PARTITION = 3, LEADER_NOT_AVAILABLE = 5, NOT_LEADER_OR_FOLLOWER = 6 };
+  enum { COORDINATOR_LOAD_IN_PROGRESS = 14, COORDINATOR_NOT_AVAILABLE = 15, NOT_COORDINATOR = 16 };
   int64_t deadline = now_ns() + PRIMING_SECONDS_MAX * 1000000000LL;
   for (;;) {
     begin_request(connection);
@@ -265,8 +301,9 @@ static void prime(struct connection *connection, const struct options *options) 
     while (!continue_reading(connection)) {}
     int error = error_code(connection, options);
     if (!error) break;
-    bool may_pass = error == UNKNOWN_TOPIC_OR_PARTITION || error == LEADER_NOT_AVAILABLE || error == NOT_LEADER_OR_FOLLOWER;
-    if (!may_pass || now_ns() > deadline) die("produce failed with error code %d", error);
+    bool may_pass = error == UNKNOWN_TOPIC_OR_PARTITION || error == LEADER_NOT_AVAILABLE || error == NOT_LEADER_OR_FOLLOWER ||
+                    error == COORDINATOR_LOAD_IN_PROGRESS || error == COORDINATOR_NOT_AVAILABLE || error == NOT_COORDINATOR;
+    if (!may_pass || now_ns() > deadline) die("refused with error code %d", error);
     usleep(10000);
   }
   fcntl(connection->socket, F_SETFL, O_NONBLOCK);
@@ -337,7 +374,7 @@ static double run(struct connection *connections, const struct options *options,
       if (!continue_reading(connection)) continue;
       add_sample(samples, now_ns() - connection->sent_at_ns);
       int error = error_code(connection, options);
-      if (error) die("produce failed with error code %d", error);
+      if (error) die("refused with error code %d", error);
       send_next(poll, connection);
     }
   }
@@ -348,7 +385,8 @@ static struct options parse_options(int count, char **arguments) {
   static const struct option names[] = {
       {"port", required_argument, 0, 'p'},        {"topic", required_argument, 0, 't'},   {"partitions", required_argument, 0, 'n'},
       {"connections", required_argument, 0, 'c'}, {"seconds", required_argument, 0, 's'}, {"records", required_argument, 0, 'r'},
-      {"value-bytes", required_argument, 0, 'v'}, {"acks", required_argument, 0, 'a'},    {0, 0, 0, 0},
+      {"value-bytes", required_argument, 0, 'v'}, {"acks", required_argument, 0, 'a'},    {"group", required_argument, 0, 'g'},
+      {0, 0, 0, 0},
   };
   struct options options = {.partitions = 1, .connections = 1, .records = 1, .value_bytes = 100, .acks = -1, .seconds = 2};
   for (int name; (name = getopt_long(count, arguments, "", names, NULL)) != -1;) {
@@ -361,6 +399,7 @@ static struct options parse_options(int count, char **arguments) {
       case 'r': options.records = atoi(optarg); break;
       case 'v': options.value_bytes = atoi(optarg); break;
       case 'a': options.acks = atoi(optarg); break;
+      case 'g': options.group = optarg; break;
       default: exit(2);
     }
   }

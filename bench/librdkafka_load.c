@@ -3,6 +3,7 @@
  *   librdkafka_load produce BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS CODEC
  *   librdkafka_load consume BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS
  *   librdkafka_load latency BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS
+ *   librdkafka_load transactions BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS
  *
  * Why not confluent-kafka, which is the same library under Python? A Python object per record costs the client more than the record
  * costs the server; on a machine with few cores the measurement would be one of the client. The wheel brings the library but no
@@ -28,6 +29,7 @@ typedef struct rd_kafka_conf_s rd_kafka_conf_t;
 typedef struct rd_kafka_topic_s rd_kafka_topic_t;
 typedef struct rd_kafka_topic_conf_s rd_kafka_topic_conf_t;
 typedef struct rd_kafka_queue_s rd_kafka_queue_t;
+typedef struct rd_kafka_error_s rd_kafka_error_t;
 typedef struct {
   int err;
   rd_kafka_topic_t *rkt;
@@ -54,6 +56,11 @@ int rd_kafka_consume_start_queue(rd_kafka_topic_t *, int32_t partition, int64_t 
 ssize_t rd_kafka_consume_batch_queue(rd_kafka_queue_t *, int timeout_ms, rd_kafka_message_t **, size_t count);
 void rd_kafka_message_destroy(rd_kafka_message_t *);
 const char *rd_kafka_err2str(int error);
+/* NULL when all went well. */
+rd_kafka_error_t *rd_kafka_init_transactions(rd_kafka_t *, int timeout_ms);
+rd_kafka_error_t *rd_kafka_begin_transaction(rd_kafka_t *);
+rd_kafka_error_t *rd_kafka_commit_transaction(rd_kafka_t *, int timeout_ms);
+const char *rd_kafka_error_string(const rd_kafka_error_t *);
 
 /* ------------------------------------------------------------------------------------------------------------------------------- */
 
@@ -110,7 +117,7 @@ static void end_at_failure(rd_kafka_t *client, const rd_kafka_message_t *message
   die("a record was not delivered: %s", rd_kafka_err2str(message->err));
 }
 
-static rd_kafka_t *start_producer(const struct options *options, const char *linger_ms, const char *acks) {
+static rd_kafka_conf_t *new_producer_conf(const struct options *options, const char *linger_ms, const char *acks) {
   rd_kafka_conf_t *conf = new_conf(options);
   set(conf, "compression.codec", options->codec);
   set(conf, "linger.ms", linger_ms);
@@ -119,7 +126,11 @@ static rd_kafka_t *start_producer(const struct options *options, const char *lin
   /* Only failures are reported: a report per record would be the client's work, not the server's. */
   set(conf, "delivery.report.only.error", "true");
   rd_kafka_conf_set_dr_msg_cb(conf, end_at_failure);
-  return start_client(RD_KAFKA_PRODUCER, conf);
+  return conf;
+}
+
+static rd_kafka_t *start_producer(const struct options *options, const char *linger_ms, const char *acks) {
+  return start_client(RD_KAFKA_PRODUCER, new_producer_conf(options, linger_ms, acks));
 }
 
 static uint8_t *make_values(const struct options *options) {
@@ -162,6 +173,33 @@ static void produce(const struct options *options) {
   flush(producer);
   double seconds = now_seconds() - started;
   printf("{\"seconds\": %.6f, \"records\": %ld}\n", seconds, options->records);
+}
+
+/* -- transactions --------------------------------------------------------------------------------------------------------------- */
+
+static void check(rd_kafka_error_t *error, const char *deed) {
+  if (error) die("%s: %s", deed, rd_kafka_error_string(error));
+}
+
+static void one_transaction(rd_kafka_t *producer, rd_kafka_topic_t *topic, const struct options *options, uint8_t *values, long number) {
+  check(rd_kafka_begin_transaction(producer), "begin");
+  produce_some(topic, (int)(number % options->partitions), options, values, number, 1);
+  check(rd_kafka_commit_transaction(producer, DELIVERY_MS_MAX), "commit");
+}
+
+/* One record in each. The transactional id is the topic's name, so that every run has its own. */
+static void transactions(const struct options *options) {
+  enum { FIRST_IGNORED = 20 };
+  rd_kafka_conf_t *conf = new_producer_conf(options, "0", "all");
+  set(conf, "transactional.id", options->topic);
+  rd_kafka_t *producer = start_client(RD_KAFKA_PRODUCER, conf);
+  check(rd_kafka_init_transactions(producer, DELIVERY_MS_MAX), "init");
+  rd_kafka_topic_t *topic = rd_kafka_topic_new(producer, options->topic, NULL);
+  uint8_t *values = make_values(options);
+  for (long i = 0; i < FIRST_IGNORED; i++) one_transaction(producer, topic, options, values, i);
+  double started = now_seconds();
+  for (long i = 0; i < options->records; i++) one_transaction(producer, topic, options, values, i);
+  printf("{\"seconds\": %.6f, \"transactions\": %ld}\n", now_seconds() - started, options->records);
 }
 
 /* -- consuming ------------------------------------------------------------------------------------------------------------------ */
@@ -240,7 +278,7 @@ static void latency(const struct options *options) {
 }
 
 int main(int count, char **arguments) {
-  if (count < 7) die("usage: librdkafka_load produce|consume|latency BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS [CODEC]");
+  if (count < 7) die("usage: librdkafka_load produce|consume|latency|transactions BOOTSTRAP TOPIC PARTITIONS VALUE_BYTES RECORDS [CODEC]");
   struct options options = {
       .bootstrap = arguments[2], .topic = arguments[3], .partitions = atoi(arguments[4]), .value_bytes = atoi(arguments[5]),
       .records = atol(arguments[6]), .codec = count > 7 ? arguments[7] : "none",
@@ -249,6 +287,7 @@ int main(int count, char **arguments) {
   if (!strcmp(arguments[1], "produce")) produce(&options);
   else if (!strcmp(arguments[1], "consume")) consume(&options);
   else if (!strcmp(arguments[1], "latency")) latency(&options);
+  else if (!strcmp(arguments[1], "transactions")) transactions(&options);
   else die("unknown command %s", arguments[1]);
   /* Everything was delivered and counted; closing the clients in order would only take time. */
   fflush(stdout);

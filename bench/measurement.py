@@ -49,6 +49,9 @@ class Effort:
     closed_loop_seconds: float
     latency_records: int
     java_megabytes: int
+    transactions: int
+    java_transactions: int
+    group_formations: int
     warm_up_seconds: float
 
     def megabytes(self, value_bytes: int) -> int:
@@ -63,6 +66,9 @@ FULL = Effort(
     closed_loop_seconds=2.0,
     latency_records=2000,
     java_megabytes=150,
+    transactions=2000,
+    java_transactions=3000,
+    group_formations=5,
     warm_up_seconds=5.0,
 )
 QUICK = Effort(
@@ -72,6 +78,9 @@ QUICK = Effort(
     closed_loop_seconds=0.6,
     latency_records=400,
     java_megabytes=40,
+    transactions=300,
+    java_transactions=500,
+    group_formations=2,
     warm_up_seconds=2.0,
 )
 

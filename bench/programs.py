@@ -54,7 +54,8 @@ def why_no_java_producer() -> str | None:
     return apache_kafka.why_missing()
 
 
-def why_no_java_consumer() -> str | None:
+def why_no_java_programs() -> str | None:
+    """Those in this folder; Apache Kafka's own come compiled."""
     return apache_kafka.why_missing() or (None if shutil.which("javac") else "no Java compiler on this machine")
 
 
@@ -77,10 +78,15 @@ def closed_loop(
     return _run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
 
 
+def commit_loop(*, port: int, group: str, topic: str, connections: int, partitions: int, seconds: float) -> dict[str, float]:
+    options = {"port": port, "group": group, "topic": topic, "connections": connections, "partitions": partitions, "seconds": seconds}
+    return _run_json([str(_closed_loop()), *(f"--{name}={value}" for name, value in options.items())])
+
+
 def librdkafka_load(
     command: str, *, bootstrap: str, topic: str, partitions: int, value_bytes: int, records: int, codec: str = "none"
 ) -> dict[str, float]:
-    """``command`` is produce, consume or latency."""
+    """``command`` is produce, consume, latency or transactions."""
     return _run_json([str(_librdkafka_load()), command, bootstrap, topic, str(partitions), str(value_bytes), str(records), codec])
 
 
@@ -97,8 +103,17 @@ def java_producer(*, bootstrap: str, topic: str, value_bytes: int, records: int,
 
 
 def java_consumer(*, bootstrap: str, topic: str, partitions: int, records: int) -> dict[str, float]:
-    classes = _assigned_consumer()
-    command = apache_kafka.java("AssignedConsumer", bootstrap, topic, str(partitions), str(records), options=_CLIENT_JVM_OPTIONS)
+    return _run_java("AssignedConsumer", bootstrap, topic, str(partitions), str(records))
+
+
+def java_transactions(*, bootstrap: str, topic: str, value_bytes: int, transactions: int, warm_up_transactions: int) -> dict[str, float]:
+    return _run_java("TransactionLoop", bootstrap, topic, str(value_bytes), str(transactions), str(warm_up_transactions))
+
+
+def _run_java(name: str, *arguments: str) -> dict[str, float]:
+    """A program of this folder."""
+    classes = _compile_java(f"{name}.java")
+    command = apache_kafka.java(name, *arguments, options=_CLIENT_JVM_OPTIONS)
     class_path = command.index("-cp") + 1
     command[class_path] += f"{os.pathsep}{classes}"
     return _run_json(command)
@@ -140,9 +155,9 @@ def _librdkafka_load() -> Path:
 
 
 @cache
-def _assigned_consumer() -> Path:
+def _compile_java(source: str) -> Path:
     target = _built_directory() / "classes"
-    _compile(["javac", "-cp", f"{apache_kafka.JARS}/*", "-d", str(target), str(SOURCES / "AssignedConsumer.java")])
+    _compile(["javac", "-cp", f"{apache_kafka.JARS}/*", "-d", str(target), str(SOURCES / source)])
     return target
 
 

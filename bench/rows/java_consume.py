@@ -30,7 +30,7 @@ class JavaConsume:
         return (Figure(f"{self.family}, {self.variant}", "MB/s", Better.HIGHER, Goal(1.1)),)
 
     def why_skipped(self) -> str | None:
-        return programs.why_no_java_consumer()
+        return programs.why_no_java_programs()
 
     @contextmanager
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:

@@ -1,0 +1,81 @@
+"""Single requests over raw sockets: a client library would add its own patience to what is measured."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from typing import Any
+
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.apis import ApiKey, messages
+from barnabas.wire.compiler import decoder, encoder
+from barnabas.wire.declare import declaration_of
+from barnabas.wire.frames import OutFrame
+from barnabas.wire.headers import RequestHeader, request_header_version, response_header_version
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from bench.measurement import MeasurementFailed
+from bench.systems import Server
+
+# A request at a time on each connection, so they may all have the same.
+CORRELATION_ID = 1
+LENGTH_BYTES = 4
+COORDINATOR_SECONDS_MAX = 30.0
+TRY_AGAIN_SECONDS = 0.02
+_FIND_COORDINATOR_VERSION = 4
+_CORRELATION_ID_BYTES = 4
+
+
+def encode_request(request: Any, version: int) -> bytes:
+    """With its length and its header."""
+    out = OutFrame(LENGTH_BYTES)
+    key = declaration_of(type(request)).key
+    assert key is not None, "a request has a key"
+    header = RequestHeader(request_api_key=key, request_api_version=version, correlation_id=CORRELATION_ID, client_id="bench")
+    encoder(RequestHeader, request_header_version(type(request), version))(header, out)
+    encoder(type(request), version)(request, out)
+    out.seal()
+    return bytes(out)
+
+
+def decode_response(request: type, version: int, frame: bytes) -> Any:
+    """What ``request`` was answered with; ``frame`` is without its length."""
+    declared = declaration_of(request).key
+    assert declared is not None, "a request has a key"
+    _, response = messages(ApiKey(declared))
+    # Tagged fields in the header: neither server sends any, so they take a byte.
+    header_bytes = _CORRELATION_ID_BYTES + response_header_version(response, version)
+    return decoder(response, version)(memoryview(frame), header_bytes)[0]
+
+
+def ask(connection: socket.socket, request: Any, version: int) -> Any:
+    return ask_encoded(connection, encode_request(request, version), type(request), version)
+
+
+def ask_encoded(connection: socket.socket, encoded: bytes, request: type, version: int) -> Any:
+    connection.sendall(encoded)
+    (size,) = struct.unpack(">i", _receive(connection, LENGTH_BYTES))
+    return decode_response(request, version, _receive(connection, size))
+
+
+def await_group_coordinator(server: Server, group: str) -> None:
+    """Groups are looked for by their first client; only then are their offsets given a topic."""
+    deadline = time.monotonic() + COORDINATOR_SECONDS_MAX
+    with socket.create_connection(("127.0.0.1", server.port), timeout=COORDINATOR_SECONDS_MAX) as connection:
+        while time.monotonic() < deadline:
+            answer = ask(connection, FindCoordinatorRequest(coordinator_keys=[group]), _FIND_COORDINATOR_VERSION)
+            error = answer.coordinators[0].error_code
+            if error == ErrorCode.NONE:
+                return
+            time.sleep(TRY_AGAIN_SECONDS)
+    raise MeasurementFailed(f"no coordinator within {COORDINATOR_SECONDS_MAX:g} s: error code {error}")
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    received = b""
+    while len(received) < size:
+        part = connection.recv(size - len(received))
+        if not part:
+            raise ConnectionError("the server closed the connection")
+        received += part
+    return received
