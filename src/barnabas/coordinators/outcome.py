@@ -1,7 +1,8 @@
 """What one operation of a coordinator decided.
 
-A decision is *records* and an *answer*. The records are written to the shard's log, all or none, and only then become the shard's state, by being
-replayed into it; the answer leaves when they are committed. So what was answered is never lost, and what a new leader reads is what was answered.
+A decision is *records* and an *answer*. The records are written to the shard's log, all or none, and only then become the shard's
+state, by being replayed into it; the answer leaves when they are committed. So what was answered is never lost, and what a new leader
+reads is what was answered.
 """
 
 from __future__ import annotations

@@ -225,6 +225,8 @@ class CoordinatorRuntime(Generic[M]):
             codec=self._codec,
             producer_id=transaction.producer_id if transaction is not None else -1,
             producer_epoch=transaction.producer_epoch if transaction is not None else -1,
+            # Nobody counts the batches of a coordinator; Kafka writes 0 all the same.
+            base_sequence=0,
             transactional=transaction is not None,
         )
         end_offset = self._log.append(partition, batch)

@@ -194,7 +194,7 @@ def test_a_transaction_counts_when_its_end_is_replayed_now_and_after_a_restart(w
     world.run(committed("b", 1), transaction=ProducerIdentity(6, 0))
     assert world.machine.known == {}
     header = read_header(world.log.batches[0])
-    assert (header.transactional, header.producer_id, header.base_sequence) == (True, 5, -1)
+    assert (header.transactional, header.producer_id, header.base_sequence) == (True, 5, 0)
     for producer, kind in ((5, ControlType.COMMIT), (6, ControlType.ABORT)):
         marker = build_end_transaction(kind, coordinator_epoch=0, producer_id=producer, producer_epoch=0, timestamp=NOW_MS)
         end_offset = world.log.append(SHARD, marker)

@@ -8,10 +8,9 @@ Version notes: 1 filters by how long a transaction has been running, 2 by a patt
 
 from __future__ import annotations
 
-import re
-
 from barnabas.api.broker import Broker
 from barnabas.api.request_context import RequestContext
+from barnabas.coordinators.pattern import matcher
 from barnabas.coordinators.transaction.listing import TransactionFilter
 from barnabas.coordinators.transaction.state import STATE_BY_TITLE
 from barnabas.model.errors import ErrorCode
@@ -22,9 +21,8 @@ def handle(broker: Broker, context: RequestContext, request: ListTransactionsReq
     runtime = broker.transactions.runtime
     if runtime.loading:
         return _answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-    try:
-        pattern = re.compile(request.transactional_id_pattern) if request.transactional_id_pattern else None
-    except re.error:
+    pattern = matcher(request.transactional_id_pattern) if request.transactional_id_pattern else None
+    if isinstance(pattern, str):
         return _answer(ErrorCode.INVALID_REGULAR_EXPRESSION)
     wanted = TransactionFilter(
         states=frozenset(STATE_BY_TITLE[each] for each in request.state_filters if each in STATE_BY_TITLE)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from barnabas.coordinators.pattern import Matcher
 from barnabas.coordinators.transaction.state import TransactionState
 from barnabas.coordinators.transaction.transaction import Transaction
 
@@ -18,12 +18,12 @@ class TransactionFilter:
     producer_ids: frozenset[int] = frozenset()
     running_ms_min: int = -1
     """Only those that began longer ago. Ids without a transaction count as having begun before all others, as they do in Kafka."""
-    transactional_id: re.Pattern[str] | None = None
+    transactional_id: Matcher | None = None
 
     def shows(self, transaction: Transaction, now_ms: int) -> bool:
         return (
             (self.states is None or transaction.state in self.states)
             and (not self.producer_ids or transaction.producer_id in self.producer_ids)
             and (self.running_ms_min < 0 or now_ms - transaction.start_ms > self.running_ms_min)
-            and (self.transactional_id is None or self.transactional_id.fullmatch(transaction.transactional_id) is not None)
+            and (self.transactional_id is None or self.transactional_id(transaction.transactional_id))
         )

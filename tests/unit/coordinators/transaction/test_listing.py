@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from barnabas.coordinators.pattern import Matcher, matcher
 from barnabas.coordinators.transaction.listing import TransactionFilter
 from barnabas.coordinators.transaction.state import STATE_BY_TITLE, TransactionState
 from barnabas.coordinators.transaction.transaction import Transaction
@@ -12,6 +11,12 @@ NOW_MS = 1_000_000
 IDLE = Transaction("idle", 1, 0, 60_000, TransactionState.EMPTY, NOW_MS)
 YOUNG = Transaction("young", 2, 0, 60_000, TransactionState.ONGOING, NOW_MS, NOW_MS - 10)
 OLD = Transaction("old", 3, 0, 60_000, TransactionState.ONGOING, NOW_MS, NOW_MS - 5_000)
+
+
+def matched(pattern: str) -> Matcher:
+    made = matcher(pattern)
+    assert not isinstance(made, str)
+    return made
 
 
 def shown(wanted: TransactionFilter) -> list[str]:
@@ -40,8 +45,8 @@ def test_by_age_where_what_never_began_is_the_oldest() -> None:
 
 
 def test_by_a_pattern_for_the_whole_id() -> None:
-    assert shown(TransactionFilter(transactional_id=re.compile("o"))) == []
-    assert shown(TransactionFilter(transactional_id=re.compile(".*o.*"))) == ["young", "old"]
+    assert shown(TransactionFilter(transactional_id=matched("o"))) == []
+    assert shown(TransactionFilter(transactional_id=matched(".*o.*"))) == ["young", "old"]
 
 
 def test_states_have_kafkas_names() -> None:

@@ -37,9 +37,9 @@ from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.consumer.replays import Replays
 from barnabas.coordinators.group.consumer.target import chosen_assignor
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
-from barnabas.coordinators.group.consumer.topic_pattern import matcher
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
+from barnabas.coordinators.pattern import matcher
 from barnabas.env.entropy import random_uuid
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid, uuid_text

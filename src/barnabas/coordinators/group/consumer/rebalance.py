@@ -14,7 +14,7 @@ from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownershi
 from barnabas.coordinators.group.consumer.reconciliation import reconcile
 from barnabas.coordinators.group.consumer.target import compute_target, metadata_hash
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
-from barnabas.coordinators.group.consumer.topic_pattern import matching
+from barnabas.coordinators.pattern import matching
 from barnabas.metadata.topics import TopicsImage
 
 

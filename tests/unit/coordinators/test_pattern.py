@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.coordinators.group.consumer.topic_pattern import PATTERN_LENGTH_MAX, matcher, matching
+from barnabas.coordinators.pattern import PATTERN_LENGTH_MAX, matcher, matching
 
 NAMES = ["orders", "orders-eu", "my-orders", "payments"]
 
@@ -31,5 +31,5 @@ def test_what_re2_cannot_read_is_refused_with_a_reason(pattern: str) -> None:
     assert matching(pattern, NAMES) == set()
 
 
-def test_a_pattern_that_makes_backtracking_explode_is_refused_or_harmless() -> None:
+def test_a_pattern_that_makes_backtracking_explode_is_harmless() -> None:
     assert matching("(a+)+b", ["a" * 249]) == set()

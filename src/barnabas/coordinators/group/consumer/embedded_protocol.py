@@ -1,0 +1,80 @@
+"""What classic consumers put into JoinGroup and are given by SyncGroup, for groups in which they meet members of the new protocol.
+
+Two bytes of version, then the message; every version begins like the ones before, so a newer one is read as the newest that is known.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.coordinators.group.consumer.records import by_topic
+from barnabas.metadata.topics import TopicsImage
+from barnabas.wire.compiler import decode, encode
+from barnabas.wire.embedded.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolAssignmentTopicPartition,
+    ConsumerProtocolSubscription,
+)
+from barnabas.wire.tagged_fields import MalformedMessage
+
+_VERSION = struct.Struct(">h")
+_VERSION_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedSubscription:
+    version: int
+    topics: tuple[str, ...]
+    owned: frozenset[IdPartition]
+    rack_id: str | None
+
+
+def read_subscription(metadata: bytes, topics: TopicsImage) -> EmbeddedSubscription | None:
+    """None for bytes that no consumer sends. Owned partitions of topics that are gone are owned no more."""
+    if len(metadata) < _VERSION.size:
+        return None
+    version = min(_VERSION.unpack_from(metadata)[0], _VERSION_MAX)
+    try:
+        said, _ = decode(ConsumerProtocolSubscription, version, metadata, _VERSION.size)
+    except (MalformedMessage, KeyError):
+        return None
+    owned = frozenset(
+        (topics.by_name[topic.topic].topic_id, partition)
+        for topic in said.owned_partitions
+        if topic.topic in topics.by_name
+        for partition in topic.partitions
+    )
+    return EmbeddedSubscription(version, tuple(sorted(set(said.topics))), owned, said.rack_id)
+
+
+def read_assignment(assignment: bytes, topics: TopicsImage) -> frozenset[IdPartition] | None:
+    """None where it cannot be taken over: garbage, or an assignor of the members' own that keeps its secrets in it."""
+    if not assignment:
+        return frozenset()
+    if len(assignment) < _VERSION.size:
+        return None
+    try:
+        said, _ = decode(ConsumerProtocolAssignment, min(_VERSION.unpack_from(assignment)[0], _VERSION_MAX), assignment, _VERSION.size)
+    except (MalformedMessage, KeyError):
+        return None
+    if said.user_data:
+        return None
+    return frozenset(
+        (topics.by_name[topic.topic].topic_id, partition)
+        for topic in said.assigned_partitions
+        if topic.topic in topics.by_name
+        for partition in topic.partitions
+    )
+
+
+def write_assignment(partitions: Iterable[IdPartition], topics: TopicsImage, version: int) -> bytes:
+    """In the version the member subscribed with."""
+    assigned = [
+        ConsumerProtocolAssignmentTopicPartition(topic=topics.by_id[topic_id].name, partitions=numbers)
+        for topic_id, numbers in by_topic(partitions).items()
+        if topic_id in topics.by_id
+    ]
+    return _VERSION.pack(version) + encode(ConsumerProtocolAssignment(assigned_partitions=assigned, user_data=None), version)
