@@ -179,37 +179,34 @@ class CoordinatorRuntime(Generic[M]):
         shard = self._shards[partition]
         outcome = operation(shard.machine)
         answer: Promise[R | ErrorCode] = Promise()
-        if outcome.records:
-            refused = self._write(partition, shard, outcome.records, outcome.transaction, now_ms)
-            if refused:
-                if outcome.if_refused is not None:
-                    outcome.if_refused(refused)
-                self._announce_deadline(shard)
-                answer.resolve(refused)
-                return answer
+        refused = self._write(partition, shard, outcome.records, outcome.transaction, now_ms) if outcome.records else ErrorCode.NONE
         self._announce_deadline(shard)
+        if refused:
+            self._settle(partition, shard, outcome, refused, answer)
+            return answer
+        if isinstance(outcome.answer, Promise):
+            answer.if_abandoned(outcome.answer.abandon)
+        self._committed(partition, shard).then(lambda code: self._settle(partition, shard, outcome, code, answer))
+        return answer
 
-        def committed(code: ErrorCode) -> None:
-            if code:
-                if outcome.if_refused is not None:
-                    outcome.if_refused(code)
-                answer.resolve(code)
-                return
-            if outcome.if_committed is not None:
-                outcome.if_committed()
-            for effect in outcome.effects:
-                self._on_effect(partition, effect)
-            given = outcome.answer
-            if isinstance(given, Promise):
-                given.then(answer.resolve)
-            else:
-                answer.resolve(given)
-
+    def _settle(self, partition: int, shard: _Shard[M], outcome: Outcome[R], code: ErrorCode, answer: Promise[R | ErrorCode]) -> None:
+        """What was decided is committed, or never will be."""
+        if code:
+            if outcome.if_refused is not None:
+                outcome.if_refused(code)
+                self._announce_deadline(shard)
+            answer.resolve(code)
+            return
+        if outcome.if_committed is not None:
+            outcome.if_committed()
+            self._announce_deadline(shard)
+        for effect in outcome.effects:
+            self._on_effect(partition, effect)
         given = outcome.answer
         if isinstance(given, Promise):
-            answer.if_abandoned(given.abandon)
-        self._committed(partition, shard).then(committed)
-        return answer
+            given.then(answer.resolve)
+        else:
+            answer.resolve(given)
 
     def _write(
         self,
