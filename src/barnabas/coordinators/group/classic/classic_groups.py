@@ -7,7 +7,7 @@ a record, whoever waited for it is answered with the log's own code; what client
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from barnabas.coordinators.group.classic.classic_group import ClassicGroup, refused_join, refused_sync
 from barnabas.coordinators.group.classic.group_records import new_group_record, restore
@@ -32,8 +32,22 @@ _NOBODY_IN_IT = "Empty"
 _MEMBERS_VERSION_MIN = 3  # of LeaveGroup: before, a member could only leave alone
 
 
+class Guests(Protocol):
+    """Classic members of groups of the new protocol: they send the same requests, and are served by those groups."""
+
+    def join(self, group: Group, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]: ...
+
+    def sync(self, group: Group, request: SyncGroupRequest, now_ms: int) -> Outcome[SyncGroupResponse]: ...
+
+    def heartbeat(self, group: Group, request: HeartbeatRequest, now_ms: int) -> Outcome[HeartbeatResponse]: ...
+
+    def leave(self, group: Group, members: list[MemberIdentity], now_ms: int) -> Outcome[LeaveGroupResponse]: ...
+
+
 class ClassicGroups:
     def __init__(self, shard: GroupShard) -> None:
+        self.guests: Guests | None = None
+        """Set by whoever has groups of the new protocol; without them, there are no others than classic ones."""
         self._shard = shard
         self._rebalancing = Rebalancing(shard)
         self._joining = Joining(shard, self._rebalancing)
@@ -71,6 +85,13 @@ class ClassicGroups:
         for member in group.members.values():
             self._rebalancing.extend_session(group, member, now_ms)
 
+    def adopt(self, group_id: str, now_ms: int) -> None:
+        """A group that was one of the new protocol and has just been replayed as a classic one: its members are called together."""
+        group = self._shard.groups.get(group_id)
+        if isinstance(group, ClassicGroup) and group.state is ClassicState.STABLE:
+            self.begin_sessions(group, now_ms)
+            self._rebalancing.prepare(group, now_ms)
+
     def unloaded(self) -> None:
         for group in self._own():
             self._end(group, ErrorCode.NOT_COORDINATOR)
@@ -101,7 +122,8 @@ class ClassicGroups:
         if isinstance(group, ClassicGroup):
             return self._joining.join(group, join, now_ms)
         if group is not None and group.state_name != _NOBODY_IN_IT:
-            return Outcome(refused_join(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+            assert self.guests is not None
+            return self.guests.join(group, join, now_ms)
         if request.member_id:
             return Outcome(refused_join(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
         return self._found(join, group, now_ms)
@@ -128,17 +150,23 @@ class ClassicGroups:
 
     def sync(self, request: SyncGroupRequest, *, now_ms: int) -> Outcome[SyncGroupResponse]:
         group = self._shard.groups.get(request.group_id)
-        if not isinstance(group, ClassicGroup):
+        if group is None:
             return Outcome(refused_sync(ErrorCode.UNKNOWN_MEMBER_ID))
+        if not isinstance(group, ClassicGroup):
+            assert self.guests is not None
+            return self.guests.sync(group, request, now_ms)
         return self._syncing.sync(group, request, now_ms)
 
     def heartbeat(self, request: HeartbeatRequest, *, now_ms: int) -> Outcome[HeartbeatResponse]:
-        return Outcome(HeartbeatResponse(error_code=self._heartbeat(request, now_ms)))
-
-    def _heartbeat(self, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
         group = self._shard.groups.get(request.group_id)
+        if group is None:
+            return Outcome(HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
         if not isinstance(group, ClassicGroup):
-            return ErrorCode.UNKNOWN_MEMBER_ID
+            assert self.guests is not None
+            return self.guests.heartbeat(group, request, now_ms)
+        return Outcome(HeartbeatResponse(error_code=self._heartbeat(group, request, now_ms)))
+
+    def _heartbeat(self, group: ClassicGroup, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
         error = group.check_member(request.member_id, request.group_instance_id)
         if error:
             return error
@@ -151,9 +179,12 @@ class ClassicGroups:
     def leave(self, request: LeaveGroupRequest, *, version: int, now_ms: int) -> Outcome[LeaveGroupResponse]:
         members = request.members if version >= _MEMBERS_VERSION_MIN else [MemberIdentity(member_id=request.member_id)]
         group = self._shard.groups.get(request.group_id)
-        if not isinstance(group, ClassicGroup):
+        if group is None:
             unknown = [left(member, ErrorCode.UNKNOWN_MEMBER_ID) for member in members]
             return Outcome(LeaveGroupResponse(error_code=ErrorCode.NONE, members=unknown))
+        if not isinstance(group, ClassicGroup):
+            assert self.guests is not None
+            return self.guests.leave(group, members, now_ms)
         return leave(self._rebalancing, group, members, now_ms)
 
     def describe(self, group_id: str) -> Outcome[DescribedGroup]:

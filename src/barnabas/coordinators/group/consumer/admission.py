@@ -67,6 +67,7 @@ def admit(
     instance_id: str | None,
     epoch: int,
     reported: AbstractSet[IdPartition] | None,
+    classic: bool = False,
 ) -> ConsumerMember | Refusal:
     """The member a heartbeat speaks for, as it was before. Who joins in a static member's place takes it over."""
     if instance_id is None:
@@ -77,15 +78,16 @@ def admit(
     if epoch != JOIN_EPOCH:
         holder = static_member(change.group, member_id, instance_id)
         return holder if isinstance(holder, Refusal) else check_epoch(holder, epoch, reported)
-    return _take_place(change, member_id, instance_id)
+    return _take_place(change, member_id, instance_id, classic=classic)
 
 
-def _take_place(change: GroupChange, member_id: str, instance_id: str) -> ConsumerMember | Refusal:
+def _take_place(change: GroupChange, member_id: str, instance_id: str, *, classic: bool) -> ConsumerMember | Refusal:
+    """Members of the new protocol say that they leave for a while; classic ones just come back."""
     holder_id = change.group.instances.get(instance_id)
     if holder_id is None:
         return change.members.get(member_id) or ConsumerMember(member_id)
     holder = change.members[holder_id]
-    if holder.classic is None and holder.epoch != STATIC_LEAVE_EPOCH:
+    if not classic and holder.classic is None and holder.epoch != STATIC_LEAVE_EPOCH:
         message = (
             f"Static member {member_id} with instance id {instance_id} cannot join the group because the instance id is owned by "
             f"{holder_id} member."

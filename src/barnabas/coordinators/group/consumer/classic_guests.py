@@ -1,8 +1,8 @@
 """Members of consumer groups that still speak JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
-They are members like others; their protocol is played to them. A join is a heartbeat with epoch 0 that is answered at once, with the member's
-epoch as its generation; nobody leads, and a sync fetches what is assigned. A heartbeat answers REBALANCE_IN_PROGRESS whenever rejoining
-would get the member further: there is a newer target, it has something to give up, or what it waits for is free.
+They are members like others; their protocol is played to them. A join is a heartbeat with epoch 0 that is answered at once, with the
+member's epoch as its generation; nobody leads, and a sync fetches what is assigned. A heartbeat answers REBALANCE_IN_PROGRESS whenever
+rejoining would get the member further: there is a newer target, it has something to give up, or what it waits for is free.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import JOIN_EPOCH, ClassicProtocol, ClassicSide, ConsumerMember, MemberState, Subscription
 from barnabas.coordinators.group.consumer.rebalancing import Rebalancing
 from barnabas.coordinators.group.consumer.refusal import Refusal
+from barnabas.coordinators.group.group import Group
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.env.entropy import random_uuid
@@ -35,7 +36,8 @@ class ClassicGuests:
         self._shard = shard
         self._rebalancing = rebalancing
 
-    def join(self, group: ConsumerGroup, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]:
+    def join(self, group: Group, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]:
+        assert isinstance(group, ConsumerGroup)
         member_id = join.member_id or uuid_text(Uuid(random_uuid(self._shard.entropy)))
         if len(group.members) >= self._shard.settings.consumer_size_max and join.member_id not in group.members:
             return Outcome(refused_join(ErrorCode.GROUP_MAX_SIZE_REACHED, join.member_id))
@@ -67,7 +69,8 @@ class ClassicGuests:
         self._rebalancing.deadlines.expect_sync(group.group_id, member, now_ms)
         return self._rebalancing.settled(change, _joined(member, join.protocols[0][0]), now_ms)
 
-    def sync(self, group: ConsumerGroup, request: SyncGroupRequest, now_ms: int) -> Outcome[SyncGroupResponse]:
+    def sync(self, group: Group, request: SyncGroupRequest, now_ms: int) -> Outcome[SyncGroupResponse]:
+        assert isinstance(group, ConsumerGroup)
         member = _guest(group, request.member_id, request.group_instance_id)
         if isinstance(member, ErrorCode):
             return Outcome(refused_sync(member))
@@ -95,7 +98,8 @@ class ClassicGuests:
             )
         )
 
-    def heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> Outcome[HeartbeatResponse]:
+    def heartbeat(self, group: Group, request: HeartbeatRequest, now_ms: int) -> Outcome[HeartbeatResponse]:
+        assert isinstance(group, ConsumerGroup)
         return Outcome(HeartbeatResponse(error_code=self._heartbeat(group, request, now_ms)))
 
     def _heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
@@ -117,7 +121,8 @@ class ClassicGuests:
         waits = member.ownership.state is MemberState.UNRELEASED_PARTITIONS
         return waits and all(group.free_for(member.member_id, slot) for slot in missing)
 
-    def leave(self, group: ConsumerGroup, members: list[MemberIdentity], now_ms: int) -> Outcome[LeaveGroupResponse]:
+    def leave(self, group: Group, members: list[MemberIdentity], now_ms: int) -> Outcome[LeaveGroupResponse]:
+        assert isinstance(group, ConsumerGroup)
         answers: list[MemberResponse] = []
         leaving: dict[str, None] = {}
         for each in members:

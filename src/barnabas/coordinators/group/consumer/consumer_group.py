@@ -123,12 +123,7 @@ class ConsumerGroup:
         return ErrorCode.NON_EMPTY_GROUP if self.members else ErrorCode.NONE
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        """The group's own record last: a reader that stops in between still knows whose the rest is."""
-        deletions = [record for member_id in self.members for record in records.no_member(self.group_id, member_id)]
-        deletions += [records.no_pattern(self.group_id, pattern) for pattern in self.patterns]
-        if self.legacy_metadata:
-            deletions.append(records.no_legacy_metadata(self.group_id))
-        return [*deletions, records.no_target_epoch(self.group_id), records.no_group(self.group_id)]
+        return records.no_group_at_all(self.group_id, self.members, self.patterns, legacy_metadata=self.legacy_metadata)
 
     def committed(self, member_id: str, now_ms: int) -> None:
         """Not here: members of this protocol heartbeat on their own."""

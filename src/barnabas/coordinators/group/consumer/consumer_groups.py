@@ -13,16 +13,16 @@ Sessions and revocations have deadlines; who misses one is removed, and the grou
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from barnabas.coordinators.group.assignors import ASSIGNORS
 from barnabas.coordinators.group.assignors.assignor import IdPartition
+from barnabas.coordinators.group.classic.classic_group import ClassicGroup
 from barnabas.coordinators.group.classic.classic_groups import ClassicGroups
 from barnabas.coordinators.group.consumer.admission import admit, check_request, static_member, unknown
+from barnabas.coordinators.group.consumer.classic_guests import ClassicGuests
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
 from barnabas.coordinators.group.consumer.description import describe_group, not_described
 from barnabas.coordinators.group.consumer.group_change import GroupChange
-from barnabas.coordinators.group.consumer.group_timings import assignment_interval_ms, heartbeat_interval_ms, session_timeout_ms
+from barnabas.coordinators.group.consumer.group_timings import heartbeat_interval_ms
 from barnabas.coordinators.group.consumer.member import (
     JOIN_EPOCH,
     NO_REBALANCE_TIMEOUT,
@@ -31,12 +31,12 @@ from barnabas.coordinators.group.consumer.member import (
     MemberState,
     Subscription,
 )
-from barnabas.coordinators.group.consumer.rebalance import aim, approach, follow_subscriptions
+from barnabas.coordinators.group.consumer.migration import upgrade
+from barnabas.coordinators.group.consumer.rebalancing import Rebalancing
 from barnabas.coordinators.group.consumer.records import by_topic
 from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.consumer.replays import Replays
 from barnabas.coordinators.group.consumer.target import chosen_assignor
-from barnabas.coordinators.group.consumer.topic_names import TopicNames
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 from barnabas.coordinators.pattern import matcher
@@ -51,27 +51,23 @@ from barnabas.wire.messages.consumer_group_heartbeat import (
     ResponseTopicPartitions,
 )
 
-# Timers by (name, group id, member id). The names are not those of classic groups: a group of one kind may follow one of the other at once.
-SESSION, REVOCATION = "consumer session", "consumer revocation"
-
-_NOTHING: Outcome[Any] = Outcome(None)
-
 
 class ConsumerGroups:
     def __init__(self, shard: GroupShard, classic: ClassicGroups) -> None:
         self._shard = shard
-        self._classic = classic
-        self._names = TopicNames(shard.image)
-        self._assignors = tuple(name for name in shard.settings.consumer_assignors if name in ASSIGNORS) or ("uniform",)
-        self.replays = Replays(shard.groups, self._forget_timers).by_key
+        self._rebalancing = Rebalancing(shard, classic)
+        self._deadlines = self._rebalancing.deadlines
+        self._assignors = self._rebalancing.assignors
+        self.replays = Replays(shard.groups, self._deadlines.forget).by_key
+        classic.guests = ClassicGuests(shard, self._rebalancing)
 
     def loaded(self, now_ms: int) -> None:
         for group in self._shard.groups.values():
             if isinstance(group, ConsumerGroup):
                 for member in group.members.values():
-                    self._expect_heartbeat(group.group_id, member, now_ms)
-                    if member.ownership.state is MemberState.UNREVOKED_PARTITIONS:
-                        self._expect_revocation(group.group_id, member, now_ms)
+                    self._deadlines.expect_heartbeat(group.group_id, member, now_ms)
+                    if member.classic is None and member.ownership.state is MemberState.UNREVOKED_PARTITIONS:
+                        self._deadlines.expect_revocation(group.group_id, member, now_ms)
 
     def unloaded(self) -> None:
         """Nobody waits here: every heartbeat is answered at once."""
@@ -100,7 +96,8 @@ class ConsumerGroups:
     def _stay(
         self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, now_ms: int
     ) -> Outcome[ConsumerGroupHeartbeatResponse] | Refusal:
-        change = self._change_for_joining(request.group_id) if request.member_epoch == JOIN_EPOCH else self._change(request.group_id)
+        joins = request.member_epoch == JOIN_EPOCH
+        change = self._change_for_joining(request.group_id, now_ms) if joins else self._change(request.group_id)
         if isinstance(change, Refusal):
             return change
         if len(change.members) >= self._shard.settings.consumer_size_max and request.member_id not in change.members:
@@ -112,7 +109,7 @@ class ConsumerGroups:
         if isinstance(before, Refusal):
             return before
         # Who joins says everything: also who takes a static member's place does not read what that one read.
-        known = Subscription() if request.member_epoch == JOIN_EPOCH else before.subscription
+        known = Subscription() if joins else before.subscription
         asked = asked_by(request, known, client_id=client_id, client_host=client_host)
         if asked.pattern and asked.pattern != before.subscription.pattern and asked.pattern not in change.patterns:
             wrong = matcher(asked.pattern)
@@ -121,37 +118,12 @@ class ConsumerGroups:
                     ErrorCode.INVALID_REGULAR_EXPRESSION,
                     f"SubscribedTopicRegex `{asked.pattern}` is not a valid regular expression: {wrong}.",
                 )
-        answer = self._rebalance(change, before, asked, reported, now_ms)
-        if isinstance(answer, Refusal):
-            return answer
-        self._expect_heartbeat(request.group_id, answer, now_ms)
-        told = is_full(request) or answer.ownership.assigned.keys() != before.ownership.assigned.keys()
-        return Outcome(self._accepted(request.group_id, answer, told=told), change.records)
-
-    def _rebalance(
-        self,
-        change: GroupChange,
-        before: ConsumerMember,
-        asked: Subscription,
-        reported: frozenset[IdPartition] | None,
-        now_ms: int,
-    ) -> ConsumerMember | Refusal:
-        topics = self._shard.image().topics
-        changed = before.member_id not in change.members or not asked.reads_like(before.subscription)
-        member = change.subscribe(before.member_id, asked)
-        follow_subscriptions(change, topics, self._names, changed=changed, now_ms=now_ms)
-        interval_ms = assignment_interval_ms(self._shard.settings_of(change.group_id), self._shard.settings)
-        aim(change, topics, self._assignors, interval_ms=interval_ms, now_ms=now_ms)
-        ownership = approach(change, member, topics, reported=reported, subscription_changed=changed)
-        if ownership is None:
-            message = "The consumer group member is in an unknown state. The member must abandon all its partitions and rejoin."
-            return Refusal(ErrorCode.FENCED_MEMBER_EPOCH, message)
-        if ownership != member.ownership:
-            member = change.own(member.member_id, ownership)
-            self._forget_timer(REVOCATION, change.group_id, member.member_id)
-            if ownership.state is MemberState.UNREVOKED_PARTITIONS and member.classic is None:
-                self._expect_revocation(change.group_id, member, now_ms)
-        return member
+        member = self._rebalancing.follow(change, before, asked, reported, now_ms)
+        if isinstance(member, Refusal):
+            return member
+        self._deadlines.expect_heartbeat(request.group_id, member, now_ms)
+        told = is_full(request) or member.ownership.assigned.keys() != before.ownership.assigned.keys()
+        return Outcome(self._accepted(request.group_id, member, told=told), change.records)
 
     # -- leaving --------------------------------------------------------------------------------------------------------------
 
@@ -165,57 +137,11 @@ class ConsumerGroups:
             member = static_member(group, request.member_id, request.instance_id)
         if isinstance(member, Refusal):
             return member
-        change = GroupChange(group)
+        change, answer = GroupChange(group), _left(member.member_id, request.member_epoch)
         if request.member_epoch == STATIC_LEAVE_EPOCH:
             change.own(member.member_id, member.ownership.left_for_a_while())
-        else:
-            self._remove(change, member.member_id, now_ms)
-        return Outcome(_left(member.member_id, request.member_epoch), change.records)
-
-    def _remove(self, change: GroupChange, member_id: str, now_ms: int) -> None:
-        """Its timers go when the removal is replayed: until then it may turn out that it stays."""
-        topics = self._shard.image().topics
-        change.remove(member_id)
-        follow_subscriptions(change, topics, self._names, changed=True, now_ms=now_ms)
-
-    # -- deadlines ------------------------------------------------------------------------------------------------------------
-
-    def _expect_heartbeat(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        if member.classic is not None:
-            timeout_ms = member.classic.session_timeout_ms
-        else:
-            timeout_ms = session_timeout_ms(self._shard.settings_of(group_id), self._shard.settings)
-        self._shard.timers.set(
-            (SESSION, group_id, member.member_id),
-            now_ms + timeout_ms,
-            lambda later_ms: self._fence(group_id, member.member_id, later_ms),
-        )
-
-    def _expect_revocation(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        def expire(later_ms: int) -> Outcome[Any]:
-            group = self._group(group_id)
-            current = None if isinstance(group, Refusal) else group.members.get(member.member_id)
-            overdue = current is not None and current.epoch == member.epoch and current.ownership.state is MemberState.UNREVOKED_PARTITIONS
-            return self._fence(group_id, member.member_id, later_ms) if overdue else _NOTHING
-
-        deadline_ms = now_ms + member.subscription.rebalance_timeout_ms
-        self._shard.timers.set((REVOCATION, group_id, member.member_id), deadline_ms, expire)
-
-    def _fence(self, group_id: str, member_id: str, now_ms: int) -> Outcome[Any]:
-        group = self._group(group_id)
-        if isinstance(group, Refusal) or member_id not in group.members:
-            return _NOTHING
-        change = GroupChange(group)
-        self._remove(change, member_id, now_ms)
-        # Refused by the log, it is still a member: ask again when another session has passed.
-        return Outcome(None, change.records, if_refused=lambda _: self._expect_heartbeat(group_id, group.members[member_id], now_ms))
-
-    def _forget_timer(self, name: str, group_id: str, member_id: str) -> None:
-        self._shard.timers.cancel((name, group_id, member_id))
-
-    def _forget_timers(self, group_id: str, member_id: str) -> None:
-        self._forget_timer(SESSION, group_id, member_id)
-        self._forget_timer(REVOCATION, group_id, member_id)
+            return Outcome(answer, change.records)
+        return self._rebalancing.without(change, [member.member_id], answer, now_ms)
 
     # -- groups ---------------------------------------------------------------------------------------------------------------
 
@@ -230,8 +156,8 @@ class ConsumerGroups:
         group = self._group(group_id)
         return group if isinstance(group, Refusal) else GroupChange(group)
 
-    def _change_for_joining(self, group_id: str) -> GroupChange | Refusal:
-        """Who joins finds a group, makes one, or takes the place of an empty one of another kind."""
+    def _change_for_joining(self, group_id: str, now_ms: int) -> GroupChange | Refusal:
+        """Who joins finds a group, makes one, takes the place of an empty one of another kind, or makes it one of this kind."""
         group = self._shard.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return GroupChange(group)
@@ -239,7 +165,12 @@ class ConsumerGroups:
             return GroupChange(ConsumerGroup(group_id))
         if group.empty_since_ms is not None:
             return GroupChange(ConsumerGroup(group_id), group.tombstones())
-        return Refusal(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a consumer group.")
+        assert isinstance(group, ClassicGroup), "there are no groups of a third kind"
+        upgraded = upgrade(group, self._shard.image().topics, self._shard.settings)
+        if isinstance(upgraded, GroupChange):
+            for member in upgraded.members.values():
+                self._deadlines.expect_heartbeat(group_id, member, now_ms)
+        return upgraded
 
     # -- answers --------------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,9 @@
 """By when members of consumer groups must be heard of. Timers by (name, group id, member id), each of which removes the member.
 
-    session      a heartbeat, of either protocol
-    revocation   a member that must give up partitions has done so
-    rejoin       a classic member that was told to rejoin has
-    sync         a classic member that rejoined has asked for its assignment
+session      a heartbeat, of either protocol
+revocation   a member that must give up partitions has done so
+rejoin       a classic member that was told to rejoin has
+sync         a classic member that rejoined has asked for its assignment
 """
 
 from __future__ import annotations

@@ -122,6 +122,10 @@ class GroupChange:
         self.metadata_hash = metadata_hash
         self.records.append(records.group_epoch(self.group_id, self.epoch, metadata_hash))
 
+    def dissolve(self) -> None:
+        """The end of the group, members and all."""
+        self.records += records.no_group_at_all(self.group_id, self.members, self.patterns, legacy_metadata=self.group.legacy_metadata)
+
     def aim(self, targets: Mapping[str, frozenset[IdPartition]], now_ms: int) -> None:
         """A new target for the group's epoch; only what differs from the last one is written."""
         before = self.targets

@@ -1,7 +1,8 @@
 """From a classic group to a consumer group and back, with members in it (KIP-848's online migration).
 
 Up: when the first member of the new protocol joins. The classic members stay, own what their leader last assigned, and are asked by their
-heartbeats to rejoin. Down: when the last member of the new protocol is gone. Those who stay rejoin a classic group that begins with their targets.
+heartbeats to rejoin. Down: when the last member of the new protocol is gone. Those who stay rejoin a classic group that begins with
+their targets.
 """
 
 from __future__ import annotations

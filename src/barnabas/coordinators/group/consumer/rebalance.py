@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set as AbstractSet
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
-from barnabas.coordinators.group.consumer.consumer_group import MetadataSeen
+from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup, MetadataSeen
 from barnabas.coordinators.group.consumer.group_change import GroupChange
 from barnabas.coordinators.group.consumer.member import ConsumerMember, Ownership
 from barnabas.coordinators.group.consumer.reconciliation import reconcile
@@ -49,11 +49,14 @@ def _resolve_patterns(change: GroupChange, names: TopicNames, *, refresh: bool, 
 
 def aim(change: GroupChange, topics: TopicsImage, assignors: Sequence[str], *, interval_ms: int, now_ms: int) -> None:
     """A new target for a newer epoch. At most one in ``interval_ms``: a hundred members that join at once make two, not a hundred."""
-    if change.epoch <= change.target_epoch:
-        return
-    last_ms = change.group.target_timestamp_ms
-    if last_ms == 0 or now_ms >= last_ms + interval_ms or now_ms < last_ms:
+    if change.epoch > change.target_epoch and may_aim(change.group, interval_ms, now_ms):
         change.aim(compute_target(change, topics, assignors), now_ms)
+
+
+def may_aim(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool:
+    """A clock that was set back must not keep a group waiting."""
+    last_ms = group.target_timestamp_ms
+    return last_ms == 0 or not last_ms <= now_ms < last_ms + interval_ms
 
 
 def approach(

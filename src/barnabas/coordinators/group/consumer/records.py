@@ -47,6 +47,15 @@ def no_group(group_id: str) -> CoordinatorRecord:
     return CoordinatorRecord(wire_group.ConsumerGroupMetadataKey(group_id=group_id), None)
 
 
+def no_group_at_all(group_id: str, members: Iterable[str], patterns: Iterable[str], *, legacy_metadata: bool) -> list[CoordinatorRecord]:
+    """The group's own record last: a reader that stops in between still knows whose the rest is."""
+    deletions = [record for member_id in members for record in no_member(group_id, member_id)]
+    deletions += [no_pattern(group_id, text) for text in patterns]
+    if legacy_metadata:
+        deletions.append(no_legacy_metadata(group_id))
+    return [*deletions, no_target_epoch(group_id), no_group(group_id)]
+
+
 def no_legacy_metadata(group_id: str) -> CoordinatorRecord:
     return CoordinatorRecord(wire_legacy.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
