@@ -18,7 +18,7 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener as AioKafkaList
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor as AioKafkaRange
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as AioKafkaRoundRobin
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as AioKafkaSticky
-from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConsumerGroupDescription
 from kafka import ConsumerRebalanceListener as KafkaPythonListener, KafkaConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
@@ -29,9 +29,14 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAs
 from tests.conformance.clients.three_clients import QUIET, SECONDS_MAX
 
 POLL_SECONDS = 0.05
+# A poll of kafka-python that ends in the very moment in which an assignment comes forgets the assignment, and the member is lost. So its
+# polls are longer than a rebalance.
+KAFKA_PYTHON_POLL_SECONDS = 0.5
 # Long enough that a busy machine does not lose members; tests about lost members ask for less.
 SESSION_MS = 10_000
 HEARTBEAT_MS = 200
+
+FATAL = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID, KafkaError.UNRELEASED_INSTANCE_ID)
 
 Partition = tuple[str, int]
 
@@ -88,6 +93,10 @@ class Member:
         self._leaving.set()
         self._thread.join(SECONDS_MAX)
         assert not self._thread.is_alive(), "the member did not end"
+
+    def news(self, since: int = 0) -> list[Event]:
+        """What callbacks said that was not empty, from their number ``since`` on."""
+        return [event for event in self.events[since:] if event.partitions]
 
     @property
     def partitions(self) -> set[int]:
@@ -155,9 +164,8 @@ class LibrdkafkaMember(Member):
                     )
                 elif not error.retriable():
                     errors.append(error)
-                for error in errors:
-                    if error.fatal():
-                        self.failure = RuntimeError(error)
+                if any(error.fatal() or error.code() in FATAL for error in errors):
+                    raise KafkaException(errors[-1])
         finally:
             self.consumer.close()
 
@@ -214,7 +222,7 @@ class KafkaPythonMember(Member, KafkaPythonListener):
             else:
                 self.consumer.subscribe(self.topics, listener=self)
             while not self._leaving.is_set():
-                for partition, messages in self.consumer.poll(timeout_ms=POLL_SECONDS * 1000).items():
+                for partition, messages in self.consumer.poll(timeout_ms=KAFKA_PYTHON_POLL_SECONDS * 1000).items():
                     self.received += (Received(tuple(partition), each.offset, each.value) for each in messages)
         finally:
             self.consumer.close()

@@ -1,0 +1,111 @@
+"""Members with names of their own (``group.instance.id``): they come back without a rebalance, and only one of each name is let in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import MemberToRemove
+
+from tests.conformance.groups.conftest import Join, MakeTopic, MemberProcess, fill, numbered
+from tests.conformance.groups.members import (
+    ALL_MEMBERS,
+    KafkaPythonMember,
+    LibrdkafkaMember,
+    Member,
+    NewProtocolMember,
+    describe,
+    eventually,
+    share_out,
+)
+
+EVERY_MEMBER = pytest.mark.parametrize("kind", ALL_MEMBERS, ids=lambda kind: kind.client)
+
+
+@EVERY_MEMBER
+def test_a_static_member_returns_without_a_rebalance(
+    kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str
+) -> None:
+    topic = make_topic(3)
+    members = [join(kind, group, [topic], instance=f"instance-{number}") for number in range(3)]
+    share_out(members, 3)
+    instances = {member.group_instance_id for member in describe(bootstrap, group).members}
+    assert instances == {"instance-0", "instance-1", "instance-2"}
+    away, *others = members
+    # Not the leader: a leader that returns may bring another assignment.
+    if kind is not NewProtocolMember:
+        away, *others = reversed(members)
+    held, heard = away.owned, [len(other.events) for other in others]
+    away.leave()
+    fill(bootstrap, topic, numbered(0, 10), next(iter(away_partitions(held))))
+    back = join(kind, group, [topic], instance=away.instance)
+    share_out([*others, back], 3)
+    assert back.owned == held
+    eventually(lambda: back.values == numbered(0, 10), lambda: back.received)
+    assert [len(other.events) for other in others] == heard, "the others were disturbed"
+
+
+def away_partitions(held: frozenset[tuple[str, int]]) -> set[int]:
+    return {partition for _, partition in held}
+
+
+def test_the_generation_stays_when_a_static_member_returns(join: Join, make_topic: MakeTopic, group: str) -> None:
+    topic = make_topic(2)
+    stays = join(KafkaPythonMember, group, [topic], instance="stays")
+    share_out([stays], 2)
+    goes = join(KafkaPythonMember, group, [topic], instance="goes")
+    share_out([stays, goes], 2)
+    generation = stays.generation
+    assert goes.generation == generation
+    goes.leave()
+    back = join(KafkaPythonMember, group, [topic], instance="goes")
+    share_out([stays, back], 2)
+    assert stays.generation == back.generation == generation
+
+
+@pytest.mark.parametrize("kind", [LibrdkafkaMember, NewProtocolMember], ids=lambda kind: kind.client)
+def test_a_static_member_that_stays_away_is_replaced(
+    kind: type[Member], join: Join, join_apart: Callable[..., MemberProcess], make_topic: MakeTopic, group: str
+) -> None:
+    topic = make_topic(2)
+    stays = join(kind, group, [topic], instance="stays", session_ms=1500)
+    share_out([stays], 2)
+    goes = join_apart(kind, group, topic, instance="goes", session_ms=1500)
+    eventually(lambda: len(goes.partitions) == len(stays.partitions) == 1, lambda: (goes.partitions, stays.events))
+    goes.kill()
+    share_out([stays], 2)
+
+
+# aiokafka does not name the instance in its heartbeats, and so learns only that its member id is unknown: the two would fight for ever.
+@pytest.mark.parametrize("kind", [LibrdkafkaMember, KafkaPythonMember], ids=lambda kind: kind.client)
+def test_of_two_members_with_one_name_the_elder_is_fenced(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
+    topic = make_topic(2)
+    elder = join(kind, group, [topic], instance="one")
+    share_out([elder], 2)
+    younger = join(kind, group, [topic], instance="one")
+    eventually(lambda: elder.failure is not None, lambda: (elder.events, younger.events))
+    assert "fenced" in str(elder.failure).lower() or "FencedInstanceId" in repr(elder.failure)
+    share_out([younger], 2)
+
+
+def test_in_the_new_protocol_the_younger_of_two_with_one_name_is_refused(join: Join, make_topic: MakeTopic, group: str) -> None:
+    topic = make_topic(2)
+    elder = join(NewProtocolMember, group, [topic], instance="one")
+    share_out([elder], 2)
+    younger = join(NewProtocolMember, group, [topic], instance="one")
+    eventually(lambda: younger.failure is not None, lambda: (elder.events, younger.events))
+    assert "instance ID is still used by another member" in str(younger.failure)
+    share_out([elder], 2)
+
+
+def test_a_static_member_is_removed_by_name(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    topic = make_topic(2)
+    stays = join(LibrdkafkaMember, group, [topic], instance="stays")
+    goes = join(LibrdkafkaMember, group, [topic], instance="goes")
+    share_out([stays, goes], 2)
+    goes.leave()
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    admin.remove_group_members(group, [MemberToRemove(group_instance_id="goes")])
+    admin.close()
+    share_out([stays], 2)
