@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
+from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from peers.apache_kafka import why_missing
 from tests.conformance.differential.pair import Pair, kafka_and_barnabas
+from tests.conformance.differential.scene import Scene
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,3 +28,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     with kafka_and_barnabas(tmp_path_factory.mktemp("differential")) as both:
         yield both
+
+
+@pytest.fixture(scope="session")
+def coordinators(pair: Pair) -> None:
+    """The internal topics are made when a coordinator is first asked for, and their shards are loaded a moment later."""
+    with Scene(pair) as scene:
+        for key_type in (0, 1):
+            asked = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["anybody"])
+            scene.until(asked, lambda answer: answer.coordinators[0].error_code == ErrorCode.NONE)
+        groups = DescribeGroupsRequest(groups=[f"group {number}" for number in range(400)])
+        scene.until(groups, lambda answer: all(group.error_code == ErrorCode.GROUP_ID_NOT_FOUND for group in answer.groups))
+        ids = DescribeTransactionsRequest(transactional_ids=[f"id {number}" for number in range(400)])
+        unknown = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        scene.until(ids, lambda answer: all(each.error_code == unknown for each in answer.transaction_states))
+
+
+@pytest.fixture
+def scene(pair: Pair, coordinators: None) -> Iterator[Scene]:
+    """A script in the newest versions."""
+    with Scene(pair) as scene:
+        yield scene
