@@ -66,8 +66,8 @@ FULL = Effort(
     closed_loop_seconds=2.0,
     latency_records=2000,
     java_megabytes=150,
-    transactions=2000,
-    java_transactions=3000,
+    transactions=500,
+    java_transactions=2000,
     group_formations=5,
     warm_up_seconds=5.0,
 )

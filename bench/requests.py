@@ -14,6 +14,7 @@ from barnabas.wire.declare import declaration_of
 from barnabas.wire.frames import OutFrame
 from barnabas.wire.headers import RequestHeader, request_header_version, response_header_version
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from bench.measurement import MeasurementFailed
 from bench.systems import Server
 
@@ -23,6 +24,7 @@ LENGTH_BYTES = 4
 COORDINATOR_SECONDS_MAX = 30.0
 TRY_AGAIN_SECONDS = 0.02
 _FIND_COORDINATOR_VERSION = 4
+_HEARTBEAT_VERSION = 4
 _CORRELATION_ID_BYTES = 4
 
 
@@ -59,16 +61,18 @@ def ask_encoded(connection: socket.socket, encoded: bytes, request: type, versio
 
 
 def await_group_coordinator(server: Server, group: str) -> None:
-    """Groups are looked for by their first client; only then are their offsets given a topic."""
+    """Only when a coordinator is looked for do groups get the topic that they are kept in; and then the coordinator must load it."""
     deadline = time.monotonic() + COORDINATOR_SECONDS_MAX
+    stranger = HeartbeatRequest(group_id=group, generation_id=0, member_id="nobody")
     with socket.create_connection(("127.0.0.1", server.port), timeout=COORDINATOR_SECONDS_MAX) as connection:
         while time.monotonic() < deadline:
-            answer = ask(connection, FindCoordinatorRequest(coordinator_keys=[group]), _FIND_COORDINATOR_VERSION)
-            error = answer.coordinators[0].error_code
-            if error == ErrorCode.NONE:
+            found = ask(connection, FindCoordinatorRequest(coordinator_keys=[group]), _FIND_COORDINATOR_VERSION).coordinators[0]
+            # A coordinator that knows its groups knows that this one has no such member.
+            known = found.error_code == ErrorCode.NONE and ask(connection, stranger, _HEARTBEAT_VERSION).error_code
+            if known == ErrorCode.UNKNOWN_MEMBER_ID:
                 return
             time.sleep(TRY_AGAIN_SECONDS)
-    raise MeasurementFailed(f"no coordinator within {COORDINATOR_SECONDS_MAX:g} s: error code {error}")
+    raise MeasurementFailed(f"group {group} had no coordinator within {COORDINATOR_SECONDS_MAX:g} s")
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bench.measurement import Row
 from bench.rows import (
     big_batches,
+    group_stability,
     java_consume,
     java_produce,
     java_transactions,
@@ -31,5 +32,6 @@ ALL: tuple[Row, ...] = (
     *offset_commits.ROWS,
     *librdkafka_transactions.ROWS,
     *java_transactions.ROWS,
+    *group_stability.ROWS,
     *resources.ROWS,
 )

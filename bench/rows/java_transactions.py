@@ -20,7 +20,7 @@ WARM_UP_SHARE = 1.0
 class JavaTransactions:
     family = "Java transactions"
     about = (
-        f"The same with Apache Kafka's Java producer and `transaction.version` 2: the partition joins the transaction with its first "
+        "The same with Apache Kafka's Java producer and `transaction.version` 2: the partition joins the transaction with its first "
         "record, and every commit brings a new producer epoch. As many transactions run before the clock starts as are counted."
     )
 

@@ -1,0 +1,200 @@
+"""Members of a group, fifty on one event loop: what a group's clients say to its coordinator, and nothing that they would do besides.
+
+Each member has a connection and one request in flight. A crowd is *stable* when every member that lives is of one generation and their
+assignments together are all partitions, each once; members tell it whenever they were assigned something.
+
+Heartbeats are spread over their interval, as those of members are that started at different times. When a member's session is about to
+end, one of the others asks more often, and all ask as soon as one has heard of it: else the interval would be measured, which is the
+clients' choice and the same for every server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from barnabas.model.errors import ErrorCode
+from bench.measurement import MeasurementFailed
+from bench.requests import LENGTH_BYTES, decode_response, encode_request
+
+SESSION_TIMEOUT_MS = 6000
+HEARTBEAT_INTERVAL_MS = 100
+# Of one member, from just before a session ends.
+SENTINEL_INTERVAL_MS = 2
+SENTINEL_BEFORE_SECONDS = 0.2
+STABLE_SECONDS_MAX = 60.0
+
+NOTHING: frozenset[int] = frozenset()
+
+
+class Conversation(asyncio.Protocol):
+    """One question at a time; an answer that comes unasked or in another order would be decoded as what it is not, and fail."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[bytes] | None = None
+        self._received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        size = LENGTH_BYTES + int.from_bytes(self._received[:LENGTH_BYTES], "big")
+        if len(self._received) >= LENGTH_BYTES and len(self._received) >= size:
+            frame, self._received = self._received[LENGTH_BYTES:size], self._received[size:]
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_result(frame)
+
+    def connection_lost(self, reason: Exception | None) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(ConnectionError("the server closed the connection"))
+
+    async def ask(self, request: Any, version: int) -> Any:
+        assert self._transport is not None, "connected"
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(encode_request(request, version))
+        return decode_response(type(request), version, await self._answer)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class Crowd:
+    """The members of one group, and whether they have come to rest."""
+
+    def __init__(self, *, port: int, group: str, topic: str, partitions: int) -> None:
+        self.port = port
+        self.group = group
+        self.topic = topic
+        self.partitions = partitions
+        self.members: list[Member] = []
+        self._stable = asyncio.Event()
+        self._lives: list[asyncio.Task[None]] = []
+        self._awaits_news = False
+
+    async def form(self, members: Sequence[Member]) -> float:
+        """How many seconds it took from the first request until all were stable. Connections are made before."""
+        self.members = list(members)
+        for member in members:
+            await member.connect()
+        started = time.perf_counter()
+        self._lives = [asyncio.create_task(member.live()) for member in members]
+        await self._await_stable()
+        return time.perf_counter() - started
+
+    async def recover_from_death(self) -> float:
+        """How many seconds it took from the last heartbeat of one member until the others were stable without it."""
+        victim = next(member for member in self.members if member.may_die())
+        life = self._lives.pop(self.members.index(victim))
+        heard = asyncio.Event()
+        victim.on_heartbeat = heard.set
+        await heard.wait()
+        died = time.perf_counter()
+        self._stable.clear()
+        self.members.remove(victim)
+        life.cancel()
+        victim.close()
+        await asyncio.sleep(SESSION_TIMEOUT_MS / 1000 - SENTINEL_BEFORE_SECONDS - (time.perf_counter() - died))
+        self._awaits_news = True
+        sentinel = self.members[0]
+        sentinel.interval_ms = SENTINEL_INTERVAL_MS
+        sentinel.hurry()
+        await self._await_stable()
+        return time.perf_counter() - died
+
+    async def disperse(self) -> None:
+        """So that the server has nothing left to do with this group when the next one is measured."""
+        for life in self._lives:
+            life.cancel()
+        await asyncio.gather(*self._lives, return_exceptions=True)
+        for member in self.members:
+            member.close()
+        for member in self.members:
+            await member.connect()
+            await member.leave()
+            member.close()
+
+    def heard_of_change(self) -> None:
+        """By a member, in the answer to a heartbeat."""
+        if self._awaits_news:
+            self._awaits_news = False
+            for member in self.members:
+                member.interval_ms = HEARTBEAT_INTERVAL_MS
+                member.hurry()
+
+    def assigned(self) -> None:
+        if len({member.generation for member in self.members}) > 1 or sum(len(member.owned) for member in self.members) != self.partitions:
+            return
+        if len(NOTHING.union(*(member.owned for member in self.members))) == self.partitions:
+            self._stable.set()
+
+    async def _await_stable(self) -> None:
+        stable = asyncio.create_task(self._stable.wait())
+        done, _ = await asyncio.wait([stable, *self._lives], timeout=STABLE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED)
+        if stable in done:
+            return
+        stable.cancel()
+        for life in done:
+            await life  # a member's life ends only by what went wrong in it
+        raise MeasurementFailed(f"{len(self.members)} members of a group were not stable within {STABLE_SECONDS_MAX:g} s")
+
+
+class Member(ABC):
+    """``number`` of ``count`` says when in the interval its heartbeats are due."""
+
+    def __init__(self, crowd: Crowd, number: int, count: int) -> None:
+        self.crowd = crowd
+        self.owned = NOTHING
+        self.generation = -1
+        self.interval_ms = HEARTBEAT_INTERVAL_MS
+        # Called when a heartbeat was answered and nothing has changed.
+        self.on_heartbeat: Callable[[], None] = lambda: None
+        self._phase = number / count
+        self._conversation = Conversation()
+        self._due: asyncio.Future[None] | None = None
+
+    @abstractmethod
+    async def live(self) -> None:
+        """Join, and stay until cancelled."""
+
+    @abstractmethod
+    async def leave(self) -> None: ...
+
+    def may_die(self) -> bool:
+        return True
+
+    async def connect(self) -> None:
+        self._conversation = Conversation()
+        await asyncio.get_running_loop().create_connection(lambda: self._conversation, "127.0.0.1", self.crowd.port)
+
+    def close(self) -> None:
+        self._conversation.close()
+
+    async def ask(self, request: Any, version: int) -> Any:
+        return await self._conversation.ask(request, version)
+
+    def own(self, partitions: frozenset[int], generation: int) -> None:
+        self.owned, self.generation = partitions, generation
+        self.crowd.assigned()
+
+    async def until_heartbeat(self) -> None:
+        loop, interval = asyncio.get_running_loop(), self.interval_ms / 1000
+        since_due = (loop.time() / interval - self._phase) % 1.0
+        self._due = loop.create_future()
+        timer = loop.call_later((1.0 - since_due) * interval, self.hurry)
+        await self._due
+        timer.cancel()
+
+    def hurry(self) -> None:
+        """The next heartbeat is due now."""
+        if self._due is not None and not self._due.done():
+            self._due.set_result(None)
+
+
+def refused(what: str, error_code: int) -> MeasurementFailed:
+    return MeasurementFailed(f"{what} was answered with {ErrorCode(error_code).name}")

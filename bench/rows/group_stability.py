@@ -1,0 +1,89 @@
+"""How long a group of many members takes to come to rest, and how long when one of them has died."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import uvloop
+
+from bench.classic_member import ClassicMember
+from bench.consumer_member import ConsumerMember
+from bench.measurement import Better, Effort, Figure, Goal, Measure
+from bench.members import HEARTBEAT_INTERVAL_MS, SENTINEL_INTERVAL_MS, SESSION_TIMEOUT_MS, Crowd, Member
+from bench.requests import await_group_coordinator
+from bench.systems import System
+from bench.topics import new_topic
+
+MEMBERS = 50
+# Two for each member; and with one member less still enough for all.
+PARTITIONS = 100
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupStability:
+    protocol: str
+    member: type[Member]
+    family = "groups"
+    about = (
+        f"{MEMBERS} members, which are raw sockets on one event loop, join an empty group at once. It is stable when all are of one "
+        f"generation (or epoch) and own all of {PARTITIONS} partitions, each once. Then one that is not the leader dies right after a "
+        f"heartbeat: its connection closes, and it is heard of no more. Sessions last {SESSION_TIMEOUT_MS / 1000:g} s, heartbeats come "
+        f"every {HEARTBEAT_INTERVAL_MS} ms, and no rebalance or assignment is delayed on purpose. Both servers wait for the session to "
+        "end, so the time after that is shown too; a shorter one is a shorter whole, so only it has a goal. There the members' own "
+        f"waiting is left out: one of them asks every {SENTINEL_INTERVAL_MS} ms, and all ask when it was told that something changed."
+    )
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        return (
+            Figure(f"{self.protocol} group of {MEMBERS}, until stable", "ms", Better.LOWER, Goal(1.0)),
+            Figure(f"{self.protocol} group of {MEMBERS}, one died, until stable", "ms", Better.LOWER),
+            Figure(f"{self.protocol} group of {MEMBERS}, one died, after its session", "ms", Better.LOWER, Goal(1.0)),
+        )
+
+    def why_skipped(self) -> str | None:
+        return None
+
+    @contextmanager
+    def session(self, system: System, effort: Effort) -> Iterator[Measure]:
+        server = system.server()
+        with new_topic(server, PARTITIONS) as topic:
+
+            def new_crowd() -> Crowd:
+                group = f"{self.protocol}-{next(_numbers)}"
+                await_group_coordinator(server, group)
+                return Crowd(port=server.port, group=group, topic=topic, partitions=PARTITIONS)
+
+            def measure() -> tuple[float, ...]:
+                formed = [uvloop.run(self._form(new_crowd())) for _ in range(effort.group_formations - 1)]
+                last_formed, recovered = uvloop.run(self._form_and_recover(new_crowd()))
+                return (
+                    statistics.median([*formed, last_formed]) * 1000,
+                    recovered * 1000,
+                    recovered * 1000 - SESSION_TIMEOUT_MS,
+                )
+
+            yield measure
+
+    async def _form(self, crowd: Crowd) -> float:
+        try:
+            return await crowd.form(self._members(crowd))
+        finally:
+            await crowd.disperse()
+
+    async def _form_and_recover(self, crowd: Crowd) -> tuple[float, float]:
+        try:
+            return await crowd.form(self._members(crowd)), await crowd.recover_from_death()
+        finally:
+            await crowd.disperse()
+
+    def _members(self, crowd: Crowd) -> list[Member]:
+        return [self.member(crowd, number, MEMBERS) for number in range(MEMBERS)]
+
+
+ROWS = (GroupStability("classic", ClassicMember), GroupStability("consumer", ConsumerMember))
