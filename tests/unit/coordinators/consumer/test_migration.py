@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.coordinators.group.classic.classic_group import ClassicGroup
-from barnabas.coordinators.group.consumer.embedded_protocol import read_assignment, write_assignment
+from barnabas.coordinators.group.consumer.embedded_protocol import read_assignment, read_subscription, write_assignment
 from barnabas.coordinators.group.group_kind import GroupKind
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.settings import GroupSettings
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.compiler import encode
-from barnabas.wire.embedded.consumer_protocol import ConsumerProtocolSubscription, TopicPartition
+from barnabas.wire.embedded.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription, TopicPartition
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -31,7 +31,6 @@ class Migrating(Desk):
         super().__init__(settings or GroupSettings(consumer_assignment_interval_ms=0, initial_rebalance_delay_ms=0))
         self.topic("a", 4)
 
-    @property
     def kind(self) -> GroupKind:
         return self.machine.shard.groups[GROUP].kind
 
@@ -86,7 +85,7 @@ class Migrating(Desk):
 
     def owned(self, response: SyncGroupResponse) -> str:
         assert response.error_code == ErrorCode.NONE, ErrorCode(response.error_code)
-        assigned = read_assignment(response.assignment, self.image.topics)
+        assigned = read_assignment("range", response.assignment, self.image.topics)
         assert assigned is not None
         return self._names(assigned)
 
@@ -114,9 +113,9 @@ def test_an_empty_classic_group_becomes_a_consumer_group_in_one_batch() -> None:
     old = desk.classic_group()
     assert desk.classic_leave(member_id=old) is ErrorCode.NONE
     assert desk.told(desk.join("A", ["a"])) == "epoch 1 a0,a1,a2,a3"
-    assert desk.kind is GroupKind.CONSUMER
+    assert desk.kind() is GroupKind.CONSUMER
     desk.reload()
-    assert desk.kind is GroupKind.CONSUMER
+    assert desk.kind() is GroupKind.CONSUMER
     assert list(desk.group.members) == ["A"]
 
 
@@ -125,16 +124,16 @@ def test_an_empty_consumer_group_becomes_a_classic_group() -> None:
     desk.join("A", ["a"], pattern="b.*")
     desk.beat("A", epoch=-1)
     desk.classic_group()
-    assert desk.kind is GroupKind.CLASSIC
+    assert desk.kind() is GroupKind.CLASSIC
     desk.reload()
-    assert desk.kind is GroupKind.CLASSIC
+    assert desk.kind() is GroupKind.CLASSIC
 
 
 def test_a_group_is_upgraded_with_its_members_and_downgraded_with_those_who_stay() -> None:
     desk = Migrating()
     old = desk.classic_group()
     assert desk.told(desk.join("A", ["a"])) == "epoch 2 -"
-    assert desk.kind is GroupKind.CONSUMER
+    assert desk.kind() is GroupKind.CONSUMER
     assert desk.group.members[old].epoch == 1
     # The old member is asked to rejoin, gives up two partitions, and rejoins for its epoch.
     assert desk.classic_heartbeat(old, 1) is ErrorCode.REBALANCE_IN_PROGRESS
@@ -152,7 +151,7 @@ def test_a_group_is_upgraded_with_its_members_and_downgraded_with_those_who_stay
     assert desk.classic_heartbeat(old, 2) is ErrorCode.NONE
     # And back.
     desk.beat("A", epoch=-1)
-    assert desk.kind is GroupKind.CLASSIC
+    assert desk.kind() is GroupKind.CLASSIC
     group = desk.machine.shard.groups[GROUP]
     assert isinstance(group, ClassicGroup)
     assert (group.generation, group.state_name) == (3, "PreparingRebalance")
@@ -160,7 +159,7 @@ def test_a_group_is_upgraded_with_its_members_and_downgraded_with_those_who_stay
     again = desk.classic_join(old, owned="a0,a1").value
     assert (again.error_code, again.generation_id, again.leader) == (ErrorCode.NONE, 4, old)
     desk.reload()
-    assert desk.kind is GroupKind.CLASSIC
+    assert desk.kind() is GroupKind.CLASSIC
 
 
 def test_an_old_member_that_is_waited_for_is_answered_when_its_group_is_upgraded() -> None:
@@ -216,7 +215,7 @@ def test_an_old_member_joins_a_consumer_group_and_waits_for_what_others_give_up(
     assert desk.owned(desk.classic_sync(new, 2).value) == "a2,a3"
     assert desk.classic_leave(member_id=new) is ErrorCode.NONE
     assert list(desk.group.members) == ["A"]
-    assert desk.kind is GroupKind.CONSUMER
+    assert desk.kind() is GroupKind.CONSUMER
 
 
 def test_requests_of_old_members_are_checked() -> None:
@@ -244,7 +243,7 @@ def test_a_static_member_restarts_with_the_new_protocol_and_then_with_the_old() 
     assert list(desk.group.members) == ["A"]
     joined = desk.classic_join(instance_id="i").value
     assert joined.error_code == ErrorCode.NONE
-    assert desk.kind is GroupKind.CLASSIC
+    assert desk.kind() is GroupKind.CLASSIC
     desk.reload()
     group = desk.machine.shard.groups[GROUP]
     assert isinstance(group, ClassicGroup)
@@ -259,14 +258,14 @@ def test_the_policy_may_forbid_either_way() -> None:
         desk = Migrating(settings(policy))
         desk.classic_group()
         assert desk.told(desk.join("A", ["a"])) == ("epoch 2 -" if upgrades else "GROUP_ID_NOT_FOUND")
-        assert desk.kind is (GroupKind.CONSUMER if upgrades else GroupKind.CLASSIC)
+        assert desk.kind() is (GroupKind.CONSUMER if upgrades else GroupKind.CLASSIC)
 
     for policy, downgrades in (("disabled", False), ("upgrade", False), ("downgrade", True), ("bidirectional", True)):
         desk = Migrating(settings(policy))
         desk.join("A", ["a"])
         desk.classic_join(desk.classic_join().value.member_id)
         desk.beat("A", epoch=-1)
-        assert desk.kind is (GroupKind.CLASSIC if downgrades else GroupKind.CONSUMER)
+        assert desk.kind() is (GroupKind.CLASSIC if downgrades else GroupKind.CONSUMER)
 
 
 def test_groups_that_are_not_of_consumers_are_not_upgraded() -> None:
@@ -277,6 +276,17 @@ def test_groups_that_are_not_of_consumers_are_not_upgraded() -> None:
     assert desk.told(desk.join("A", ["a"])) == "GROUP_ID_NOT_FOUND"
 
 
+def test_user_data_of_assignors_nobody_knows_is_not_lost_silently() -> None:
+    desk = Migrating()
+    said = ConsumerProtocolAssignment(assigned_partitions=[], user_data=b"mine")
+    assignment = VERSION.to_bytes(2, "big") + encode(said, VERSION)
+    assert read_assignment("cooperative-sticky", assignment, desk.image.topics) == frozenset()
+    assert read_assignment("my-own", assignment, desk.image.topics) is None
+    assert read_assignment("range", b"\x00", desk.image.topics) is None
+    assert read_assignment("range", assignment[:-2], desk.image.topics) is None
+    assert read_subscription(b"\x00\x03\x00", desk.image.topics) is None
+
+
 def test_the_log_refuses_an_upgrade_and_the_classic_group_goes_on() -> None:
     desk = Migrating()
     old = desk.classic_group()
@@ -285,4 +295,4 @@ def test_the_log_refuses_an_upgrade_and_the_classic_group_goes_on() -> None:
     desk.refusal = ErrorCode.NONE
     assert desk.classic_heartbeat(old, 1) is ErrorCode.NONE
     assert isinstance(desk.machine, GroupMachine)
-    assert desk.kind is GroupKind.CLASSIC
+    assert desk.kind() is GroupKind.CLASSIC

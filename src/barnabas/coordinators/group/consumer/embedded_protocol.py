@@ -22,6 +22,7 @@ from barnabas.wire.tagged_fields import MalformedMessage
 
 _VERSION = struct.Struct(">h")
 _VERSION_MAX = 3
+_WELL_KNOWN_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,12 @@ def read_subscription(metadata: bytes, topics: TopicsImage) -> EmbeddedSubscript
     return EmbeddedSubscription(version, tuple(sorted(set(said.topics))), owned, said.rack_id)
 
 
-def read_assignment(assignment: bytes, topics: TopicsImage) -> frozenset[IdPartition] | None:
-    """None where it cannot be taken over: garbage, or an assignor of the members' own that keeps its secrets in it."""
+def read_assignment(protocol: str, assignment: bytes, topics: TopicsImage) -> frozenset[IdPartition] | None:
+    """None where it cannot be taken over: garbage, or an assignor of the members' own that keeps its secrets in it.
+
+    The sticky assignors keep there only what members owned before, which nobody misses. Kafka refuses them too, and with them every
+    cooperative group of librdkafka that has rebalanced once.
+    """
     if not assignment:
         return frozenset()
     if len(assignment) < _VERSION.size:
@@ -60,7 +65,7 @@ def read_assignment(assignment: bytes, topics: TopicsImage) -> frozenset[IdParti
         said, _ = decode(ConsumerProtocolAssignment, min(_VERSION.unpack_from(assignment)[0], _VERSION_MAX), assignment, _VERSION.size)
     except (MalformedMessage, KeyError):
         return None
-    if said.user_data:
+    if said.user_data and protocol not in _WELL_KNOWN_ASSIGNORS:
         return None
     return frozenset(
         (topics.by_name[topic.topic].topic_id, partition)

@@ -51,7 +51,7 @@ def _upgraded_member(group: ClassicGroup, classic: ClassicMember, topics: Topics
     # Before the group agreed, what it says under any protocol will do: consumers say the same topics under all of them.
     protocol = group.protocol if group.protocol is not None else classic.protocols[0][0]
     said = read_subscription(classic.subscription(protocol), topics)
-    assigned = read_assignment(classic.assignment, topics)
+    assigned = read_assignment(protocol, classic.assignment, topics)
     if said is None or assigned is None:
         return None
     side = ClassicSide(classic.session_timeout_ms, tuple(ClassicProtocol(name, metadata) for name, metadata in classic.protocols))

@@ -11,10 +11,10 @@ from barnabas.coordinators.group.classic.classic_groups import ClassicGroups
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
 from barnabas.coordinators.group.consumer.deadlines import Deadlines
 from barnabas.coordinators.group.consumer.group_change import GroupChange
+from barnabas.coordinators.group.consumer.group_steps import aim, approach, follow_subscriptions, may_aim
 from barnabas.coordinators.group.consumer.group_timings import assignment_interval_ms
 from barnabas.coordinators.group.consumer.member import ConsumerMember, MemberState, Subscription
 from barnabas.coordinators.group.consumer.migration import downgrade, may_downgrade
-from barnabas.coordinators.group.consumer.rebalance import aim, approach, follow_subscriptions, may_aim
 from barnabas.coordinators.group.consumer.refusal import Refusal
 from barnabas.coordinators.group.consumer.topic_names import TopicNames
 from barnabas.coordinators.group.shard import GroupShard
