@@ -154,12 +154,18 @@ class CoordinatorRuntime(Generic[M]):
     def loading(self) -> bool:
         return any(not shard.active for shard in self._shards.values())
 
+    def count_shards(self) -> tuple[int, int]:
+        """Active ones, and those still being loaded."""
+        shards = list(self._shards.values())
+        active = sum(shard.active for shard in shards)
+        return active, len(shards) - active
+
     @property
     def active_partitions(self) -> list[int]:
         return [partition for partition, shard in self._shards.items() if shard.active]
 
     def machines(self) -> Iterator[M]:
-        for shard in self._shards.values():
+        for shard in list(self._shards.values()):
             if shard.active:
                 yield shard.machine
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
@@ -40,6 +41,38 @@ def register_readings(
     )
     metrics.reading(catalogue.FETCH_SESSIONS, lambda: [((), len(broker.fetch_sessions))])
     metrics.reading(catalogue.PRODUCERS, lambda: [((), sum(len(each.log.producers) for each in partitions()))])
+    _register_coordinators(metrics, broker)
     metrics.reading(catalogue.METADATA_OFFSET, lambda: [((), applier.image.provenance.offset)])
     metrics.reading(catalogue.CONTROLLER_ACTIVE, lambda: [((), int(quorum.leading))])
     metrics.reading(catalogue.QUORUM_EPOCH, lambda: [((), quorum.epoch)])
+
+
+def _register_coordinators(metrics: Metrics, broker: Broker) -> None:
+    groups, transactions = broker.groups, broker.transactions
+
+    def shards() -> list[tuple[tuple[str, ...], float]]:
+        counted = [(each.topic, each.runtime.count_shards()) for each in (groups, transactions)]
+        return [
+            reading
+            for topic, (active, loading) in counted
+            for reading in (((topic, "active"), float(active)), ((topic, "loading"), float(loading)))
+        ]
+
+    def states_of_groups() -> list[tuple[tuple[str, ...], float]]:
+        found = Counter(
+            (group.kind.value, group.state_name)
+            for machine in list(groups.runtime.machines())
+            for group in list(machine.shard.groups.values())
+        )
+        # A page without the name would look like a node that does not know it.
+        return [(labels, float(count)) for labels, count in found.items()] or [(("classic", "Empty"), 0.0)]
+
+    def states_of_transactions() -> list[tuple[tuple[str, ...], float]]:
+        found = Counter(
+            each.state.title for machine in list(transactions.runtime.machines()) for each in list(machine.transactions.values())
+        )
+        return [((state,), float(count)) for state, count in found.items()] or [(("Empty",), 0.0)]
+
+    metrics.reading(catalogue.COORDINATOR_SHARDS, shards)
+    metrics.reading(catalogue.GROUPS, states_of_groups)
+    metrics.reading(catalogue.TRANSACTIONS, states_of_transactions)

@@ -45,4 +45,10 @@ CONTROLLER_ACTIVE = Metric("barnabas_controller_active", _GAUGE, "controllers", 
 QUORUM_EPOCH = Metric("barnabas_quorum_epoch", _GAUGE, "epoch", "The metadata quorum's epoch.")
 PRODUCERS = Metric("barnabas_producers", _GAUGE, "producers", "Producer ids remembered over all partitions.")
 
+COORDINATOR_SHARDS = Metric(
+    "barnabas_coordinator_shards", _GAUGE, "shards", "Partitions of internal topics that this node coordinates.", ("topic", "state")
+)
+GROUPS = Metric("barnabas_groups", _GAUGE, "groups", "Groups that this node coordinates.", ("protocol", "state"))
+TRANSACTIONS = Metric("barnabas_transactional_ids", _GAUGE, "ids", "Transactional ids that this node coordinates.", ("state",))
+
 CATALOGUE: tuple[Metric, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
