@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 _INT32_MASK = 0xFFFF_FFFF
-_SIGN_MASK = 0x7FFF_FFFF
+_INT32_MIN = -(2**31)
+_SIGN_BIT = 1 << 31
 
 
 def java_hash(text: str) -> int:
-    """``String.hashCode``: over UTF-16 units, wrapped to 32 bits, as an unsigned number."""
+    """``String.hashCode``: over UTF-16 units, wrapped to 32 bits."""
     value = 0
     encoded = text.encode("utf-16-be", "surrogatepass")
     for position in range(0, len(encoded), 2):
         value = (31 * value + (encoded[position] << 8 | encoded[position + 1])) & _INT32_MASK
-    return value
+    return value - (value & _SIGN_BIT) * 2
 
 
 def partition_for(identity: str, partition_count: int) -> int:
-    """The sign bit is masked away, not negated: the smallest int has no absolute value."""
-    return (java_hash(identity) & _SIGN_MASK) % partition_count
+    """As Kafka has it, which finds an id's records where they lie: the absolute value, and 0 for the smallest int, which has none."""
+    value = java_hash(identity)
+    return 0 if value == _INT32_MIN else abs(value) % partition_count

@@ -10,12 +10,13 @@ from barnabas.coordinators.placement import java_hash, partition_for
 @pytest.mark.parametrize(
     ("text", "hashed"),
     [
-        # What String.hashCode gives, as unsigned numbers.
+        # What String.hashCode gives.
         ("", 0),
         ("a", 97),
         ("group", 98629247),
         ("my-consumer-group", 1513705513),
-        ("polygenelubricants", 0x8000_0000),
+        ("polygenelubricants", -(2**31)),
+        ("offsets-0", -1960664093),
         ("\N{SNOWMAN}\N{GRINNING FACE}", 11_124_390),
     ],
 )
@@ -25,3 +26,7 @@ def test_the_hash_is_javas(text: str, hashed: int) -> None:
 
 def test_the_smallest_int_has_a_partition_too() -> None:
     assert partition_for("polygenelubricants", 50) == 0
+
+
+def test_an_id_with_a_negative_hash_lies_where_kafka_puts_it() -> None:
+    assert partition_for("offsets-0", 50) == 43
