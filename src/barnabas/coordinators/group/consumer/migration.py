@@ -99,7 +99,9 @@ def downgrade(change: GroupChange, topics: TopicsImage, now_ms: int) -> None:
     """The group's end as a consumer group, and its beginning as a classic one."""
     group = ClassicGroup(change.group_id, extend_session=lambda *_: None)
     group.protocol_type = PROTOCOL_TYPE
-    group.generation = change.epoch
+    # Not the epoch that the last one to leave has just brought: nobody was told of it, and who is refused for its generation loses
+    # partitions and commits, where who is told to rebalance keeps both until it rejoins.
+    group.generation = change.group.epoch
     group.state = ClassicState.STABLE
     group.state_since_ms = now_ms
     for member in change.members.values():
