@@ -31,6 +31,8 @@ def verify(
     """
     if not implicit and not broker.settings.flag("transaction.partition.verification.enable"):
         return Promise.kept(dict.fromkeys(partitions, ErrorCode.NONE))
+    if not transactional_id:
+        return Promise.kept(dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST))
     verdicts: Promise[Verdicts] = Promise()
     retry_ms = broker.settings.integer("add.partitions.to.txn.retry.backoff.ms")
     retries_max = broker.settings.integer("add.partitions.to.txn.retry.backoff.max.ms") // retry_ms

@@ -13,6 +13,7 @@ from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from peers.apache_kafka import why_missing
 from tests.conformance.differential.pair import Pair, kafka_and_barnabas
 from tests.conformance.differential.scene import Scene
+from tests.conformance.differential.transaction_requests import init
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,6 +41,7 @@ def coordinators(pair: Pair) -> None:
         groups = DescribeGroupsRequest(groups=[f"group {number}" for number in range(400)])
         scene.until(groups, lambda answer: all(group.error_code == ErrorCode.GROUP_ID_NOT_FOUND for group in answer.groups))
         ids = DescribeTransactionsRequest(transactional_ids=[f"id {number}" for number in range(400)])
+        scene.until(init(None), lambda answer: answer.error_code == ErrorCode.NONE)
         unknown = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
         scene.until(ids, lambda answer: all(each.error_code == unknown for each in answer.transaction_states))
 

@@ -39,6 +39,15 @@ def known_or_not(value: int) -> str:
     return "unknown" if value < 0 else "known"
 
 
+def producer(value: int | str) -> str:
+    """Scripts that learnt an id have given it a name."""
+    return value if isinstance(value, str) else known_or_not(value)
+
+
+def sign(value: int) -> int:
+    return (value > 0) - (value < 0)
+
+
 class Keyed(dict[str, Any]):
     """A list whose order means nothing, by what its items are called."""
 
@@ -121,7 +130,7 @@ INTENDED = (
     Rule("Fetch", "responses[].partitions", fetched, "see fetched()"),
     Rule("Fetch", "session_id", bool, "ids of sessions are random"),
     Rule("FindCoordinator", "port", known_or_not, "two nodes on one machine listen on different ports"),
-    Rule("InitProducerId", "producer_id", known_or_not, "each hands out its own ids"),
+    Rule("InitProducerId", "producer_id", producer, "each hands out its own ids"),
     Rule("AlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
     Rule("IncrementalAlterConfigs", "responses", of_resources, "Kafka's controller answers in the order of a hash map"),
     Rule("DescribeGroups", "groups", by("group_id"), "Kafka answers in the order in which its threads get to it"),
@@ -134,6 +143,19 @@ INTENDED = (
     Rule("OffsetFetch", "groups[].topics", by("name", "topic_id"), "Kafka answers in the order of a hash map"),
     Rule("OffsetFetch", "topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
     Rule("OffsetFetch", "groups[].topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
+    Rule("AddPartitionsToTxn", "results_by_topic_v3_and_below", by("name"), "Kafka answers in the order of a hash map"),
+    Rule("AddPartitionsToTxn", "*results_by_partition", by("partition_index"), "Kafka answers in the order of a hash map"),
+    Rule("AddPartitionsToTxn", "results_by_transaction", by("transactional_id"), "Kafka answers in the order of a hash map"),
+    Rule("AddPartitionsToTxn", "*topic_results", by("name"), "Kafka answers in the order of a hash map"),
+    Rule("TxnOffsetCommit", "topics", by("name"), "Kafka puts topics that it does not have in front"),
+    Rule("TxnOffsetCommit", "topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
+    Rule("ListTransactions", "transaction_states", by("transactional_id"), "Kafka answers in the order of a hash map"),
+    Rule("DescribeTransactions", "*transaction_start_time_ms", sign, "a time"),
+    Rule("DescribeTransactions", "transaction_states[].topics", by("topic"), "Kafka answers in the order of a hash map"),
+    Rule("DescribeTransactions", "transaction_states[].topics[].partitions", sorted, "Kafka answers in the order of a hash set"),
+    Rule("DescribeProducers", "topics[].partitions[].active_producers", by("producer_id"), "Kafka answers in the order of a hash map"),
+    Rule("DescribeProducers", "*last_timestamp", known_or_not, "the time of a marker"),
+    Rule("WriteTxnMarkers", "markers[].topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
     Rule("ListConfigResources", "config_resources", of_resources, "Kafka answers in the order of a hash set"),
     Rule("Metadata", "topics", by("name"), "Kafka answers in the order of a hash set"),
 )

@@ -63,7 +63,8 @@ class Known:
                 return value
 
 
-Script: TypeAlias = "Any | Callable[[Known], Any]"
+# A request, or a function of what is Known that makes one. Not said in types: a lambda that binds a loop's variable would fit none.
+Script: TypeAlias = Any
 
 
 class Scene:
@@ -125,7 +126,7 @@ class Scene:
     ) -> Any:
         request, version = self._waiting.pop(by)
         key = ApiKey(declaration_of(type(request)).key or 0)
-        answers = []
+        answers: list[tuple[Any, Any]] = []
         for known in self._known:
             received = self._client(known.peer, by).receive()
             answer = received if isinstance(received, Closed) else RawClient.read(key, version, received)

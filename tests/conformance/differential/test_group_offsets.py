@@ -127,7 +127,7 @@ def test_who_may_commit(scene: Scene, version: int) -> None:
             scene.same(lambda the: leave(scene.version(LeaveGroupRequest), group, (the["a"], None)))
 
 
-@pytest.mark.parametrize("version", (2, 3, 4))
+@pytest.mark.parametrize("version", [2, 3, 4])
 def test_an_old_client_says_how_long_its_offsets_live(scene: Scene, version: int) -> None:
     for retention_ms in (0, 1, 10**9, -2):
         group = f"retention-{version}-{retention_ms}"
@@ -150,7 +150,7 @@ def test_fetches_of_strangers(scene: Scene, version: int) -> None:
                 scene.same(lambda the, member=member, epoch=epoch: fetch(the, version, group, None, member=member, epoch=epoch), version)
 
 
-@pytest.mark.parametrize("version", (8, 9, 10))
+@pytest.mark.parametrize("version", [8, 9, 10])
 def test_several_groups_in_one_fetch(scene: Scene, version: int) -> None:
     for name in ("x", "y"):
         committed(scene, version, f"several-{version}-{name}", TOPIC, (1, 4))

@@ -39,8 +39,9 @@ _Results = Mapping[TopicPartition, ErrorCode]
 def handle(broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest) -> Promise[AddPartitionsToTxnResponse]:
     version = context.api_version
     if version < _FIRST_OF_BROKERS:
-        return _decide(broker, version, _only_transaction(request)).map(
-            lambda results: AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=_by_topic(results))
+        only = _only_transaction(request)
+        return _decide(broker, version, only).map(
+            lambda results: AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=_by_topic(only, results))
         )
     asked = request.transactions
 
@@ -49,7 +50,7 @@ def handle(broker: Broker, context: RequestContext, request: AddPartitionsToTxnR
             throttle_time_ms=0,
             error_code=ErrorCode.NONE,
             results_by_transaction=[
-                AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=_by_topic(results))
+                AddPartitionsToTxnResult(transactional_id=transaction.transactional_id, topic_results=_by_topic(transaction, results))
                 for transaction, results in zip(asked, decided, strict=True)
             ],
         )
@@ -109,8 +110,8 @@ def _why_impossible(broker: Broker, version: int, partition: TopicPartition) -> 
     return ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _by_topic(results: _Results) -> list[AddPartitionsToTxnTopicResult]:
-    by_topic: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
+def _by_topic(asked: AddPartitionsToTxnTransaction, results: _Results) -> list[AddPartitionsToTxnTopicResult]:
+    by_topic: dict[str, list[AddPartitionsToTxnPartitionResult]] = {topic.name: [] for topic in asked.topics}
     for (topic, partition), error in results.items():
-        by_topic.setdefault(topic, []).append(AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=error))
+        by_topic[topic].append(AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=error))
     return [AddPartitionsToTxnTopicResult(name=name, results_by_partition=each) for name, each in by_topic.items()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from barnabas.api.broker import Broker
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.model.topic_names import why_illegal
 from barnabas.replication.reads import check_leader
 from barnabas.storage.producer_state import Producer
 from barnabas.wire.messages.describe_producers import (
@@ -33,13 +34,22 @@ def handle(broker: Broker, context: RequestContext, request: DescribeProducersRe
 
 
 def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
+    illegal = why_illegal(topic)
+    if illegal is not None:
+        return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
+    if topic not in broker.metadata.image.topics.by_name:
+        return _refused(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
     partition = broker.replicas.get(topic, index)
     error = check_leader(partition, _ANY_LEADER_EPOCH)
     if partition is None or error:
-        return PartitionResponse(partition_index=index, error_code=error, active_producers=[])
+        return _refused(index, error)
     return PartitionResponse(
         partition_index=index, error_code=ErrorCode.NONE, active_producers=[_state(each) for each in partition.log.producers]
     )
+
+
+def _refused(index: int, error: ErrorCode, why: str | None = None) -> PartitionResponse:
+    return PartitionResponse(partition_index=index, error_code=error, error_message=why, active_producers=[])
 
 
 def _state(producer: Producer) -> ProducerState:
