@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bench import programs
 from bench.measurement import Effort
+from bench.requests import await_group_coordinator
 from bench.rows.variants import LARGE_VALUE_BYTES, Variant
 from bench.systems import Server
 from bench.topics import new_topic
@@ -20,6 +21,16 @@ def warm_up(server: Server, effort: Effort) -> None:
         if programs.why_no_closed_loop() is None:
             programs.closed_loop(
                 port=server.port, topic=topic, connections=_CONNECTIONS, partitions=variant.partitions, seconds=effort.warm_up_seconds
+            )
+            group = f"warming-up-with-{topic}"
+            await_group_coordinator(server, group)
+            programs.commit_loop(
+                port=server.port,
+                group=group,
+                topic=topic,
+                connections=_CONNECTIONS,
+                partitions=variant.partitions,
+                seconds=effort.warm_up_seconds,
             )
     with new_topic(server, variant.partitions) as topic:
         if programs.why_no_librdkafka_load() is None:
