@@ -355,6 +355,13 @@ class World:
 
         until(further, f"something is copied after {self.deeds[-5:]}, {self._copiers.own_exits[-3:]}", seconds_max=60)
 
+    def _await_readiness(self, slot: int) -> None:
+        def ready() -> bool:
+            self._copiers.look_after()
+            return self._copiers.running[slot].ready.is_set()
+
+        until(ready, f"a copier in slot {slot} has its transactional id")
+
     def do(self, deed: str) -> None:
         slot = self._chance.randrange(len(self._copiers.running))
         self.deeds.append(f"{time.time():.3f} {deed} {slot}")
@@ -362,9 +369,10 @@ class World:
         if "copier" in deed:
             self._copiers.kill(slot)
         if "zombie" in deed:
+            # One that has not begun yet would ask for the id when it wakes up, and be the newest.
+            self._await_readiness(slot)
             zombie = self._copiers.replace(slot)
-            successor = self._copiers.running[slot]
-            until(lambda: successor.ready.is_set() or successor.exit_code is not None, "a successor takes over")
+            self._await_readiness(slot)
             zombie.resume()
         if "node" in deed:
             self._kafka.kill()
