@@ -156,6 +156,13 @@ INTENDED = (
     Rule("DescribeProducers", "topics[].partitions[].active_producers", by("producer_id"), "Kafka answers in the order of a hash map"),
     Rule("DescribeProducers", "*last_timestamp", known_or_not, "the time of a marker"),
     Rule("WriteTxnMarkers", "markers[].topics[].partitions", by("partition_index"), "Kafka answers in the order of a hash map"),
+    Rule("ConsumerGroupHeartbeat", "assignment.topic_partitions", by("topic_id"), "Kafka answers in the order of a hash map"),
+    Rule("ConsumerGroupHeartbeat", "*.partitions", sorted, "Kafka answers in the order of a hash set"),
+    Rule("ConsumerGroupDescribe", "groups", by("group_id"), "Kafka answers in the order in which its threads get to it"),
+    Rule("ConsumerGroupDescribe", "groups[].members", by("member_id"), "Kafka answers in the order of a hash map"),
+    Rule("ConsumerGroupDescribe", "*.subscribed_topic_names", sorted, "Kafka answers in the order of a hash set"),
+    Rule("ConsumerGroupDescribe", "*.topic_partitions", by("topic_name"), "Kafka answers in the order of a hash map"),
+    Rule("ConsumerGroupDescribe", "*.partitions", sorted, "Kafka answers in the order of a hash set"),
     Rule("ListConfigResources", "config_resources", of_resources, "Kafka answers in the order of a hash set"),
     Rule("Metadata", "topics", by("name"), "Kafka answers in the order of a hash set"),
 )

@@ -36,6 +36,7 @@ SETTINGS = {
     "share.coordinator.state.topic.min.isr": "1",
     "log.retention.hours": "1000000",
     "num.partitions": "2",
+    "group.consumer.assignment.interval.ms": "0",
 }
 
 SOON_SECONDS = 5.0

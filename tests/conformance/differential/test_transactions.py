@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -187,7 +187,14 @@ def states(scene: Scene, name: str, topic: str) -> Any:
     yield "CompleteAbort", 1
 
 
-def wrong_identities(epoch: int) -> list[Callable[[Known], Any]]:
+Who: TypeAlias = Callable[[Known], tuple[int, int]]
+
+
+def asked_by(who: Who, make: Callable[[int, int], Any]) -> Callable[[Known], Any]:
+    return lambda the: make(*who(the))
+
+
+def wrong_identities(epoch: int) -> list[Who]:
     return [
         lambda the: (the["p"], epoch - 1),
         lambda the: (the["p"], epoch + 1),
@@ -220,16 +227,16 @@ def test_strangers_and_zombies(pair: Pair, age: int) -> None:
             scene.same(produce(unknown, 7, 0, topic, transactional=False), NEW_PRODUCE, differ=AGAIN)
         for _, epoch in states(scene, name, topic):
             for who in wrong_identities(epoch):
-                scene.same(lambda the, who=who: add(adding, name, *who(the), [(topic, [0])]))
-                scene.same(lambda the, who=who: add_offsets(name, *who(the), name))
-                scene.same(lambda the, who=who: commit_offsets(name, *who(the), name, topic, (0, 1)))
-                scene.same(lambda the, who=who: end(name, *who(the), commit=True))
-                scene.same(lambda the, who=who: end(name, *who(the), commit=False))
+                scene.same(asked_by(who, lambda pid, epoch: add(adding, name, pid, epoch, [(topic, [0])])))
+                scene.same(asked_by(who, lambda pid, epoch: add_offsets(name, pid, epoch, name)))
+                scene.same(asked_by(who, lambda pid, epoch: commit_offsets(name, pid, epoch, name, topic, (0, 1))))
+                scene.same(asked_by(who, lambda pid, epoch: end(name, pid, epoch, commit=True)))
+                scene.same(asked_by(who, lambda pid, epoch: end(name, pid, epoch, commit=False)))
                 shown(scene, name)
                 for version in (OLD_PRODUCE, NEW_PRODUCE):
                     # A transaction of nobody is appended by Kafka and refused by us.
                     if who is not nobody:
-                        scene.same(lambda the, who=who: produce(name, *who(the), topic), version)
+                        scene.same(asked_by(who, lambda pid, epoch: produce(name, pid, epoch, topic)), version)
                 at_rest_or_ongoing(scene, name)
                 shown(scene, name, topic)
 
