@@ -36,7 +36,10 @@ SETTINGS = {
     "share.coordinator.state.topic.min.isr": "1",
     "log.retention.hours": "1000000",
     "num.partitions": "2",
+    # Kafka gathers changes of a group for a second; here each is answered at once.
     "group.consumer.assignment.interval.ms": "0",
+    # On a machine that is busy with other tests a broker may be silent for long, and would lose its partitions.
+    "broker.session.timeout.ms": "60000",
 }
 
 SOON_SECONDS = 5.0
