@@ -18,8 +18,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.clients.conftest import OLD_WAY
-from tests.conformance.clients.three_clients import QUIET, SECONDS_MAX
-from tests.conformance.groups.members import Member
+from tests.conformance.clients.three_clients import SECONDS_MAX
+from tests.conformance.groups.members import QUIET, Member
 
 # Kafka's waits, shortened: they bound how long a test about a crash must last.
 QUICK = {

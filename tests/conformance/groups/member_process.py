@@ -19,10 +19,9 @@ def main(client: str, bootstrap: str, group: str, topic: str, settings: str) -> 
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     told: set[int] | None = None
     while not ended.is_set() and member.failure is None:
-        before = told
-        eventually(lambda: ended.is_set() or member.failure is not None or member.partitions != before, seconds=1e9)
+        eventually(lambda before=told: ended.is_set() or member.failure is not None or member.partitions != before, seconds=1e9)  # type: ignore[misc]
         told = member.partitions
-        print(json.dumps(sorted(told)), flush=True)  # noqa: T201
+        print(json.dumps(sorted(told)), flush=True)
     member.leave()
 
 

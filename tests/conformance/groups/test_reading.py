@@ -10,9 +10,18 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer, TopicPartition as KafkaPythonPartition
 from kafka.errors import NoOffsetForPartitionError
 
-from tests.conformance.clients.three_clients import QUIET, SECONDS_MAX, run
+from tests.conformance.clients.three_clients import SECONDS_MAX, run
 from tests.conformance.groups.conftest import Join, MakeTopic, create, fill, numbered
-from tests.conformance.groups.members import ALL_MEMBERS, AioKafkaMember, KafkaPythonMember, LibrdkafkaMember, Member, NewProtocolMember, eventually, share_out
+from tests.conformance.groups.members import (
+    ALL_MEMBERS,
+    AioKafkaMember,
+    KafkaPythonMember,
+    LibrdkafkaMember,
+    Member,
+    NewProtocolMember,
+    eventually,
+    share_out,
+)
 from tests.conformance.groups.test_commits import PROTOCOLS, consumer_of, take
 
 EVERY_MEMBER = pytest.mark.parametrize("kind", ALL_MEMBERS, ids=lambda kind: kind.client)

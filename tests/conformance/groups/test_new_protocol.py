@@ -1,0 +1,131 @@
+"""KIP-848 (``group.protocol=consumer``): what only the new protocol can do, and groups that move from the old one to it and back."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+
+from tests.conformance.groups.conftest import Join, MakeTopic, create, fill, numbered
+from tests.conformance.groups.members import KafkaPythonMember, LibrdkafkaMember, Member, NewProtocolMember, describe, eventually, share_out
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+def test_the_broker_assigns_as_it_is_asked_to(assignor: str, join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    topics = [make_topic(2) for _ in range(3)]
+    members = [join(NewProtocolMember, group, topics, settings={"group.remote.assignor": assignor}) for _ in range(2)]
+    everything = {(topic, partition) for topic in topics for partition in range(2)}
+    eventually(
+        lambda: [len(member.owned) for member in members] == [3, 3] and members[0].owned | members[1].owned == everything,
+        lambda: [member.events for member in members],
+    )
+    eventually(lambda: describe(bootstrap, group).state is ConsumerGroupState.STABLE)
+    described = describe(bootstrap, group)
+    assert described.partition_assignor == assignor
+    assert described.type is ConsumerGroupType.CONSUMER
+    for member in described.members:
+        assert {(each.topic, each.partition) for each in member.assignment.topic_partitions} in [member.owned for member in members]
+        assert member.target_assignment is not None
+        assert len(member.target_assignment.topic_partitions) == 3
+    if assignor == "range":
+        # The same numbers of every topic go together, so that joins find their other half.
+        assert {frozenset(member.partitions) for member in members} == {frozenset({0}), frozenset({1})}
+
+
+def test_an_assignor_that_nobody_knows_is_refused(join: Join, make_topic: MakeTopic, group: str) -> None:
+    member = join(NewProtocolMember, group, [make_topic(1)], settings={"group.remote.assignor": "by-the-moon"})
+    eventually(lambda: member.failure is not None, lambda: member.events)
+    assert "assignor" in str(member.failure)
+
+
+def test_partitions_are_released_before_they_are_given(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    """Nobody reads what somebody else still holds: with records written all the time, each is received once."""
+    topic = make_topic(4)
+    members = [join(NewProtocolMember, group, [topic])]
+    share_out(members, 4)
+    for number in range(3):
+        for partition in range(4):
+            fill(bootstrap, topic, [b"%d-%d" % (number, partition)], partition)
+        members.append(join(NewProtocolMember, group, [topic]))
+        share_out(members, 4)
+    eventually(lambda: sum(len(member.values) for member in members) >= 12)
+    received = sorted(value for member in members for value in member.values)
+    assert received == sorted(b"%d-%d" % (number, partition) for number in range(3) for partition in range(4))
+
+
+def test_patterns_and_names_go_together(join: Join, admin: AdminClient, make_topic: MakeTopic, group: str) -> None:
+    named = make_topic(1)
+    matched = create(admin, f"pattern-{group}-1", 1)
+    member = join(NewProtocolMember, group, [named, f"^pattern-{group}-.*"])
+    eventually(lambda: member.owned == {(named, 0), (matched, 0)}, lambda: member.events)
+
+
+def test_a_pattern_that_is_none_is_refused(join: Join, group: str) -> None:
+    """References back are known to librdkafka's regular expressions, which look first, and unknown to RE2's."""
+    member = join(NewProtocolMember, group, r"^(a)\1")
+    eventually(lambda: member.failure is not None, lambda: member.events)
+    assert "regular expression" in str(member.failure).lower()
+
+
+def test_a_group_has_settings_of_its_own(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, group, configs={"consumer.heartbeat.interval.ms": "150"})])
+    admin.close()
+    share_out([join(NewProtocolMember, group, [make_topic(2)])], 2)
+
+
+# -- from one protocol to the other ---------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_group_changes_its_protocol(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    topic = make_topic(1)
+    kinds: list[type[Member]] = [LibrdkafkaMember, NewProtocolMember, KafkaPythonMember, NewProtocolMember]
+    for number, kind in enumerate(kinds):
+        fill(bootstrap, topic, numbered(10 * number, 10 * number + 10))
+        member = join(kind, group, [topic])
+        eventually(lambda member=member: len(member.values) >= 10, lambda member=member: member.events)
+        expected = ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC
+        assert describe(bootstrap, group).type is expected
+        member.leave()
+        assert member.values == numbered(10 * number, 10 * number + 10)
+
+
+def test_a_group_at_work_is_upgraded_and_downgraded(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    """Member by member: the first of the new protocol converts the group, the last to leave converts it back."""
+    topic = make_topic(4)
+    everybody = [join(LibrdkafkaMember, group, [topic], strategy="cooperative-sticky") for _ in range(2)]
+    working = list(everybody)
+    share_out(working, 4)
+    sent = 0
+
+    def replace_by(kind: type[Member]) -> None:
+        nonlocal sent
+        for partition in range(4):
+            fill(bootstrap, topic, [b"%d" % sent], partition)
+            sent += 1
+        working.append(join(kind, group, [topic], strategy="cooperative-sticky"))
+        everybody.append(working[-1])
+        share_out(working, 4)
+        working.pop(0).leave()
+        share_out(working, 4)
+
+    replace_by(NewProtocolMember)
+    assert describe(bootstrap, group).type is ConsumerGroupType.CONSUMER
+    replace_by(NewProtocolMember)
+    assert describe(bootstrap, group).type is ConsumerGroupType.CONSUMER
+    replace_by(LibrdkafkaMember)
+    replace_by(LibrdkafkaMember)
+    assert describe(bootstrap, group).type is ConsumerGroupType.CLASSIC
+    eventually(lambda: sum(len(member.values) for member in everybody) >= sent)
+    assert sorted(int(value) for member in everybody for value in member.values) == list(range(sent))
+
+
+def test_a_group_of_the_new_protocol_is_described_as_dead_to_the_old(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    share_out([join(NewProtocolMember, group, [make_topic(1)])], 1)
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    described = admin.describe_groups([group])[group]
+    admin.close()
+    assert described["error"] is not None
+    assert described["members"] == []

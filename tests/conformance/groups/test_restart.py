@@ -1,0 +1,96 @@
+"""The node stops, or is killed, and comes back: what groups committed is there, and members go on."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from barnabas.testing import EmbeddedBroker
+from tests.conformance.groups.conftest import QUICK, create, fill, numbered
+from tests.conformance.groups.members import (
+    ALL_MEMBERS,
+    QUIET,
+    LibrdkafkaMember,
+    Member,
+    NewProtocolMember,
+    describe,
+    eventually,
+    share_out,
+)
+from tests.conformance.groups.test_commits import committed, consumer_of
+
+ENDINGS = pytest.mark.parametrize("ending", ["stop", "kill"])
+
+
+@pytest.fixture
+def mortal() -> Iterator[EmbeddedBroker]:
+    """A node of the test's own."""
+    with EmbeddedBroker(process=True, config=QUICK) as running:
+        yield running
+        assert running.complaints == ""
+    # Sockets that kafka-python forgot are found here, where nobody minds, and not in somebody else's test.
+    gc.collect()
+
+
+def restart(node: EmbeddedBroker, ending: str) -> None:
+    getattr(node, ending)()
+    node.start()
+
+
+def new_topic(node: EmbeddedBroker, name: str, partitions: int) -> str:
+    return create(AdminClient({**QUIET, "bootstrap.servers": node.bootstrap}), name, partitions)
+
+
+@ENDINGS
+def test_commits_survive(mortal: EmbeddedBroker, ending: str) -> None:
+    topic = new_topic(mortal, "t", 1)
+    groups = [f"group-{number}" for number in range(20)]
+    expected = dict.fromkeys(groups, (-1001, None))
+    consumers = {group: consumer_of(mortal.bootstrap, group, reconnect_backoff_max_ms=200) for group in groups}
+    for round_number in (1, 2):
+        for number, (group, consumer) in enumerate(consumers.items()):
+            expected[group] = (100 * round_number + number, f"note {round_number}")
+            offset, note = expected[group]
+            consumer.commit(offsets=[TopicPartition(topic, 0, offset, metadata=note)], asynchronous=False)
+        restart(mortal, ending)
+        assert {group: committed(mortal.bootstrap, group, topic) for group in groups} == expected
+    for consumer in consumers.values():
+        consumer.close()
+
+
+@ENDINGS
+def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
+    """Two members of each client, each two a group of their own, with a topic of their own."""
+    teams: list[list[Member]] = []
+    try:
+        for number, kind in enumerate(ALL_MEMBERS):
+            topic = new_topic(mortal, f"topic-{number}", 2)
+            patience = {"reconnect.backoff.max.ms": 200} if issubclass(kind, LibrdkafkaMember) else {}
+            teams.append([kind(mortal.bootstrap, f"group-{number}", [topic], settings=patience) for _ in range(2)])
+        for first in (0, 10):
+            for number, team in enumerate(teams):
+                share_out(team, 2)
+                for partition in range(2):
+                    fill(mortal.bootstrap, f"topic-{number}", numbered(first, first + 10), partition)
+            for team in teams:
+                eventually(
+                    lambda team=team, first=first: sum(len(member.values) for member in team) >= 2 * first + 20,  # type: ignore[misc]
+                    lambda team=team: [(member.client, member.events, member.received) for member in team],  # type: ignore[misc]
+                )
+            if first == 0:
+                restart(mortal, ending)
+    finally:
+        for member in (member for team in teams for member in team):
+            member.leave()
+    for number, (kind, team) in enumerate(zip(ALL_MEMBERS, teams, strict=True)):
+        # Nothing was missed; read again is at most what had not been committed.
+        for partition in range(2):
+            assert {each.offset for member in team for each in member.received if each.partition[1] == partition} == set(range(20))
+            assert committed(mortal.bootstrap, f"group-{number}", f"topic-{number}", partition)[0] == 20
+        described = describe(mortal.bootstrap, f"group-{number}")
+        assert described.state is ConsumerGroupState.EMPTY
+        assert described.type is (ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC)
