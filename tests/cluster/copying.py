@@ -169,6 +169,10 @@ class Copiers:
                 each.kill()
                 self.running[slot] = self._start(slot)
 
+    def whereabouts(self) -> list[str]:
+        named = [*((f"slot {slot}", each) for slot, each in enumerate(self.running)), *(("zombie", each) for each in self.zombies)]
+        return [f"{name}, exit code {each.exit_code}: {each.where()}" for name, each in named]
+
     def await_fencing(self) -> None:
         """Every zombie has noticed that it is one, and ended for that reason."""
         for zombie in self.zombies:
@@ -408,7 +412,7 @@ def copied_and_killed(kinds: Sequence[Kind], deeds: Sequence[str], seed: int) ->
                 assert len(copiers.own_exits) <= OWN_EXITS_PER_ROUND_MAX * len(deeds), copiers.own_exits
             except BaseException as failure:
                 failure.add_note(f"seed {seed}, rounds: {world.deeds}\n{kafka.complaints}")
-                failure.add_note("\n".join([*copiers.own_exits, *(each.where() for each in copiers.running), f"sent {feed.sent}"]))
+                failure.add_note("\n".join([*copiers.own_exits, *copiers.whereabouts(), f"sent {feed.sent}"]))
                 failure.add_note(situation(kafka.bootstrap))
                 raise
 

@@ -1,0 +1,71 @@
+"""Scripts out of seeds. A seed that fails is the bug report::
+
+    python -m tests.simulation.coordinators.test_seeds 1234
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections import Counter
+
+import pytest
+
+from tests.simulation.coordinators.members import CLASSIC, CONSUMER, ClassicWitness, ConsumerMember, ConsumerWitness, classic_members
+from tests.simulation.coordinators.offsets import OffsetWitness, Reference, reader
+from tests.simulation.coordinators.producers import GROUP, Ledger, Producer
+from tests.simulation.coordinators.world import Client, World
+
+STEPS = 2_000
+SHORT_SEEDS = range(200)
+LONG_SEEDS = 5_000
+
+
+def play(seed: int) -> Counter[str]:
+    """One history. What came of it is counted: a run in which nothing happens shows nothing."""
+    world = World(seed)
+    ledger = Ledger(world)
+    offsets = OffsetWitness(world, Reference(world))
+    classic, consumer = ClassicWitness(world), ConsumerWitness(world)
+    clients = world.clients
+    for transactional_id, version in (("new", 2), ("old", 0)):
+        for _ in range(2):
+            script = Producer(world, ledger, transactional_id, version=version).script
+            clients.append(Client(world, transactional_id, script, in_order=version == 0))
+    clients += [Client(world, name, script) for name, script in classic_members(world)]
+    clients += [Client(world, f"{CONSUMER} {n}", ConsumerMember(world, consumer, f"m{n}").script, in_order=True) for n in range(3)]
+    clients.append(Client(world, "reader", reader(world, [GROUP, CLASSIC, CONSUMER])))
+    try:
+        world.run(STEPS)
+        world.come_to_rest()
+        ledger.check()
+    except Exception as failure:
+        failure.add_note(f"seed {seed}: python -m tests.simulation.coordinators.test_seeds {seed}\n{world.deeds}")
+        raise
+    return Counter(
+        transactions=sum(account.told is not None for account in ledger.accounts),
+        fetches=offsets.fetches,
+        generations=classic.generations,
+        epochs=consumer.epochs,
+        upheavals=len(world.deeds),
+    )
+
+
+def test_nothing_acknowledged_is_lost_doubled_or_half_done() -> None:
+    seen: Counter[str] = Counter()
+    for seed in SHORT_SEEDS:
+        seen += play(seed)
+    assert all(seen[what] > 2 * len(SHORT_SEEDS) for what in ("transactions", "fetches", "generations", "epochs", "upheavals")), seen
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+def test_nothing_acknowledged_is_lost_doubled_or_half_done_in_thousands_of_histories() -> None:
+    chance = random.SystemRandom()
+    for _ in range(LONG_SEEDS):
+        play(chance.randrange(1 << 30))
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        sys.stdout.write(f"{argument}: {dict(play(int(argument)))}\n")
