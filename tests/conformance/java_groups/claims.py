@@ -1,0 +1,20 @@
+"""Java programs that try claims and print what became of each."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from peers.apache_kafka import java
+
+HERE = Path(__file__).parent
+SECONDS_MAX = 300
+
+
+def tried(program: Path, *arguments: str) -> dict[str, str | None]:
+    """By claim: None, or why it does not hold."""
+    done = subprocess.run(java(str(program), *arguments), capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {line["claim"]: line["failure"] for line in lines}

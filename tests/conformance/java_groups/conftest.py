@@ -1,0 +1,40 @@
+"""One node for the Java client and Kafka's tools, that beats faster than a node in earnest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from peers.apache_kafka import why_missing
+
+QUICK = {
+    "group.min.session.timeout.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "100",
+    "group.consumer.assignment.interval.ms": "0",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    missing = why_missing()
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.java)
+            if missing is not None:
+                item.add_marker(pytest.mark.skip(reason=missing))
+
+
+@pytest.fixture(scope="session")
+def node() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(process=True, config=QUICK) as running:
+        yield running
+        assert running.complaints == ""
+
+
+@pytest.fixture(scope="session")
+def bootstrap(node: EmbeddedBroker) -> str:
+    return node.bootstrap
