@@ -12,6 +12,7 @@ What is measured, and how it is kept fair:
 ``systems``        the two servers as child processes
 ``usage``          what a process cost: CPU seconds, resident memory
 ``programs``       load generators written in C and Java, compiled into ``.bench/`` when they are first needed
+``members``        a group's members as raw sockets, by either protocol
 ``measurement``    what a row is, and how much work it does
 ``rows/``          the rows, one measurement a file
 ``rounds``         whose turn it is

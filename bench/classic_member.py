@@ -5,6 +5,7 @@ Eager: what a member owned is given up before it joins again.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from barnabas.model.errors import ErrorCode
@@ -44,7 +45,7 @@ class ClassicMember(Member):
             joined = await self._join()
             if await self._sync(joined):
                 while await self._is_still_of_its_generation():
-                    self.on_heartbeat()
+                    pass
 
     async def leave(self) -> None:
         request = LeaveGroupRequest(group_id=self.crowd.group, members=[MemberIdentity(member_id=self._member_id)])
@@ -106,12 +107,14 @@ class ClassicMember(Member):
     async def _is_still_of_its_generation(self) -> bool:
         await self.until_heartbeat()
         request = HeartbeatRequest(group_id=self.crowd.group, generation_id=self.generation, member_id=self._member_id)
+        sent_at = time.perf_counter()
         error = (await self.ask(request, _HEARTBEAT_VERSION)).error_code
         if error not in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             raise refused("Heartbeat", error)
         if error == ErrorCode.REBALANCE_IN_PROGRESS:
-            self.crowd.heard_of_change()
+            self.crowd.hurry()
             return False
+        self.on_heartbeat(sent_at)
         return True
 
 

@@ -5,6 +5,7 @@ What it must give up it gives up at once, and says so at once; it is assigned mo
 
 from __future__ import annotations
 
+import time
 import uuid
 
 from barnabas.model.errors import ErrorCode
@@ -44,11 +45,13 @@ class ConsumerMember(Member):
                 answer = await self._ask(self._heartbeat(owned))
             else:
                 await self.until_heartbeat()
+                sent_at = time.perf_counter()
                 answer = await self._ask(self._heartbeat(None))
                 if answer.member_epoch != self.generation:
-                    self.crowd.heard_of_change()
+                    # Not at every change, as by the classic protocol: while the group forms, each member's step is the next one's news.
+                    self.crowd.heard_of_death()
                 else:
-                    self.on_heartbeat()
+                    self.on_heartbeat(sent_at)
 
     async def leave(self) -> None:
         await self._ask(ConsumerGroupHeartbeatRequest(group_id=self.crowd.group, member_id=self._member_id, member_epoch=_LEAVING))

@@ -3,9 +3,9 @@
 Each member has a connection and one request in flight. A crowd is *stable* when every member that lives is of one generation and their
 assignments together are all partitions, each once; members tell it whenever they were assigned something.
 
-Heartbeats are spread over their interval, as those of members are that started at different times. When a member's session is about to
-end, one of the others asks more often, and all ask as soon as one has heard of it: else the interval would be measured, which is the
-clients' choice and the same for every server.
+Heartbeats are spread over their interval, as those of members are that started at different times. But when one has heard of a rebalance
+all ask, and when a member's session is about to end one of the others asks more often: else the interval would be measured, which is
+the clients' choice and the same for every server.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ HEARTBEAT_INTERVAL_MS = 100
 # Of one member, from just before a session ends.
 SENTINEL_INTERVAL_MS = 2
 SENTINEL_BEFORE_SECONDS = 0.2
+# As exactly as the beginning of a session is known.
+SOON_SECONDS = 0.003
 STABLE_SECONDS_MAX = 60.0
 
 NOTHING: frozenset[int] = frozenset()
@@ -88,13 +90,23 @@ class Crowd:
         return time.perf_counter() - started
 
     async def recover_from_death(self) -> float:
-        """How many seconds it took from the last heartbeat of one member until the others were stable without it."""
+        """How many seconds it took from the last heartbeat of one member until the others were stable without it.
+
+        The server's clock for its session started between that heartbeat and its answer, so it must be one that was answered soon.
+        """
         victim = next(member for member in self.members if member.may_die())
         life = self._lives.pop(self.members.index(victim))
-        heard = asyncio.Event()
-        victim.on_heartbeat = heard.set
-        await heard.wait()
-        died = time.perf_counter()
+        last_heartbeat: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+
+        def answered(sent_at: float) -> None:
+            if not last_heartbeat.done() and time.perf_counter() - sent_at <= SOON_SECONDS:
+                last_heartbeat.set_result(sent_at)
+
+        victim.on_heartbeat = answered
+        try:
+            died = await asyncio.wait_for(last_heartbeat, STABLE_SECONDS_MAX)
+        except TimeoutError as late:
+            raise MeasurementFailed(f"no heartbeat was answered within {SOON_SECONDS * 1000:g} ms: the machine is too busy") from late
         self._stable.clear()
         self.members.remove(victim)
         life.cancel()
@@ -105,7 +117,10 @@ class Crowd:
         sentinel.interval_ms = SENTINEL_INTERVAL_MS
         sentinel.hurry()
         await self._await_stable()
-        return time.perf_counter() - died
+        took = time.perf_counter() - died
+        if took < SESSION_TIMEOUT_MS / 1000:
+            raise MeasurementFailed(f"stable {took:.3f} s after a death that nobody can have noticed yet")
+        return took
 
     async def disperse(self) -> None:
         """So that the server has nothing left to do with this group when the next one is measured."""
@@ -119,18 +134,20 @@ class Crowd:
             await member.leave()
             member.close()
 
-    def heard_of_change(self) -> None:
-        """By a member, in the answer to a heartbeat."""
+    def heard_of_death(self) -> None:
+        """By a member, in the answer to a heartbeat: something is new, and if it is awaited, all should hear it."""
         if self._awaits_news:
             self._awaits_news = False
-            for member in self.members:
-                member.interval_ms = HEARTBEAT_INTERVAL_MS
-                member.hurry()
+            self.hurry()
+
+    def hurry(self) -> None:
+        """Who waits for its next heartbeat sends it now."""
+        for member in self.members:
+            member.interval_ms = HEARTBEAT_INTERVAL_MS
+            member.hurry()
 
     def assigned(self) -> None:
-        if len({member.generation for member in self.members}) > 1 or sum(len(member.owned) for member in self.members) != self.partitions:
-            return
-        if len(NOTHING.union(*(member.owned for member in self.members))) == self.partitions:
+        if is_stable([(member.generation, member.owned) for member in self.members], self.partitions):
             self._stable.set()
 
     async def _await_stable(self) -> None:
@@ -152,8 +169,8 @@ class Member(ABC):
         self.owned = NOTHING
         self.generation = -1
         self.interval_ms = HEARTBEAT_INTERVAL_MS
-        # Called when a heartbeat was answered and nothing has changed.
-        self.on_heartbeat: Callable[[], None] = lambda: None
+        # Called when a heartbeat was answered and nothing has changed, with the time at which it was sent.
+        self.on_heartbeat: Callable[[float], None] = lambda _: None
         self._phase = number / count
         self._conversation = Conversation()
         self._due: asyncio.Future[None] | None = None
@@ -194,6 +211,13 @@ class Member(ABC):
         """The next heartbeat is due now."""
         if self._due is not None and not self._due.done():
             self._due.set_result(None)
+
+
+def is_stable(members: Sequence[tuple[int, frozenset[int]]], partitions: int) -> bool:
+    """Given the generation of each member and what it owns. Cheap where the answer is no: it is asked at every assignment."""
+    if sum(len(owned) for _, owned in members) != partitions or len({generation for generation, _ in members}) != 1:
+        return False
+    return len(NOTHING.union(*(owned for _, owned in members))) == partitions
 
 
 def refused(what: str, error_code: int) -> MeasurementFailed:

@@ -29,11 +29,12 @@ LOG_CHARACTERS_SHOWN = 2000
 # Beyond what a node needs to run alone. Topics are made on purpose, so a client that comes late cannot bring a deleted one back; and
 # deleted data goes soon, before the kernel writes gigabytes to disk that nobody will read.
 #
-# Groups by the consumer protocol get the sessions and heartbeats that groups by the classic one are given by their members, and as little
-# deliberate delay as peers.apache_kafka gives those: what is measured should be work.
+# No rebalance is put off in the hope of more members: what is measured should be work. And groups by the consumer protocol get the sessions
+# and heartbeats that those by the classic one are given by their members.
 SETTINGS = {
     "auto.create.topics.enable": "false",
     "log.segment.delete.delay.ms": "1000",
+    "group.initial.rebalance.delay.ms": "0",
     "group.consumer.min.session.timeout.ms": "6000",
     "group.consumer.session.timeout.ms": "6000",
     "group.consumer.min.heartbeat.interval.ms": "100",

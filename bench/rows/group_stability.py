@@ -34,8 +34,9 @@ class GroupStability:
         f"generation (or epoch) and own all of {PARTITIONS} partitions, each once. Then one that is not the leader dies right after a "
         f"heartbeat: its connection closes, and it is heard of no more. Sessions last {SESSION_TIMEOUT_MS / 1000:g} s, heartbeats come "
         f"every {HEARTBEAT_INTERVAL_MS} ms, and no rebalance or assignment is delayed on purpose. Both servers wait for the session to "
-        "end, so the time after that is shown too; a shorter one is a shorter whole, so only it has a goal. There the members' own "
-        f"waiting is left out: one of them asks every {SENTINEL_INTERVAL_MS} ms, and all ask when it was told that something changed."
+        "end, so the time after that is shown too; a shorter one is a shorter whole, so only it has a goal. The members' own waiting is "
+        "left out: who waits for its next heartbeat sends it when another has heard of a rebalance, and around the end of the session one "
+        f"asks every {SENTINEL_INTERVAL_MS} ms. Only a consumer group that forms waits for its heartbeats."
     )
 
     @property
