@@ -1,7 +1,7 @@
 """Members of groups, of both protocols, and who may own what.
 
-Classic: of one generation, no partition is told to two members; and a generation that members were told of survives. Consumer: a partition is
-given to a member when nobody has it any more, not even to give it up; and epochs that members were told of survive.
+Classic: of one generation, no partition is told to two members; and a generation that members were told of survives. Consumer: a
+partition is given to a member when nobody has it any more, not even to give it up; and epochs that members were told of survive.
 """
 
 from __future__ import annotations
@@ -209,10 +209,12 @@ class ConsumerWitness:
             assert member.epoch >= told, f"{member.member_id} was told of epoch {told}, and is known at {member.epoch}"
 
     def given(self, receiver: ConsumerMember) -> None:
-        """A member has just been told what it owns: no other that the group knows believes to own it."""
+        """A member has just been told what it owns: no other believes to own it, of those that the group knows."""
         group = self.group()
+        if group is None or receiver.member_id not in group.members:
+            return
         for other in self.members:
-            if group is not None and other is not receiver and other.member_id in group.members:
+            if other is not receiver and other.member_id in group.members:
                 both = receiver.owned & other.owned
                 assert not both, f"{receiver.member_id} and {other.member_id} both own {both}"
 

@@ -1,8 +1,8 @@
 """A broker without sockets and without an event loop, whose partitions are replicated when the seed says so, and move when it says so.
 
-Handlers, coordinators, marker writer, partitions and logs are the real ones, on a simulated disk. Made up are the clock, the timers of the loop,
-and what followers do: a partition's high watermark rises by :meth:`SlowPartition.replicate`, and when another node takes over,
-what lies above it may or may not be lost.
+Handlers, coordinators, marker writer, partitions and logs are the real ones, on a simulated disk. Made up are the clock, the timers of
+the loop, and what followers do: a partition's high watermark rises by :meth:`SlowPartition.replicate`, and when another node takes
+over, what lies above it may or may not be lost.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class SlowPartition(Partition):
     __slots__ = ()
 
     def _advance_high_watermark(self) -> None:
-        """Not by itself."""
+        """Not by itself. But a log that was cut has read its transactions anew, and does not know which of their ends are replicated."""
+        self.log.producers.replicated_up_to(self.high_watermark)
 
     def replicate(self, end_offset: int) -> None:
         self.high_watermark = end_offset
@@ -120,9 +121,7 @@ class Timers:
 class Node:
     """What outlives a crash: the disk with the partitions, the metadata, the time. The rest is made anew by :meth:`crash`."""
 
-    def __init__(
-        self, chance: Random, *, on_loaded: Callable[[TopicPartition], None], on_markers: Callable[[WriteMarkers], None]
-    ) -> None:
+    def __init__(self, chance: Random, *, on_loaded: Callable[[TopicPartition], None], on_markers: Callable[[WriteMarkers], None]) -> None:
         """``on_markers`` hears what the transaction coordinator is about to write."""
         self._chance = chance
         self._on_loaded = on_loaded
@@ -186,7 +185,7 @@ class Node:
             controller=cast(Any, None),
             quorum=cast(Any, None),
             producer_ids=self,
-            fetch_sessions=FetchSessions(cast(Any, self._dice), 10),
+            fetch_sessions=FetchSessions(10, self._dice),
             groups=Coordinator(CONSUMER_OFFSETS, self.groups, self.clock, lambda: 1),
             transactions=Coordinator(TRANSACTION_STATE, self.transactions, self.clock, lambda: 1),
             metrics=self._metrics,

@@ -1,12 +1,12 @@
 """Committed offsets: whoever asks is told what the committed part of the log says, and nothing that could still be lost.
 
-The log below its high watermark never changes, so a coordinator that only ever tells what follows from it cannot go back by itself: it takes a
-commit that says so. :class:`Reference` follows the log in its own, simple way.
+The log below its high watermark never changes, so a coordinator that only ever tells what follows from it cannot go back by itself: it
+takes a commit that says so. :class:`Reference` follows the log in its own, simple way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
@@ -28,7 +28,7 @@ from barnabas.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from barnabas.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from barnabas.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitRequestTopic, TxnOffsetCommitResponse
 from tests.simulation.coordinators.node import DATA, DATA_PARTITIONS, GROUPS_SHARD
 from tests.simulation.coordinators.producers import GROUP
 from tests.simulation.coordinators.world import Ask, Script, World
@@ -131,7 +131,8 @@ class OffsetWitness:
     def _check_commit(
         self, request: OffsetCommitRequest | TxnOffsetCommitRequest, response: OffsetCommitResponse | TxnOffsetCommitResponse
     ) -> None:
-        for topic, answered in zip(request.topics, response.topics, strict=True):
+        asked: Sequence[OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic] = request.topics
+        for topic, answered in zip(asked, response.topics, strict=True):
             for partition, told in zip(topic.partitions, answered.partitions, strict=True):
                 if not told.error_code:
                     key = request.group_id, partition.partition_index

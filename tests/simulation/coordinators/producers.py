@@ -1,7 +1,7 @@
 """Producers with transactions, their zombies, and the account of what each transaction did and was told.
 
-A transaction is all or nothing: in every partition that it wrote to, data and offsets alike, the same marker follows its records. Of one whose
-end was acknowledged it is known which; of others only that they agree.
+A transaction is all or nothing: in every partition that it wrote to, data and offsets alike, the same marker follows its records. Of one
+whose end was acknowledged it is known which; of others only that they agree.
 """
 
 from __future__ import annotations
@@ -293,9 +293,7 @@ class Producer:
                 )
             ],
         )
-        response = yield from self._persist(
-            request, 5 if self._new else 4, lambda response: response.topics[0].partitions[0].error_code
-        )
+        response = yield from self._persist(request, 5 if self._new else 4, lambda response: response.topics[0].partitions[0].error_code)
         if response is None:
             return False
         error = response.topics[0].partitions[0].error_code

@@ -1,6 +1,6 @@
 """Scripts out of seeds. A seed that fails is the bug report::
 
-    python -m tests.simulation.coordinators.test_seeds 1234
+python -m tests.simulation.coordinators.test_seeds 1234
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ DEATH = 0.002
 
 class Client:
     def __init__(self, world: World, name: str, script: Callable[[], Script], *, in_order: bool = False) -> None:
-        """``name``: several may have the same, and take each other's place. ``in_order``: nothing of it arrives late or twice. Protocols before KIP-890 rely on their connections for that."""
+        """``name``: several may have the same, and take each other's place. ``in_order``: nothing of it arrives late or twice, for which
+        protocols before KIP-890 rely on their connections."""
         self._world = world
         self.name = name
         self._make = script

@@ -13,8 +13,6 @@ from barnabas.model.promise import Promise
 from barnabas.wire.coordinator_records.group_metadata import GroupMetadataValue
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-Waiting = list[tuple[ClassicMember, Promise[SyncGroupResponse]]]
-
 
 class Syncing:
     def __init__(self, rebalancing: Rebalancing) -> None:
@@ -41,12 +39,12 @@ class Syncing:
     ) -> Outcome[SyncGroupResponse]:
         given = {each.member_id: each.assignment for each in request.assignments}
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
-        waiting = [(member, member.waiting_sync) for member in group.members.values() if member.waiting_sync is not None]
-
+        # By the ids they have now: until the records are committed, a static member may have come back under another.
+        waiting = [(member, assignments[name], member.waiting_sync) for name, member in group.members.items() if member.waiting_sync]
         protocol_type, protocol = group.protocol_type, group.protocol
 
         def committed() -> None:
-            for member, promise in waiting:
+            for member, assignment, promise in waiting:
                 if member.waiting_sync is promise:
                     member.waiting_sync = None
                 if not promise.done:
@@ -55,7 +53,7 @@ class Syncing:
                             error_code=ErrorCode.NONE,
                             protocol_type=protocol_type,
                             protocol_name=protocol,
-                            assignment=assignments[member.member_id],
+                            assignment=assignment,
                         )
                     )
                     if group.members.get(member.member_id) is member and not member.overdue:
@@ -66,7 +64,7 @@ class Syncing:
             if group.state is ClassicState.COMPLETING_REBALANCE and group.generation == request.generation_id:
                 self._rebalancing.refuse_syncs(group, code, now_ms)
                 self._rebalancing.prepare(group, now_ms)
-            for _, promise in waiting:
+            for _, _, promise in waiting:
                 if not promise.done:
                     promise.resolve(refused_sync(code))
 
