@@ -17,7 +17,7 @@ from tests.simulation.coordinators.producers import GROUP, Ledger, Producer
 from tests.simulation.coordinators.world import Client, World
 
 STEPS = 2_000
-SHORT_SEEDS = range(200)
+SHORT_SEEDS = range(250)
 LONG_SEEDS = 5_000
 
 
