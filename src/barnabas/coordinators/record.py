@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from barnabas.model.buffers import Buffer
-from barnabas.wire.compiler import decode, encode
+from barnabas.wire.compiler import decode, encoder
 from barnabas.wire.declare import declaration_of
 
 _NUMBER = struct.Struct(">h")
@@ -23,10 +24,20 @@ class CoordinatorRecord(NamedTuple):
     version: int = 0  # of the value
 
     def encode(self) -> tuple[bytes, bytes | None]:
-        kind = declaration_of(type(self.key)).key
-        assert kind is not None, f"{type(self.key).__name__} is no key of a coordinator"
-        key = _NUMBER.pack(kind) + encode(self.key, _KEY_VERSION)
-        return key, None if self.value is None else _NUMBER.pack(self.version) + encode(self.value, self.version)
+        key = bytearray(_type_in_front(type(self.key)))
+        encoder(type(self.key), _KEY_VERSION)(self.key, key)
+        if self.value is None:
+            return bytes(key), None
+        value = bytearray(_NUMBER.pack(self.version))
+        encoder(type(self.value), self.version)(self.value, value)
+        return bytes(key), bytes(value)
+
+
+@cache  # as many as there are classes of keys
+def _type_in_front(key_class: type[Any]) -> bytes:
+    kind = declaration_of(key_class).key
+    assert kind is not None, f"{key_class.__name__} is no key of a coordinator"
+    return _NUMBER.pack(kind)
 
 
 def decode_record(types: RecordTypes, key: Buffer, value: Buffer | None) -> CoordinatorRecord | None:
