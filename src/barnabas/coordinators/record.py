@@ -24,7 +24,7 @@ class CoordinatorRecord(NamedTuple):
     version: int = 0  # of the value
 
     def encode(self) -> tuple[bytes, bytes | None]:
-        key = bytearray(_type_in_front(type(self.key)))
+        key = bytearray(_type_in_front(type(self.key)))  # type: ignore[arg-type]
         encoder(type(self.key), _KEY_VERSION)(self.key, key)
         if self.value is None:
             return bytes(key), None
