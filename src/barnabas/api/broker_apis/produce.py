@@ -3,6 +3,7 @@
 Behaviour:
 - acks 0 gets no answer; where a batch fails, the connection is closed, which is all such a producer can notice;
 - acks 1 and -1 are answered when the batch is in the log of all who must have it; any other value is refused for every partition;
+- nobody writes into internal topics (INVALID_TOPIC_EXCEPTION), except who calls itself ``__admin_client``, as in Kafka;
 - every partition has its own outcome; a retried batch of an idempotent producer is answered like the first time;
 - the first batch of a transaction in a partition waits until the transaction's coordinator has confirmed it.
 
@@ -20,6 +21,7 @@ from barnabas.api.transaction_verification import Verdicts, verify
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.model.topic_names import INTERNAL_TOPICS
 from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, CODEC_MASK, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.validation import Refused
@@ -40,6 +42,7 @@ _TOPIC_ID_VERSION_MIN = 13
 _ABORTABLE_VERSION_MIN = 11
 _IMPLICIT_VERSION_MIN = 12
 _ACKS = (0, 1, -1)
+_ADMIN_CLIENT_ID = "__admin_client"
 # The coordinator is elsewhere, not yet there, or busy: every producer tries again when there are too few replicas.
 _RETRIED = frozenset(
     {
@@ -52,6 +55,7 @@ _RETRIED = frozenset(
 
 _UNKNOWN = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "this broker has no such partition")
 _UNKNOWN_ID = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+_INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "nobody but the broker itself may append to an internal topic")
 _WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
 _NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or higher")
 _DISK_FAILED = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the disk failed while appending")
@@ -79,6 +83,7 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     for topic in request.topic_data:
         name = replicas.topic_names.get(topic.topic_id) if by_id else topic.name
         partitions = replicas.by_topic.get(name) if name is not None else None
+        forbidden = name in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID
         answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
             partition = partitions.get(data.index) if partitions is not None else None
@@ -87,6 +92,8 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
                 outcome = _UNKNOWN_ID if by_id and name is None else _UNKNOWN
             elif acks not in _ACKS:
                 outcome = _WRONG_ACKS
+            elif forbidden:
+                outcome = _INTERNAL
             elif context.api_version < _ZSTD_VERSION_MIN and _codec(data) == Codec.ZSTD:
                 outcome = _NO_ZSTD
             else:
