@@ -16,7 +16,12 @@ def main(client: str, bootstrap: str, group: str, topic: str, settings: str) -> 
     (kind,) = (each for each in ALL_MEMBERS if each.client == client)
     member = kind(bootstrap, group, [topic], **json.loads(settings))
     ended = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
+
+    def wait_for_the_end() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    threading.Thread(target=wait_for_the_end, daemon=True).start()
     told: set[int] | None = None
     while not ended.is_set() and member.failure is None:
         eventually(lambda before=told: ended.is_set() or member.failure is not None or member.partitions != before, seconds=1e9)  # type: ignore[misc]

@@ -19,7 +19,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor as AioKa
 from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as AioKafkaRoundRobin
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as AioKafkaSticky
 from confluent_kafka import Consumer, ConsumerGroupState, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, ConsumerGroupDescription
+from confluent_kafka.admin import AdminClient, ConsumerGroupDescription  # type: ignore[attr-defined]
 from kafka import ConsumerRebalanceListener as KafkaPythonListener, KafkaConsumer
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
@@ -199,7 +199,7 @@ def _number(number: int | None) -> int:
     return number
 
 
-class KafkaPythonMember(Member, KafkaPythonListener):
+class KafkaPythonMember(Member, KafkaPythonListener):  # type: ignore[misc]
     client = "kafka-python"
     consumer: KafkaConsumer
     _strategies: ClassVar[dict[str, type]] = {
@@ -293,7 +293,8 @@ def _admin(bootstrap: str) -> AdminClient:
 
 
 def describe(bootstrap: str, group: str) -> ConsumerGroupDescription:
-    return _admin(bootstrap).describe_consumer_groups([group])[group].result(SECONDS_MAX)
+    described: ConsumerGroupDescription = _admin(bootstrap).describe_consumer_groups([group])[group].result(SECONDS_MAX)
+    return described
 
 
 def share_out(members: Sequence[Member], topic_partitions: int) -> None:

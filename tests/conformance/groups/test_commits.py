@@ -239,6 +239,6 @@ def test_one_client_goes_on_where_another_stopped(join: Join, make_topic: MakeTo
     for number, kind in enumerate(CLASSIC_MEMBERS * 2):
         fill(bootstrap, topic, numbered(10 * number, 10 * number + 10))
         member = join(kind, group, [topic])
-        eventually(lambda member=member: len(member.values) >= 10, lambda member=member: member.received)
+        eventually(lambda member=member: len(member.values) >= 10, lambda member=member: member.received)  # type: ignore[misc]
         member.leave()
         assert member.values == numbered(10 * number, 10 * number + 10)

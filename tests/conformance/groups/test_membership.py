@@ -95,7 +95,8 @@ def test_spare_members_idle_and_take_over(kind: type[Member], join: Join, make_t
     while members:
         (worker,) = (member for member in members if member.owned)
         fill(bootstrap, topic, [b"%d" % handed_over])
-        eventually(lambda worker=worker, last=b"%d" % handed_over: last in worker.values, lambda worker=worker: worker.received)
+        last = b"%d" % handed_over
+        eventually(lambda worker=worker, last=last: last in worker.values, lambda worker=worker: worker.received)  # type: ignore[misc]
         assert all(member.values == [] for member in members if member is not worker)
         members.remove(worker)
         worker.leave()

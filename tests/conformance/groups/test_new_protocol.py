@@ -85,7 +85,7 @@ def test_an_empty_group_changes_its_protocol(join: Join, make_topic: MakeTopic, 
     for number, kind in enumerate(kinds):
         fill(bootstrap, topic, numbered(10 * number, 10 * number + 10))
         member = join(kind, group, [topic])
-        eventually(lambda member=member: len(member.values) >= 10, lambda member=member: member.events)
+        eventually(lambda member=member: len(member.values) >= 10, lambda member=member: member.events)  # type: ignore[misc]
         expected = ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC
         assert describe(bootstrap, group).type is expected
         member.leave()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 
 import pytest
@@ -32,8 +31,6 @@ def mortal() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(process=True, config=QUICK) as running:
         yield running
         assert running.complaints == ""
-    # Sockets that kafka-python forgot are found here, where nobody minds, and not in somebody else's test.
-    gc.collect()
 
 
 def restart(node: EmbeddedBroker, ending: str) -> None:
@@ -49,7 +46,7 @@ def new_topic(node: EmbeddedBroker, name: str, partitions: int) -> str:
 def test_commits_survive(mortal: EmbeddedBroker, ending: str) -> None:
     topic = new_topic(mortal, "t", 1)
     groups = [f"group-{number}" for number in range(20)]
-    expected = dict.fromkeys(groups, (-1001, None))
+    expected: dict[str, tuple[int, str | None]] = dict.fromkeys(groups, (-1001, None))
     consumers = {group: consumer_of(mortal.bootstrap, group, reconnect_backoff_max_ms=200) for group in groups}
     for round_number in (1, 2):
         for number, (group, consumer) in enumerate(consumers.items()):
