@@ -51,7 +51,7 @@ def _member(member: ConsumerMember, target: frozenset[IdPartition], topics: Mapp
         client_id=asked.client_id,
         client_host=asked.client_host,
         subscribed_topic_names=list(asked.topics),
-        subscribed_topic_regex=asked.pattern or "",
+        subscribed_topic_regex=asked.pattern,
         # What it has been asked to give up is still its own.
         assignment=_assignment([*member.ownership.assigned, *member.ownership.revoking], topics),
         target_assignment=_assignment(target, topics),

@@ -57,14 +57,15 @@ class Subscription:
     client_id: str = ""
     client_host: str = ""
     topics: tuple[str, ...] = ()  # sorted
-    pattern: str | None = None
+    pattern: str = ""
+    """Empty where the member has none, in Kafka's log as here."""
     rebalance_timeout_ms: int = NO_REBALANCE_TIMEOUT
     assignor: str | None = None
     classic: ClassicSide | None = None
 
     def reads_like(self, other: Subscription) -> bool:
         """Whether both ask for the same topics, so that going from one to the other is no reason to assign anew."""
-        return self.topics == other.topics and (self.pattern or None) == (other.pattern or None)
+        return self.topics == other.topics and self.pattern == other.pattern
 
 
 @dataclass(frozen=True, slots=True)

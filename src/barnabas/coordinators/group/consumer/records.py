@@ -98,7 +98,7 @@ def subscription_from(value: wire_member.ConsumerGroupMemberMetadataValue) -> Su
         client_id=value.client_id,
         client_host=value.client_host,
         topics=tuple(sorted(value.subscribed_topic_names)),
-        pattern=value.subscribed_topic_regex,
+        pattern=value.subscribed_topic_regex or "",
         rebalance_timeout_ms=value.rebalance_timeout_ms,
         assignor=value.server_assignor,
         classic=classic,
