@@ -1,7 +1,7 @@
 """librdkafka, kafka-python and aiokafka behind one face, so that a claim about all of them is written once.
 
 Each client writes and reads with its own code: its own batches, compressors, checksums and requests. Nothing here is Barnabas'.
-Consumers take their partitions themselves, because groups are still to come.
+Consumers take their partitions themselves; groups have tests of their own.
 """
 
 from __future__ import annotations

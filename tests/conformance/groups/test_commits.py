@@ -59,7 +59,7 @@ def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> tup
         reader.close()
 
 
-# -- librdkafka -----------------------------------------------------------------------------------------------------------------
+# -- librdkafka ---------------------------------------------------------------------------------------------------------------
 
 
 @PROTOCOLS
@@ -177,7 +177,7 @@ def test_commits_come_by_themselves(kind: type[Member], join: Join, make_topic: 
     eventually(lambda: successor.values == [b"new"], lambda: successor.received)
 
 
-# -- kafka-python and aiokafka ------------------------------------------------------------------------------------------------------
+# -- kafka-python and aiokafka ------------------------------------------------------------------------------------------------
 
 
 def test_kafka_python_commits_in_every_style(make_topic: MakeTopic, bootstrap: str, group: str) -> None:

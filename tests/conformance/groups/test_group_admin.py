@@ -38,7 +38,7 @@ def code_of(failure: pytest.ExceptionInfo[KafkaException]) -> int:
     return int(failure.value.args[0].code())
 
 
-# -- confluent-kafka ------------------------------------------------------------------------------------------------------------------
+# -- confluent-kafka ----------------------------------------------------------------------------------------------------------
 
 
 @BOTH_PROTOCOLS
@@ -135,7 +135,7 @@ def test_offsets_of_a_group_at_work_are_its_own(
     assert refused.error.code() == KafkaError.UNKNOWN_MEMBER_ID
 
 
-# -- kafka-python ---------------------------------------------------------------------------------------------------------------------
+# -- kafka-python -------------------------------------------------------------------------------------------------------------
 
 
 def test_kafka_python_describes_and_lists(join: Join, make_topic: MakeTopic, python_admin: KafkaAdminClient, group: str) -> None:

@@ -76,7 +76,7 @@ def test_a_group_has_settings_of_its_own(join: Join, make_topic: MakeTopic, boot
     share_out([join(NewProtocolMember, group, [make_topic(2)])], 2)
 
 
-# -- from one protocol to the other ---------------------------------------------------------------------------------------------------
+# -- from one protocol to the other -------------------------------------------------------------------------------------------
 
 
 def test_an_empty_group_changes_its_protocol(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
