@@ -102,7 +102,8 @@ def test_an_open_transaction_holds_back_readers_of_committed(make_topic: MakeTop
     partition = TopicPartition(topic, 0)
 
     def end(level: IsolationLevel) -> int:
-        found = admin.list_offsets({partition: OffsetSpec.latest()}, isolation_level=level)[partition].result(SECONDS_MAX)
+        newest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        found = admin.list_offsets({partition: newest}, isolation_level=level)[partition].result(SECONDS_MAX)
         return int(found.offset)
 
     assert (end(IsolationLevel.READ_COMMITTED), end(IsolationLevel.READ_UNCOMMITTED)) == (1, 3)
