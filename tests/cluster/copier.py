@@ -11,6 +11,7 @@ purpose, and what it writes into such a one begins with ``never``. It ends with 
 from __future__ import annotations
 
 import faulthandler
+import os
 import random
 import signal
 import sys
@@ -159,7 +160,9 @@ def main() -> None:
     except KafkaException as failure:
         error = failure.args[0]
         sys.stderr.write(f"{error!r}\n")
-        sys.exit(FENCED if error.code() in _FENCING else 1)
+        sys.stderr.flush()
+        # Without saying goodbye to the group, for which a consumer whose group moved on sometimes waits for ever.
+        os._exit(FENCED if error.code() in _FENCING else 1)
 
 
 if __name__ == "__main__":

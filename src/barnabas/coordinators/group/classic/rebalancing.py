@@ -21,6 +21,9 @@ from barnabas.wire.messages.join_group import JoinGroupResponse, JoinGroupRespon
 
 # A new member whose connection broke comes back as another new member. So long is the one it was waited for.
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
+# Static members of whom nobody has joined are waited for again and again, until their sessions end: not more often than this, since
+# a rebalance timeout may be 0 and the wait would then be no wait at all.
+_NOBODY_JOINED_PACE_MS = 1_000
 
 Records = list[CoordinatorRecord]
 
@@ -62,7 +65,7 @@ class Rebalancing:
         for member in [each for each in group.members.values() if each.waiting_join is None and not each.static]:
             self.drop(group, member.member_id)
         if not group.elect_joined_leader() and group.members:
-            self._wait_for_joins(group, now_ms)
+            self._wait_for_joins(group, now_ms, at_least_ms=_NOBODY_JOINED_PACE_MS)
             return []
         group.begin_generation(now_ms)
         if group.state is ClassicState.EMPTY:
@@ -156,14 +159,14 @@ class Rebalancing:
 
         self._timers.set(_join_timer(group_id), now_ms + delay_ms, waited)
 
-    def _wait_for_joins(self, group: ClassicGroup, now_ms: int) -> None:
+    def _wait_for_joins(self, group: ClassicGroup, now_ms: int, *, at_least_ms: int = 0) -> None:
         group_id = group.group_id
 
         def waited(now_ms: int) -> Outcome[None]:
             group = self._preparing(group_id)
             return Outcome(None, self.complete_join(group, now_ms) if group is not None else ())
 
-        self._timers.set(_join_timer(group_id), now_ms + group.rebalance_timeout_ms, waited)
+        self._timers.set(_join_timer(group_id), now_ms + max(group.rebalance_timeout_ms, at_least_ms), waited)
 
     def _preparing(self, group_id: str) -> ClassicGroup | None:
         group = self._shard.groups.get(group_id)
