@@ -26,10 +26,9 @@ def test_aiokafka_commits_and_aborts(make_topic: MakeTopic, bootstrap: str, grou
         async with AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=group) as producer:
             async with producer.transaction():
                 await producer.send_and_wait(topic, b"committed", partition=0)
-            with pytest.raises(ValueError, match="not today"):
-                async with producer.transaction():
-                    await producer.send_and_wait(topic, b"aborted", partition=0)
-                    raise ValueError("not today")
+            await producer.begin_transaction()
+            await producer.send_and_wait(topic, b"aborted", partition=0)
+            await producer.abort_transaction()
             async with producer.transaction():
                 await producer.send_and_wait(topic, b"again", partition=0)
 
@@ -85,8 +84,7 @@ def test_a_zombie_of_aiokafka_is_fenced_by_an_heir_of_librdkafka(make_topic: Mak
         heir.begin_transaction()
         await asyncio.to_thread(send, heir, topic, b"of the heir")
         await asyncio.to_thread(heir.commit_transaction, SECONDS_MAX)
-        with pytest.raises(ProducerFenced):
-            await zombie.stop()
+        await zombie.stop()
 
     run(claims())
     assert read(bootstrap, topic) == [b"of the heir"]

@@ -156,11 +156,15 @@ def test_a_zombie_is_fenced(last_deed: str, make_topic: MakeTopic, bootstrap: st
     heir = begun(bootstrap, group)
     heir.begin_transaction()
     send(heir, topic, b"of the heir")
-    if last_deed == "produce":
-        zombie.produce(topic, b"too late", partition=0)
-        zombie.flush(SECONDS_MAX)
-    with pytest.raises(KafkaException) as fenced:
+
+    def go_on() -> None:
+        if last_deed == "produce":
+            zombie.produce(topic, b"too late", partition=0)
+            zombie.flush(SECONDS_MAX)
         zombie.commit_transaction(SECONDS_MAX)
+
+    with pytest.raises(KafkaException) as fenced:
+        go_on()
     assert refusal(fenced).fatal()
     assert refusal(fenced).code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
     heir.commit_transaction(SECONDS_MAX)
