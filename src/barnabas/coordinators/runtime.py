@@ -24,7 +24,7 @@ from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.records.batch_builder import build_batch
-from barnabas.records.batch_header import read_header
+from barnabas.records.batch_header import NO_SEQUENCE, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.control_batch import ControlType, read_end_transaction
 from barnabas.records.record import Record, open_batch
@@ -85,15 +85,18 @@ class CoordinatorRuntime(Generic[M]):
         on_effect: Callable[[int, Any], None],
         on_deadline: Callable[[int], None],
         codec: Codec = Codec.NONE,
+        base_sequence: int = NO_SEQUENCE,
     ) -> None:
         """``make`` gives an empty machine for a partition; ``on_effect(partition, effect)`` does what a machine asked for;
-        ``on_deadline`` hears at what time :meth:`tick` must be called at the latest."""
+        ``on_deadline`` hears at what time :meth:`tick` must be called at the latest. Nobody counts the batches of a coordinator, but
+        Kafka has a ``base_sequence`` in those of groups."""
         self._make = make
         self._types = types
         self._log = log
         self._on_effect = on_effect
         self._on_deadline = on_deadline
         self._codec = codec
+        self._base_sequence = base_sequence
         self._shards: dict[int, _Shard[M]] = {}
 
     # -- leadership -----------------------------------------------------------------------------------------------------------
@@ -228,8 +231,7 @@ class CoordinatorRuntime(Generic[M]):
             codec=self._codec,
             producer_id=transaction.producer_id if transaction is not None else -1,
             producer_epoch=transaction.producer_epoch if transaction is not None else -1,
-            # Nobody counts the batches of a coordinator; Kafka writes 0 all the same.
-            base_sequence=0,
+            base_sequence=self._base_sequence,
             transactional=transaction is not None,
         )
         end_offset = self._log.append(partition, batch)

@@ -19,6 +19,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.node.coordinator_log import CoordinatorTopicLog
+from barnabas.records.batch_header import NO_SEQUENCE
 from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.telemetry.logs import Log
@@ -43,6 +44,7 @@ class CoordinatorDriver(Generic[M]):
         on_effect: Callable[[int, Any], None],
         partition_count: Callable[[], int],
         codec: Codec = Codec.NONE,
+        base_sequence: int = NO_SEQUENCE,
     ) -> None:
         self._topic = topic
         self._node_id = node_id
@@ -50,7 +52,13 @@ class CoordinatorDriver(Generic[M]):
         self._clock = clock
         self._log = log
         self.runtime: CoordinatorRuntime[M] = CoordinatorRuntime(
-            make, types, CoordinatorTopicLog(topic, replicas, clock), on_effect=on_effect, on_deadline=self._wake_at, codec=codec
+            make,
+            types,
+            CoordinatorTopicLog(topic, replicas, clock),
+            on_effect=on_effect,
+            on_deadline=self._wake_at,
+            codec=codec,
+            base_sequence=base_sequence,
         )
         self.coordinator: Coordinator[M] = Coordinator(topic, self.runtime, clock, partition_count)
         self._loading: set[asyncio.Task[None]] = set()

@@ -70,6 +70,7 @@ class Coordinators:
             log=log,
             on_effect=no_effects,
             codec=Codec(settings.integer("offsets.topic.compression.codec")),
+            base_sequence=0,
             partition_count=partition_count_of(CONSUMER_OFFSETS, lambda: applier.image),
         )
         self.transactions: CoordinatorDriver[TransactionMachine] = CoordinatorDriver(

@@ -100,6 +100,7 @@ class World:
             self.log,
             on_effect=lambda partition, effect: self.effects.append((partition, effect)),
             on_deadline=self.deadlines.append,
+            base_sequence=0,
         )
 
     def _make(self, partition: int) -> Counts:
