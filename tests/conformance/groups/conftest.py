@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from tests.conformance.groups.members import QUIET, Member
 QUICK = {
     "group.min.session.timeout.ms": "500",
     "group.consumer.min.session.timeout.ms": "500",
-    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.session.timeout.ms": "2000",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "200",
     "group.consumer.assignment.interval.ms": "0",
@@ -93,8 +94,14 @@ def create(admin: AdminClient, name: str, partitions: int = 1) -> str:
     return name
 
 
+@cache
+def _producer(bootstrap: str) -> Producer:
+    """One for all: a librdkafka producer needs half a second until it sends."""
+    return Producer({**QUIET, "bootstrap.servers": bootstrap, "linger.ms": 0, "reconnect.backoff.max.ms": 200})
+
+
 def fill(bootstrap: str, topic: str, values: Sequence[bytes], partition: int = 0) -> None:
-    producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "linger.ms": 0, "enable.idempotence": True})
+    producer = _producer(bootstrap)
     for value in values:
         producer.produce(topic, value, partition=partition)
     assert producer.flush(SECONDS_MAX) == 0, "not everything was delivered"

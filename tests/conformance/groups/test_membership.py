@@ -48,7 +48,7 @@ def test_a_killed_member_is_replaced_when_its_session_ends(
     group: str,
 ) -> None:
     topic = make_topic(2)
-    session_seconds = 3.0 if kind is NewProtocolMember else 1.5
+    session_seconds = 2.0 if kind is NewProtocolMember else 1.5
     survivor = join(kind, group, [topic])
     share_out([survivor], 2)
     victim = join_apart(kind, group, topic, session_ms=1500)

@@ -45,7 +45,7 @@ def new_topic(node: EmbeddedBroker, name: str, partitions: int) -> str:
 @ENDINGS
 def test_commits_survive(mortal: EmbeddedBroker, ending: str) -> None:
     topic = new_topic(mortal, "t", 1)
-    groups = [f"group-{number}" for number in range(20)]
+    groups = [f"group-{number}" for number in range(8)]
     expected: dict[str, tuple[int, str | None]] = dict.fromkeys(groups, (-1001, None))
     consumers = {group: consumer_of(mortal.bootstrap, group, reconnect_backoff_max_ms=200) for group in groups}
     for round_number in (1, 2):

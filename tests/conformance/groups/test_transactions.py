@@ -49,7 +49,7 @@ def send(producer: Producer, topic: str, *values: bytes, partition: int = 0) -> 
 
 def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", partition: int = 0) -> list[bytes | None]:
     """Everything up to the end that this reader can see."""
-    consumer = consumer_of(bootstrap, "reader", isolation_level=isolation, enable_partition_eof=True)
+    consumer = consumer_of(bootstrap, "reader", isolation_level=isolation, enable_partition_eof=True, fetch_wait_max_ms=10)
     consumer.assign([TopicPartition(topic, partition, 0)])
     values: list[bytes | None] = []
     try:
