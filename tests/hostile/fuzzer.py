@@ -37,6 +37,7 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest
 from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.messages.fetch import FetchRequest
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 from barnabas.wire.types import Primitive
@@ -72,6 +73,11 @@ class Vocabulary:
         "1",
         "0",
         "__cluster_metadata",
+        "__consumer_offsets",
+        "__transaction_state",
+        "consumer",
+        "range",
+        "(a+)+$",
         "..",
         "a/b",
         "max.message.bytes",
@@ -94,6 +100,12 @@ class Vocabulary:
     numbers = (-1, 0, 1, 2, 3, 4, 8, 16, 32, -2, -3, -4, -5, -6, 5, 7, 20)
 
 
+# Those of coordinators, some of which they accept. Rebalances are short: a member that waits for others keeps the fuzzer waiting, too.
+_TIMEOUTS_MS = {
+    "session_timeout_ms": (6_000, 6_000, 0, -1, 2**31 - 1),
+    "rebalance_timeout_ms": (0, 1, 10, -1),
+    "transaction_timeout_ms": (1_000, 60_000, 0, -1, 2**31 - 1),
+}
 _INTEGERS = {"int8": 8, "int16": 16, "uint16": -16, "int32": 32, "uint32": -32, "int64": 64}
 
 
@@ -144,6 +156,8 @@ class Maker:
         chance = self._chance
         if name in ("max_wait_ms", "timeout_ms"):
             return chance.choice((0, 0, 1, 10, -1))
+        if name in _TIMEOUTS_MS:
+            return chance.choice(_TIMEOUTS_MS[name])
         if name == "acks":
             return chance.choice((1, 1, -1, 0, 2))
         lowest, highest = (-(1 << bits - 1), (1 << bits - 1) - 1) if bits > 0 else (0, (1 << -bits) - 1)
@@ -384,13 +398,16 @@ class Fuzzer:
             raise self._failure(None, f"no service for a bystander: {wrong!r}\n{self._kafka.complaints}") from wrong
 
     def _restock(self) -> None:
-        """A bystander sees to it that the topics are there which requests are about: some of them delete topics."""
+        """A bystander sees to it that the topics are there which requests are about, and those of coordinators: some delete topics."""
         with Client(self._kafka.bootstrap) as client:
             client.probe()
             for topic in TOPICS:
                 told = client.ask(_metadata_of(topic)).topics[0]
                 if told.error_code:
                     client.create_topic(topic, PARTITIONS)
+            # Whoever looks for a coordinator makes the broker create its topic.
+            for kind in (0, 1):
+                client.ask(FindCoordinatorRequest(key_type=kind, coordinator_keys=["fuzz"]))
             self._words.topic_ids = [client.ask(_metadata_of(topic)).topics[0].topic_id for topic in TOPICS]
 
     def _hang_up(self) -> None:

@@ -372,6 +372,14 @@ def test_metadata_of_offsets_has_its_limit(victim: Victim) -> None:
         client.ask(nonsense, COMMIT_BY_NAME)
 
 
+@pytest.mark.parametrize("retention_ms", [0, -2, 2**63 - 1, -(2**63)])
+def test_offsets_to_be_kept_for_longer_than_time_lasts(victim: Victim, retention_ms: int) -> None:
+    with victim.client() as client:
+        for version in (2, 3, 4):
+            request = commit("retained", [("t", [0])], retention_time_ms=retention_ms)
+            assert client.ask(request, version).topics[0].partitions[0].error_code == 0
+
+
 def test_long_lists_are_answered_and_hold_up_nobody(victim: Victim) -> None:
     names = [f"nobody {number}" for number in range(20_000)]
     requests = [

@@ -49,6 +49,7 @@ from barnabas.wire.messages.txn_offset_commit import (
 )
 
 _NO_RETENTION_TIME = -1
+_TIMESTAMP_MS_MAX = 2**63 - 1  # that a record can hold: clients may ask for offsets to be kept for longer
 _CONSUMER_PROTOCOL_TYPE = "consumer"
 
 # Between two portions of deletions the loop is free for clients; and where the log refuses them, this is the pace of the attempts.
@@ -85,7 +86,7 @@ class Offsets:
         if group is not None:
             group.committed(request.member_id, now_ms)
         retention_ms = request.retention_time_ms
-        expire_timestamp_ms = NO_EXPIRY if retention_ms == _NO_RETENTION_TIME else now_ms + retention_ms
+        expire_timestamp_ms = NO_EXPIRY if retention_ms == _NO_RETENTION_TIME else min(now_ms + retention_ms, _TIMESTAMP_MS_MAX)
         records = []
         topics = []
         for topic in request.topics:
