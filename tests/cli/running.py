@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,7 +83,12 @@ class Cli:
         """A real one, for those who want to send it signals or close its pipes."""
         command = [sys.executable, "-m", "barnabas", *(str(each) for each in arguments)]
         environment = {**os.environ, **self.environment}
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **options)
+        # A shell that runs the tests in its background has them ignore ctrl-c, and what they start inherits it.
+        inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **options)
+        finally:
+            signal.signal(signal.SIGINT, inherited)
 
 
 @contextmanager

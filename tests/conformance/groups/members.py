@@ -25,6 +25,7 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+from kafka.errors import KafkaConnectionError
 
 from tests.conformance.clients.three_clients import QUIET as SILENT, SECONDS_MAX
 
@@ -226,7 +227,13 @@ class KafkaPythonMember(Member, KafkaPythonListener):  # type: ignore[misc]
             else:
                 self.consumer.subscribe(self.topics, listener=self)
             while not self._leaving.is_set():
-                for partition, messages in self.consumer.poll(timeout_ms=KAFKA_PYTHON_POLL_SECONDS * 1000).items():
+                try:
+                    polled = self.consumer.poll(timeout_ms=KAFKA_PYTHON_POLL_SECONDS * 1000)
+                except KafkaConnectionError:
+                    # Nobody is there at the moment; other clients keep it to themselves.
+                    time.sleep(KAFKA_PYTHON_POLL_SECONDS)
+                    continue
+                for partition, messages in polled.items():
                     self.received += (Received(tuple(partition), each.offset, each.value) for each in messages)
         finally:
             self.consumer.close()
