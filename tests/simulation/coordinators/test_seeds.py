@@ -11,13 +11,15 @@ from collections import Counter
 
 import pytest
 
-from tests.simulation.coordinators.members import CLASSIC, CONSUMER, ClassicWitness, ConsumerMember, ConsumerWitness, classic_members
+from tests.simulation.coordinators.classic_members import CLASSIC, ClassicWitness, classic_members
+from tests.simulation.coordinators.consumer_members import CONSUMER, ConsumerMember, ConsumerWitness
+from tests.simulation.coordinators.mixed_members import MIXED, MixedClassicMember, MixedWitness
 from tests.simulation.coordinators.offsets import OffsetWitness, Reference, reader
 from tests.simulation.coordinators.producers import GROUP, Ledger, Producer
 from tests.simulation.coordinators.world import Client, World
 
 STEPS = 2_000
-SHORT_SEEDS = range(250)
+SHORT_SEEDS = range(200)
 LONG_SEEDS = 5_000
 
 
@@ -26,7 +28,7 @@ def play(seed: int) -> Counter[str]:
     world = World(seed)
     ledger = Ledger(world)
     offsets = OffsetWitness(world, Reference(world))
-    classic, consumer = ClassicWitness(world), ConsumerWitness(world)
+    classic, consumer, mixed = ClassicWitness(world), ConsumerWitness(world), MixedWitness(world)
     clients = world.clients
     for transactional_id, version in (("new", 2), ("old", 0)):
         for _ in range(2):
@@ -34,7 +36,9 @@ def play(seed: int) -> Counter[str]:
             clients.append(Client(world, transactional_id, script, in_order=version == 0))
     clients += [Client(world, name, script) for name, script in classic_members(world)]
     clients += [Client(world, f"{CONSUMER} {n}", ConsumerMember(world, consumer, f"m{n}").script, in_order=True) for n in range(3)]
-    clients.append(Client(world, "reader", reader(world, [GROUP, CLASSIC, CONSUMER])))
+    clients += [Client(world, f"{MIXED} classic {n}", MixedClassicMember(world).script, in_order=True) for n in range(2)]
+    clients += [Client(world, f"{MIXED} {n}", ConsumerMember(world, mixed, f"x{n}").script, in_order=True) for n in range(2)]
+    clients.append(Client(world, "reader", reader(world, [GROUP, CLASSIC, CONSUMER, MIXED])))
     try:
         world.run(STEPS)
         world.come_to_rest()
@@ -47,6 +51,7 @@ def play(seed: int) -> Counter[str]:
         fetches=offsets.fetches,
         generations=classic.generations,
         epochs=consumer.epochs,
+        turns=mixed.turns,
         upheavals=len(world.deeds),
     )
 
@@ -55,7 +60,9 @@ def test_nothing_acknowledged_is_lost_doubled_or_half_done() -> None:
     seen: Counter[str] = Counter()
     for seed in SHORT_SEEDS:
         seen += play(seed)
-    assert all(seen[what] > 2 * len(SHORT_SEEDS) for what in ("transactions", "fetches", "generations", "epochs", "upheavals")), seen
+    assert all(seen[what] > 2 * len(SHORT_SEEDS) for what in ("transactions", "fetches", "generations", "epochs", "turns", "upheavals")), (
+        seen
+    )
 
 
 @pytest.mark.soak
