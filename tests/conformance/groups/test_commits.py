@@ -13,6 +13,7 @@ from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition as KafkaPytho
 from kafka.errors import OffsetMetadataTooLargeError
 
 from tests.conformance.clients.three_clients import SECONDS_MAX, run
+from tests.conformance.groups.at_once import for_each_of
 from tests.conformance.groups.conftest import Join, MakeTopic, fill, numbered
 from tests.conformance.groups.members import (
     ALL_MEMBERS,
@@ -147,7 +148,7 @@ def test_nobody_commits_for_a_topic_that_is_not_there(bootstrap: str, group: str
     consumer.close()
 
 
-@pytest.mark.parametrize("kind", [LibrdkafkaMember, NewProtocolMember], ids=lambda kind: kind.client)
+@for_each_of([LibrdkafkaMember, NewProtocolMember])
 def test_whoever_is_no_member_commits_nothing_for_a_group_at_work(
     kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str
 ) -> None:
@@ -160,7 +161,7 @@ def test_whoever_is_no_member_commits_nothing_for_a_group_at_work(
     stranger.close()
 
 
-@pytest.mark.parametrize("kind", ALL_MEMBERS, ids=lambda kind: kind.client)
+@for_each_of(ALL_MEMBERS)
 def test_commits_come_by_themselves(kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(2)
     interval = {"auto.commit.interval.ms": 50} if issubclass(kind, LibrdkafkaMember) else {"auto_commit_interval_ms": 50}

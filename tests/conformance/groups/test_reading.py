@@ -11,6 +11,7 @@ from kafka import KafkaConsumer, TopicPartition as KafkaPythonPartition
 from kafka.errors import NoOffsetForPartitionError
 
 from tests.conformance.clients.three_clients import SECONDS_MAX, run
+from tests.conformance.groups.at_once import for_each_of
 from tests.conformance.groups.conftest import Join, MakeTopic, create, fill, numbered
 from tests.conformance.groups.members import (
     ALL_MEMBERS,
@@ -24,7 +25,7 @@ from tests.conformance.groups.members import (
 )
 from tests.conformance.groups.test_commits import PROTOCOLS, consumer_of, take
 
-EVERY_MEMBER = pytest.mark.parametrize("kind", ALL_MEMBERS, ids=lambda kind: kind.client)
+EVERY_MEMBER = for_each_of(ALL_MEMBERS)
 
 
 def assigned(consumer: Consumer) -> None:

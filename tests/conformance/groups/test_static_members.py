@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import MemberToRemove
 
+from tests.conformance.groups.at_once import for_each_of
 from tests.conformance.groups.conftest import Join, MakeTopic, MemberProcess, fill, numbered
 from tests.conformance.groups.members import (
     ALL_MEMBERS,
@@ -20,7 +20,7 @@ from tests.conformance.groups.members import (
     share_out,
 )
 
-EVERY_MEMBER = pytest.mark.parametrize("kind", ALL_MEMBERS, ids=lambda kind: kind.client)
+EVERY_MEMBER = for_each_of(ALL_MEMBERS)
 
 
 @EVERY_MEMBER
@@ -64,7 +64,7 @@ def test_the_generation_stays_when_a_static_member_returns(join: Join, make_topi
     assert stays.generation == back.generation == generation
 
 
-@pytest.mark.parametrize("kind", [LibrdkafkaMember, NewProtocolMember], ids=lambda kind: kind.client)
+@for_each_of([LibrdkafkaMember, NewProtocolMember])
 def test_a_static_member_that_stays_away_is_replaced(
     kind: type[Member], join: Join, join_apart: Callable[..., MemberProcess], make_topic: MakeTopic, group: str
 ) -> None:
@@ -78,7 +78,7 @@ def test_a_static_member_that_stays_away_is_replaced(
 
 
 # aiokafka does not name the instance in its heartbeats, and so learns only that its member id is unknown: the two would fight for ever.
-@pytest.mark.parametrize("kind", [LibrdkafkaMember, KafkaPythonMember], ids=lambda kind: kind.client)
+@for_each_of([LibrdkafkaMember, KafkaPythonMember])
 def test_of_two_members_with_one_name_the_elder_is_fenced(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
     topic = make_topic(2)
     elder = join(kind, group, [topic], instance="one")
