@@ -38,6 +38,10 @@ class ConsumerWitness:
 
     def check(self) -> None:
         group = self.group()
+        if self._world.node.group_machine is not None:
+            # Whoever was removed starts over, perhaps in another group: an empty one makes room for a classic one of its name.
+            for member_id in [each for each in self._told if group is None or each not in group.members]:
+                del self._told[member_id]
         if group is None:
             return
         owners: dict[Any, str] = {}
@@ -56,9 +60,6 @@ class ConsumerWitness:
             self.epochs = max(self.epochs, response.member_epoch)
             if response.member_epoch < 0:
                 self._told.pop(member_id, None)
-            elif request.member_epoch == 0:
-                # Perhaps in another group of that name: an empty one makes room for a classic one, whose generations start over.
-                self._told[member_id] = response.member_epoch
             else:
                 self._told[member_id] = max(self._told[member_id], response.member_epoch)
 
