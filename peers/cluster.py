@@ -1,0 +1,376 @@
+"""A cluster of real processes on this machine, of Kafka, of Barnabas or of both, and everything that can happen to its nodes.
+
+    with Cluster(BARNABAS, brokers=3) as cluster:
+        cluster.node(2).kill()          # kill -9
+        cluster.node(3).pause()         # SIGSTOP; resume() is SIGCONT
+        cluster.cut_off(1)              # from the other nodes, not from clients; needs proxied=True
+        cluster.heal()
+
+Nodes are configured as any Kafka user would do it, by properties; :data:`QUICK` shortens what tests would wait for. What a node writes
+goes to a file, which a failed wait shows.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from peers.apache_kafka import CLUSTER_ID, write_properties
+from peers.links import CLIENTS, Links
+
+START_SECONDS_MAX = 60.0
+STOP_SECONDS_MAX = 40.0
+LOG_TAIL_CHARACTERS = 4000
+# Below the range that outgoing connections take their ports from: a node that was killed must find its port free when it comes back.
+_PORTS = range(12_000, 30_000)
+
+BROKER, CONTROLLER = "broker", "controller"
+COMBINED = "broker,controller"
+
+# Everything a test would have to wait for, ten times sooner. Heartbeats and fetches come often enough that a busy machine is not a dead one.
+QUICK = {
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "250",
+    "controller.quorum.election.timeout.ms": "400",
+    "controller.quorum.election.backoff.max.ms": "200",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "replica.lag.time.max.ms": "2000",
+    "replica.fetch.backoff.ms": "100",
+    "replica.socket.timeout.ms": "5000",
+}
+
+
+class Program(Protocol):
+    """What runs as a node."""
+
+    name: str
+
+    def format(self, nodes: Sequence[Node]) -> None:
+        """Give the nodes' directories their identity; they have their properties files already."""
+
+    def command(self, properties: Path) -> list[str]: ...
+
+
+class Node:
+    """One process, again and again on the same directory and ports."""
+
+    def __init__(self, program: Program, node_id: int, roles: str, directory: Path, ports: Iterable[int], *, proxied: bool) -> None:
+        self.program = program
+        self.id = node_id
+        self.roles = roles
+        self.directory = directory
+        self.data = directory / "data"
+        self.log = directory / "node.log"
+        self.properties: dict[str, str] = {}
+        # Where it listens, and where others are told that it does.
+        free = iter(ports)
+        self.port, self.controller_port = next(free), next(free)
+        self.advertised_port, self.advertised_controller_port = (next(free), next(free)) if proxied else (self.port, self.controller_port)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.paused = False
+        self._on_start: Callable[[Node], None] = lambda node: None
+
+    # -- what it is -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_broker(self) -> bool:
+        return BROKER in self.roles
+
+    @property
+    def is_controller(self) -> bool:
+        return CONTROLLER in self.roles
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self.advertised_port}"
+
+    @property
+    def controller(self) -> str:
+        return f"127.0.0.1:{self.advertised_controller_port}"
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def responsive(self) -> bool:
+        return self.running and not self.paused
+
+    def log_text(self) -> str:
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    @property
+    def properties_file(self) -> Path:
+        return self.directory / "server.properties"
+
+    # -- what happens to it ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """It is started, and not waited for."""
+        assert not self.running, f"node {self.id} is running"
+        write_properties(self.properties_file, self.properties)
+        with self.log.open("ab") as output:
+            self.process = subprocess.Popen(
+                self.program.command(self.properties_file), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+            )
+        self.paused = False
+        self._on_start(self)
+
+    def await_listening(self) -> None:
+        ports = [self.port] * self.is_broker + [self.controller_port] * self.is_controller
+        deadline = time.monotonic() + START_SECONDS_MAX
+        while ports:
+            assert self.process is not None
+            code = self.process.poll()
+            assert code is None, f"node {self.id} ({self.program.name}) exited {code}:\n{self.log_text()[-LOG_TAIL_CHARACTERS:]}"
+            assert time.monotonic() < deadline, f"node {self.id} does not listen:\n{self.log_text()[-LOG_TAIL_CHARACTERS:]}"
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", ports[0])) == 0:
+                    ports.pop(0)
+                    continue
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """``kill -9``."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+    def begin_to_stop(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+
+    def stop(self, *, seconds_max: float = STOP_SECONDS_MAX) -> int:
+        """A clean stop; its exit code."""
+        self.begin_to_stop()
+        return self.await_end(seconds_max=seconds_max)
+
+    def await_end(self, *, seconds_max: float = STOP_SECONDS_MAX) -> int:
+        assert self.process is not None
+        try:
+            return self.process.wait(seconds_max)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"node {self.id} did not stop:\n{self.log_text()[-LOG_TAIL_CHARACTERS:]}") from None
+
+    def pause(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        self.paused = True
+
+    def resume(self) -> None:
+        assert self.process is not None
+        self.paused = False
+        self.process.send_signal(signal.SIGCONT)
+
+    def wipe(self) -> None:
+        """A new machine takes over its id: empty disks, formatted anew."""
+        assert not self.running
+        shutil.rmtree(self.data)
+        self.program.format([self])
+
+
+class Cluster:
+    """``brokers`` nodes that are controllers too, or with ``controllers`` so many nodes that are only that, with ids from 101 on.
+
+    ``programs`` overrides the program of single nodes, by id; ``per_node`` their properties. Static voters, ports chosen beforehand.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        brokers: int = 3,
+        controllers: int = 0,
+        properties: Mapping[str, str] | None = None,
+        per_node: Mapping[int, Mapping[str, str]] | None = None,
+        programs: Mapping[int, Program] | None = None,
+        proxied: bool = False,
+    ) -> None:
+        self._directory = tempfile.TemporaryDirectory(prefix="cluster-")
+        self.links = Links() if proxied else None
+        self._brokers = brokers
+        self._properties = dict(properties or {})
+        roles = {broker: BROKER if controllers else COMBINED for broker in range(1, brokers + 1)}
+        roles |= {100 + number: CONTROLLER for number in range(1, controllers + 1)}
+        ports = iter(free_ports(4 * (len(roles) + 1)))
+        self._spare_ports = ports
+        self.nodes = {
+            node_id: self._make(node_id, role, (programs or {}).get(node_id, program), ports) for node_id, role in sorted(roles.items())
+        }
+        for node_id, node in self.nodes.items():
+            node.properties = {**self._properties_of(node), **self._properties, **(per_node or {}).get(node_id, {})}
+
+    def _make(self, node_id: int, roles: str, program: Program, ports: Iterable[int]) -> Node:
+        directory = Path(self._directory.name, f"node-{node_id}")
+        directory.mkdir()
+        node = Node(program, node_id, roles, directory, ports, proxied=self.links is not None)
+        node._on_start = self._started
+        if self.links is not None:
+            self.links.lead_to(node_id, port=node.advertised_port, target_port=node.port)
+            self.links.lead_to(node_id, port=node.advertised_controller_port, target_port=node.controller_port)
+        return node
+
+    def _started(self, node: Node) -> None:
+        if self.links is not None:
+            assert node.process is not None
+            self.links.knows(node.id, node.process.pid)
+
+    @property
+    def voters(self) -> str:
+        return ",".join(f"{node.id}@{node.controller}" for node in self.controllers)
+
+    def _properties_of(self, node: Node) -> dict[str, str]:
+        replicas = str(min(3, self._brokers))
+        listeners = [f"PLAINTEXT://127.0.0.1:{node.port}"] * node.is_broker
+        listeners += [f"CONTROLLER://127.0.0.1:{node.controller_port}"] * node.is_controller
+        advertised = [f"PLAINTEXT://{node.bootstrap}"] * node.is_broker + [f"CONTROLLER://{node.controller}"] * node.is_controller
+        return {
+            "process.roles": node.roles,
+            "node.id": str(node.id),
+            "controller.quorum.voters": self.voters,
+            "listeners": ",".join(listeners),
+            "advertised.listeners": ",".join(advertised),
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(node.data),
+            "default.replication.factor": replicas,
+            "min.insync.replicas": str(min(2, self._brokers)),
+            "offsets.topic.replication.factor": replicas,
+            # Enough that coordinators live on several nodes; Kafka's 50 take a JVM seconds to create.
+            "offsets.topic.num.partitions": "5",
+            "transaction.state.log.replication.factor": replicas,
+            "transaction.state.log.min.isr": str(min(2, self._brokers)),
+            "transaction.state.log.num.partitions": "5",
+            "share.coordinator.state.topic.replication.factor": replicas,
+            "share.coordinator.state.topic.min.isr": str(min(2, self._brokers)),
+            "group.initial.rebalance.delay.ms": "0",
+        }
+
+    # -- its life -------------------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> Self:
+        try:
+            self.format()
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is not None:
+            error.add_note(self.story())
+        self.close()
+
+    def format(self) -> None:
+        for node in self.nodes.values():
+            write_properties(node.properties_file, node.properties)
+        for program in {id(node.program): node.program for node in self.nodes.values()}.values():
+            program.format([node for node in self.nodes.values() if node.program is program])
+
+    def start(self) -> None:
+        """All nodes, at the same time; each listens when this returns."""
+        for node in self.nodes.values():
+            node.start()
+        for node in self.nodes.values():
+            node.await_listening()
+
+    def close(self) -> None:
+        """Nobody waits for clean stops: what must be clean is stopped by the test."""
+        for node in self.nodes.values():
+            node.kill()
+        if self.links is not None:
+            self.links.close()
+        self._directory.cleanup()
+
+    def add_broker(self, node_id: int, program: Program | None = None, properties: Mapping[str, str] | None = None) -> Node:
+        """One more broker, formatted and started. There are ports for one."""
+        node = self._make(node_id, BROKER, program or next(iter(self.nodes.values())).program, self._spare_ports)
+        self.nodes[node_id] = node
+        node.properties = {**self._properties_of(node), **self._properties, **(properties or {})}
+        write_properties(node.properties_file, node.properties)
+        node.program.format([node])
+        node.start()
+        node.await_listening()
+        return node
+
+    # -- its nodes ------------------------------------------------------------------------------------------------------------
+
+    def node(self, node_id: int) -> Node:
+        return self.nodes[node_id]
+
+    @property
+    def brokers(self) -> list[Node]:
+        return [node for node in self.nodes.values() if node.is_broker]
+
+    @property
+    def controllers(self) -> list[Node]:
+        return [node for node in self.nodes.values() if node.is_controller]
+
+    @property
+    def bootstrap(self) -> str:
+        return ",".join(node.bootstrap for node in self.brokers)
+
+    @property
+    def bootstrap_controllers(self) -> str:
+        return ",".join(node.controller for node in self.controllers)
+
+    # -- its network ----------------------------------------------------------------------------------------------------------
+
+    def cut_off(self, *nodes: int, from_clients: bool = False) -> None:
+        """The nodes from all others, in both directions; among each other they still talk."""
+        assert self.links is not None, "only a proxied cluster can be cut"
+        others = [other for other in self.nodes if other not in nodes] + [CLIENTS] * from_clients
+        self.links.cut(nodes, others)
+        self.links.cut(others, nodes)
+
+    def heal(self) -> None:
+        assert self.links is not None
+        self.links.heal()
+
+    # -- for whoever must find out --------------------------------------------------------------------------------------------
+
+    def story(self) -> str:
+        return "\n".join(
+            f"-- node {node.id} ({node.program.name}, {'running' if node.running else 'not running'}), {node.log.name} ends:\n"
+            f"{node.log_text()[-LOG_TAIL_CHARACTERS:]}"
+            for node in self.nodes.values()
+        )
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, all different."""
+    held: list[socket.socket] = []
+    candidates = list(_PORTS)
+    random.SystemRandom().shuffle(candidates)
+    try:
+        for port in candidates:
+            probe = socket.socket()
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                probe.close()
+                continue
+            held.append(probe)
+            if len(held) == count:
+                return [each.getsockname()[1] for each in held]
+        raise AssertionError(f"there are no {count} free ports")
+    finally:
+        for probe in held:
+            probe.close()
+
+
+def meta_properties(cluster_id: str, node_id: int, directory_id: str) -> str:
+    return f"cluster.id={cluster_id}\ndirectory.id={directory_id}\nnode.id={node_id}\nversion=1\n"
+
+
+__all__ = ["BROKER", "COMBINED", "CONTROLLER", "CLUSTER_ID", "QUICK", "Cluster", "Node", "Program", "free_ports", "meta_properties"]

@@ -1,0 +1,34 @@
+"""Barnabas as nodes of a :class:`~peers.cluster.Cluster`, started as its users start it: a properties file, formatted storage, a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from peers.cluster import CLUSTER_ID, Cluster, Node
+
+
+class Barnabas:
+    name = "Barnabas"
+
+    def __init__(self, *, log_level: str = "INFO") -> None:
+        self._log_level = log_level
+
+    def format(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            command = [sys.executable, "-m", "barnabas", "storage", "format", "-t", CLUSTER_ID, "-c", str(node.properties_file)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    def command(self, properties: Path) -> list[str]:
+        return [sys.executable, "-m", "barnabas", "server", "--log-level", self._log_level, "--config", str(properties)]
+
+
+BARNABAS = Barnabas()
+
+
+def barnabas_cluster(**options: Any) -> Cluster:
+    return Cluster(BARNABAS, **options)

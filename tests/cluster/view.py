@@ -1,0 +1,171 @@
+"""What a cluster says about itself, asked of whichever broker answers, and waits for what it should say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
+from typing import Any
+
+from barnabas.wire.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, PartitionData, ResponsePartitionData, TopicData
+from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponsePartition
+from peers.cluster import Cluster, Node
+from tests.scenarios.client import Client
+from tests.scenarios.waiting import until
+
+# A node that is cut off or overloaded is given up for another one.
+ANSWER_SECONDS_MAX = 3.0
+CHANGE_SECONDS_MAX = 30.0
+_METADATA_TOPIC = "__cluster_metadata"
+
+
+class View:
+    """``without`` are nodes that are not asked: those who cannot know any more."""
+
+    def __init__(self, cluster: Cluster, *, without: Collection[int] = ()) -> None:
+        self._cluster = cluster
+        self._without = without
+
+    def seen_without(self, *nodes: int) -> View:
+        return View(self._cluster, without=nodes)
+
+    def ask(self, request: Any, version: int | None = None, *, seconds_max: float = ANSWER_SECONDS_MAX) -> Any | None:
+        """The answer of the first broker that gives one."""
+        for node in self._askable():
+            with suppress(OSError), Client(node.bootstrap, timeout=seconds_max) as client:
+                return client.ask(request, version)
+        return None
+
+    def _askable(self) -> Iterable[Node]:
+        return [node for node in self._cluster.brokers if node.responsive and node.id not in self._without]
+
+    # -- brokers and controllers ----------------------------------------------------------------------------------------------
+
+    def brokers(self) -> set[int]:
+        """Those that are not fenced."""
+        answer = self.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
+        return {broker.node_id for broker in answer.brokers} if answer is not None else set()
+
+    def quorum(self) -> ResponsePartitionData | None:
+        request = DescribeQuorumRequest(topics=[TopicData(topic_name=_METADATA_TOPIC, partitions=[PartitionData(partition_index=0)])])
+        answer = self.ask(request, 1)
+        if answer is None or answer.error_code or not answer.topics:
+            return None
+        partition: ResponsePartitionData = answer.topics[0].partitions[0]
+        return partition if partition.error_code == 0 and partition.leader_id >= 0 else None
+
+    def active_controller(self) -> int | None:
+        quorum = self.quorum()
+        return quorum.leader_id if quorum is not None else None
+
+    def await_brokers(self, *ids: int) -> None:
+        """Exactly these are in the cluster, as every one of them sees it."""
+        wanted = set(ids)
+
+        def all_agree() -> bool:
+            return all(self._as_seen_by(node) == wanted for node in self._cluster.brokers if node.id in wanted)
+
+        until(all_agree, f"the brokers are {sorted(wanted)}, not {sorted(self.brokers())}", seconds_max=CHANGE_SECONDS_MAX)
+
+    @staticmethod
+    def _as_seen_by(node: Node) -> set[int]:
+        with suppress(OSError), Client(node.bootstrap, timeout=ANSWER_SECONDS_MAX) as client:
+            return {broker.node_id for broker in client.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False)).brokers}
+        return set()
+
+    def await_controller(self, *, other_than: int | None = None) -> int:
+        def another() -> int | None:
+            active = self.active_controller()
+            return active if active != other_than else None
+
+        return until(another, f"there is an active controller other than {other_than}", seconds_max=CHANGE_SECONDS_MAX)
+
+    # -- partitions -----------------------------------------------------------------------------------------------------------
+
+    def partitions(self, topic: str) -> dict[int, MetadataResponsePartition]:
+        answer = self.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False))
+        if answer is None or answer.topics[0].error_code:
+            return {}
+        return {partition.partition_index: partition for partition in answer.topics[0].partitions}
+
+    def leader(self, topic: str, partition: int = 0) -> int | None:
+        """None while there is none."""
+        described = self.partitions(topic).get(partition)
+        return described.leader_id if described is not None and described.leader_id >= 0 else None
+
+    def await_leader(self, topic: str, partition: int = 0, *, other_than: int | None = None) -> int:
+        def another() -> int | None:
+            leader = self.leader(topic, partition)
+            return leader if leader != other_than else None
+
+        return until(another, f"{topic}-{partition} has a leader other than {other_than}", seconds_max=CHANGE_SECONDS_MAX)
+
+    def await_in_sync(self, topic: str, *, replicas: Collection[int] | None = None, seconds_max: float = CHANGE_SECONDS_MAX) -> None:
+        """Every partition has all its replicas in sync; with ``replicas`` just these."""
+
+        def in_sync() -> bool:
+            described = self.partitions(topic)
+            return bool(described) and all(
+                set(each.isr_nodes) == set(each.replica_nodes if replicas is None else replicas) and each.leader_id >= 0
+                for each in described.values()
+            )
+
+        self._until(in_sync, f"{topic} is in sync", lambda: self.partitions(topic), seconds_max)
+
+    @staticmethod
+    def _until(condition: Callable[[], bool], what: str, seen: Callable[[], object], seconds_max: float) -> None:
+        try:
+            until(condition, what, seconds_max=seconds_max)
+        except AssertionError as failure:
+            failure.add_note(f"but: {seen()}")
+            raise
+
+    # -- changes --------------------------------------------------------------------------------------------------------------
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        *,
+        assignments: dict[int, list[int]] | None = None,
+        replication_factor: int = -1,
+        configs: dict[str, str] | None = None,
+    ) -> None:
+        """And wait until every replica is in sync. ``assignments`` are replicas by partition, the preferred leader first."""
+        placed = [CreatableReplicaAssignment(partition_index=index, broker_ids=ids) for index, ids in (assignments or {}).items()]
+        request = CreateTopicsRequest(
+            topics=[
+                CreatableTopic(
+                    name=name,
+                    num_partitions=-1 if placed else partitions,
+                    replication_factor=-1 if placed else replication_factor,
+                    assignments=placed,
+                    configs=[CreatableTopicConfig(name=key, value=value) for key, value in (configs or {}).items()],
+                )
+            ],
+            timeout_ms=20_000,
+        )
+        answer = self.ask(request, seconds_max=25)
+        assert answer is not None, f"nobody creates {name}"
+        assert answer.topics[0].error_code == 0, answer.topics[0]
+        self.await_in_sync(name)
+
+    def elect_preferred(self, topic: str, partitions: list[int]) -> None:
+        topics = [TopicPartitions(topic=topic, partitions=partitions)]
+        answer = self.ask(ElectLeadersRequest(election_type=0, topic_partitions=topics, timeout_ms=10_000))
+        assert answer is not None
+        assert answer.error_code == 0, answer
+
+
+def ready(cluster: Cluster) -> View:
+    """All brokers are in the cluster and a controller is active."""
+    view = View(cluster)
+    view.await_brokers(*(node.id for node in cluster.brokers))
+    view.await_controller()
+    return view
