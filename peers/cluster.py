@@ -36,7 +36,7 @@ _PORTS = range(12_000, 30_000)
 BROKER, CONTROLLER = "broker", "controller"
 COMBINED = "broker,controller"
 
-# Everything a test would have to wait for, ten times sooner. Heartbeats and fetches come often enough that a busy machine is not a dead one.
+# What a test would have to wait for comes several times sooner; often enough, still, that a busy machine is not taken for a dead one.
 QUICK = {
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "250",
@@ -77,7 +77,7 @@ class Node:
         self.advertised_port, self.advertised_controller_port = (next(free), next(free)) if proxied else (self.port, self.controller_port)
         self.process: subprocess.Popen[bytes] | None = None
         self.paused = False
-        self._on_start: Callable[[Node], None] = lambda node: None
+        self.on_start: Callable[[Node], None] | None = None
 
     # -- what it is -----------------------------------------------------------------------------------------------------------
 
@@ -123,7 +123,8 @@ class Node:
                 self.program.command(self.properties_file), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
             )
         self.paused = False
-        self._on_start(self)
+        if self.on_start is not None:
+            self.on_start(self)
 
     def await_listening(self) -> None:
         ports = [self.port] * self.is_broker + [self.controller_port] * self.is_controller
@@ -199,7 +200,7 @@ class Cluster:
         self.links = Links() if proxied else None
         self._brokers = brokers
         self._properties = dict(properties or {})
-        roles = {broker: BROKER if controllers else COMBINED for broker in range(1, brokers + 1)}
+        roles = dict.fromkeys(range(1, brokers + 1), BROKER if controllers else COMBINED)
         roles |= {100 + number: CONTROLLER for number in range(1, controllers + 1)}
         ports = iter(free_ports(4 * (len(roles) + 1)))
         self._spare_ports = ports
@@ -213,7 +214,7 @@ class Cluster:
         directory = Path(self._directory.name, f"node-{node_id}")
         directory.mkdir()
         node = Node(program, node_id, roles, directory, ports, proxied=self.links is not None)
-        node._on_start = self._started
+        node.on_start = self._started
         if self.links is not None:
             self.links.lead_to(node_id, port=node.advertised_port, target_port=node.port)
             self.links.lead_to(node_id, port=node.advertised_controller_port, target_port=node.controller_port)

@@ -1,4 +1,4 @@
-"""Barnabas as nodes of a :class:`~peers.cluster.Cluster`, started as its users start it: a properties file, formatted storage, a process."""
+"""Barnabas as nodes of a :class:`~peers.cluster.Cluster`, started as its users start it."""
 
 from __future__ import annotations
 
