@@ -1,0 +1,220 @@
+"""Other nodes, as this one asks them: dialled when first needed, dialled again after they hung up.
+
+    idle -> dialling -> greeting -> ready
+      ^        |            |         |
+      +-- backing off <-----+---------+   cannot connect, hung up, or answered nonsense
+
+Requests that come while there is no connection wait for it, in order. When it cannot be made they are all told NETWORK_EXCEPTION, and
+the next one waits until the backoff is over: who retries at once does not turn into a loop that burns the processor. A connection
+that was useful and then ended is replaced without waiting, since a node closes idle ones in good order.
+
+Whether to try again, and where, is the caller's business: only it knows whether a request may be sent twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.network.peer_connection import ANSWER_BYTES_MAX, Call, PeerConnection
+from barnabas.wire.frames import ReceiveBuffer
+from barnabas.wire.versions import Versions
+
+# As Kafka's brokers among themselves: a node that restarts is back within a second, so no one waits longer than that.
+RECONNECT_BACKOFF_MS = 50
+RECONNECT_BACKOFF_MS_MAX = 1000
+# From the first packet to the peer's versions (socket.connection.setup.timeout.ms).
+SETUP_TIMEOUT_MS = 10_000
+# Requests of one peer that are not answered yet; the next is refused. A node that is this far behind is not helped by more.
+CALLS_WAITING_MAX = 4096
+# Addresses that are remembered. Nodes come and go, and the ones that went need not be kept: see Peers.at.
+PEERS_MAX = 1024
+
+Report = Callable[[str, str], None]
+
+
+class Peer:
+    """One listener of another node. Nothing is sent before the first request."""
+
+    def __init__(self, host: str, port: int, client_id: str, buffer: ReceiveBuffer, report: Report, answer_bytes_max: int) -> None:
+        self.host = host
+        self.port = port
+        self._client_id = client_id
+        self._buffer = buffer
+        self._report = report
+        self._answer_bytes_max = answer_bytes_max
+        self._waiting: deque[Call] = deque()
+        # From the moment of dialling; see the table above.
+        self._connection: PeerConnection | None = None
+        self._dialling: asyncio.Task[None] | None = None
+        self._setup: asyncio.TimerHandle | None = None
+        self._backing_off: asyncio.TimerHandle | None = None
+        self._backoff_ms = 0
+        self._closed = False
+
+    def send(self, request: Any, *, timeout_ms: int, version_max: int | None = None) -> Promise[Any]:
+        """The response; or NETWORK_EXCEPTION, REQUEST_TIMED_OUT or UNSUPPORTED_VERSION, perhaps at once."""
+        connection = self._connection
+        unanswered = len(self._waiting) + (connection.unanswered if connection is not None else 0)
+        if self._closed or unanswered >= CALLS_WAITING_MAX:
+            return Promise.kept(ErrorCode.NETWORK_EXCEPTION)
+        call = Call(request, version_max)
+        call.timer = asyncio.get_running_loop().call_later(max(0, timeout_ms) / 1000, self._timed_out, call)
+        if connection is not None and connection.open and not self._waiting:
+            connection.send(call)
+        else:
+            self._waiting.append(call)
+            self._dial()
+        return call.answer
+
+    @property
+    def versions(self) -> dict[int, Versions] | None:
+        """What the other side speaks, by API key; None while there is no connection."""
+        return self._connection.versions if self._connection is not None else None
+
+    @property
+    def idle(self) -> bool:
+        return self._connection is None and not self._waiting
+
+    def _timed_out(self, call: Call) -> None:
+        call.timer = None
+        if call in self._waiting:
+            self._waiting.remove(call)
+            call.settle(ErrorCode.REQUEST_TIMED_OUT)
+        elif self._connection is not None:
+            self._connection.timed_out(call)
+
+    # -- connecting -----------------------------------------------------------------------------------------------------------
+
+    def _dial(self) -> None:
+        if self._connection is not None or self._backing_off is not None:
+            return
+        connection = self._connection = PeerConnection(
+            self._buffer,
+            self._client_id,
+            on_ready=self._send_waiting,
+            on_lost=self._lost,
+            answer_bytes_max=self._answer_bytes_max,
+        )
+        loop = asyncio.get_running_loop()
+        self._setup = loop.call_later(SETUP_TIMEOUT_MS / 1000, self._setup_timed_out)
+        self._dialling = loop.create_task(self._connect(connection))
+
+    async def _connect(self, connection: PeerConnection) -> None:
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: connection, self.host, self.port)
+        # Nobody checked the address: it came from a registration, and no resolver need like it.
+        except (OSError, ValueError, OverflowError) as wrong:
+            self._lost(str(wrong))
+        except asyncio.CancelledError:
+            self._lost("no connection in time")
+        if self._closed:
+            connection.close("closed here")
+
+    def _setup_timed_out(self) -> None:
+        self._setup = None
+        if self._dialling is not None and not self._dialling.done():
+            self._dialling.cancel()
+        elif self._connection is not None:
+            self._connection.close("no answer to the greeting in time")
+
+    def _send_waiting(self) -> None:
+        self._stop_setup_timer()
+        while self._waiting and self._connection is not None and self._connection.open:
+            call = self._waiting.popleft()
+            if call.abandoned:
+                call.settle(None)
+            else:
+                self._connection.send(call)
+
+    def _lost(self, reason: str) -> None:
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        self._stop_setup_timer()
+        if connection.useful:
+            self._backoff_ms = 0
+        else:
+            self._backoff_ms = min(max(RECONNECT_BACKOFF_MS, 2 * self._backoff_ms), RECONNECT_BACKOFF_MS_MAX)
+        if self._closed:
+            return
+        self._report(f"{self.host}:{self.port}", reason)
+        if self._backoff_ms:
+            self._backing_off = asyncio.get_running_loop().call_later(self._backoff_ms / 1000, self._backed_off)
+        if connection.versions is None:
+            # Those who came while it was being made; whoever comes from now on, also out of these very calls, belongs to the next.
+            failed, self._waiting = self._waiting, deque()
+            for call in failed:
+                call.settle(ErrorCode.NETWORK_EXCEPTION)
+        elif self._waiting:
+            self._dial()
+
+    def _backed_off(self) -> None:
+        self._backing_off = None
+        if self._waiting:
+            self._dial()
+
+    def _stop_setup_timer(self) -> None:
+        if self._setup is not None:
+            self._setup.cancel()
+            self._setup = None
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._stop_setup_timer()
+        if self._backing_off is not None:
+            self._backing_off.cancel()
+        if self._dialling is not None:
+            self._dialling.cancel()
+        if self._connection is not None:
+            self._connection.close("closed here")
+        failed, self._waiting = self._waiting, deque()
+        for call in failed:
+            call.settle(ErrorCode.NETWORK_EXCEPTION)
+
+
+class Peers:
+    """All other nodes this one talks to. Who asks for different ``purpose``s gets different connections: a fetch that waits at the
+    other end for records must not hold up a heartbeat."""
+
+    def __init__(self, client_id: str, *, report: Report | None = None, answer_bytes_max: int = ANSWER_BYTES_MAX) -> None:
+        """``report(address, reason)`` is told of every connection that could not be made, or ended."""
+        self._client_id = client_id
+        self._report = report or _ignore
+        self._answer_bytes_max = answer_bytes_max
+        self._buffer = ReceiveBuffer()
+        self._peers: dict[tuple[str, int, str], Peer] = {}
+        self._closed = False
+
+    def at(self, host: str, port: int, purpose: str = "") -> Peer:
+        peer = self._peers.get((host, port, purpose))
+        if peer is None:
+            if len(self._peers) >= PEERS_MAX:
+                self._forget_idle()
+            peer = Peer(host, port, self._client_id, self._buffer, self._report, self._answer_bytes_max)
+            if self._closed:
+                peer.close()
+            self._peers[host, port, purpose] = peer
+        return peer
+
+    def _forget_idle(self) -> None:
+        """Whoever still holds one of them may use it on: it is only not shared any more."""
+        for address, peer in list(self._peers.items()):
+            if peer.idle:
+                del self._peers[address]
+
+    def close(self) -> None:
+        """Everybody who waits for an answer is told NETWORK_EXCEPTION, and so is everybody who asks from now on."""
+        self._closed = True
+        for peer in self._peers.values():
+            peer.close()
+
+
+def _ignore(address: str, reason: str) -> None:
+    pass
