@@ -11,7 +11,8 @@ from barnabas.cli.main import Refused
 from barnabas.cli.overrides import parse_overrides
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
-from barnabas.node.node import CannotStart, Ready
+from barnabas.node.cannot_start import CannotStart
+from barnabas.node.node import Ready
 from barnabas.node.process import parse_settings, run_loop, run_until_stopped
 from barnabas.telemetry.logs import LEVELS, Log
 

@@ -14,8 +14,9 @@ from barnabas.env.clock import SystemClock
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
+from barnabas.node.cannot_start import CannotStart
+from barnabas.node.directories import log_directory_paths
 from barnabas.node.format import FormatRefused, format_directories
-from barnabas.node.node import CannotStart, log_directory_paths
 from barnabas.node.process import parse_settings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 

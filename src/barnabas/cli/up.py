@@ -9,8 +9,8 @@ import typer
 from barnabas.cli.main import Refused
 from barnabas.cli.overrides import parse_overrides
 from barnabas.cli.server import announce
+from barnabas.node.cannot_start import CannotStart
 from barnabas.node.development import LOCALHOST, development_properties
-from barnabas.node.node import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop, run_until_stopped
 from barnabas.telemetry.logs import Log
 

@@ -1,20 +1,38 @@
-"""A broker's life as the controller sees it: registered, unfenced, alive, going.
+"""A broker's life as the controller sees it: registered, fenced, unfenced, alive, going.
 
-The same requests as over the wire, to the controller wherever it is. Heartbeats go on until the node stops; the last one asks to be let go.
+The same requests as over the wire, to the controller wherever it is. One heartbeat is under way at a time; the next follows after
+``broker.heartbeat.interval.ms``, or soon when the last one did not get through. The last ones ask to be let go.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 from barnabas.api.broker import ControllerPort, MetadataView
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid
 from barnabas.node.promises import awaited
 from barnabas.telemetry.logs import Log
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
 UNKNOWN_EPOCH = -1
+# Between tries of what the controller did not answer, or did not want yet.
+RETRY_SECONDS = 0.1
+# How often a broker that waits to be unfenced or to be let go asks again.
+IMPATIENT_SECONDS = 0.05
+
+# The controller may think better of these: it is changing, or it still waits for the broker that had this id before.
+_RETRIED = frozenset(
+    {
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.DUPLICATE_BROKER_REGISTRATION,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
 
 
 class RegistrationRefused(Exception):
@@ -23,38 +41,56 @@ class RegistrationRefused(Exception):
 
 class BrokerLifecycle:
     def __init__(
-        self, registration: BrokerRegistrationRequest, controller: ControllerPort, metadata: MetadataView, log: Log, *, interval_ms: int
+        self,
+        registration: BrokerRegistrationRequest,
+        controller: ControllerPort,
+        metadata: MetadataView,
+        offline_directories: Callable[[], Sequence[Uuid]],
+        log: Log,
+        *,
+        interval_ms: int,
+        registration_timeout_ms: int,
     ) -> None:
         self._registration = registration
         self._controller = controller
         self._metadata = metadata
+        self._offline_directories = offline_directories
         self._log = log
         self._interval_seconds = interval_ms / 1000
-        self._timer: asyncio.TimerHandle | None = None
-        self._stopping = False
+        self._registration_seconds_max = registration_timeout_ms / 1000
+        self._heart: asyncio.Task[None] | None = None
         self.epoch = UNKNOWN_EPOCH
 
-    async def register(self) -> None:
-        """Returns when the broker is unfenced: from then on it leads what the metadata says."""
-        answer: BrokerRegistrationResponse = await awaited(self._controller.submit(self._registration))
-        if answer.error_code != ErrorCode.NONE:
-            raise RegistrationRefused(f"the controller refuses this broker: {ErrorCode(answer.error_code).name}.")
-        self.epoch = answer.broker_epoch
-        beat = await self._beat()
-        assert not beat.is_fenced, "a broker that has seen its own registration is unfenced"
-        self._schedule()
+    async def register(self) -> int:
+        """The broker's epoch, which is the offset of its registration: history, for this broker, ends there."""
+        give_up = asyncio.get_running_loop().time() + self._registration_seconds_max
+        while True:
+            answer: BrokerRegistrationResponse = await awaited(self._controller.submit(self._registration))
+            error = ErrorCode(answer.error_code)
+            if error == ErrorCode.NONE:
+                self.epoch = answer.broker_epoch
+                return self.epoch
+            if error not in _RETRIED or asyncio.get_running_loop().time() > give_up:
+                raise RegistrationRefused(f"the controller refuses this broker: {error.name}.")
+            await asyncio.sleep(RETRY_SECONDS)
 
-    def _schedule(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(self._interval_seconds, self._keep_alive)
+    async def become_active(self) -> None:
+        """Returns when the broker is unfenced: from then on it may lead. Heartbeats go on by themselves."""
+        while True:
+            beat = await self._beat()
+            if beat.error_code == ErrorCode.NONE and not beat.is_fenced:
+                break
+            await asyncio.sleep(IMPATIENT_SECONDS)
+        self._heart = asyncio.get_running_loop().create_task(self._keep_alive())
 
-    def _keep_alive(self) -> None:
-        if not self._stopping:
-            self._controller.submit(self._heartbeat()).then(self._kept_alive)
-            self._schedule()
-
-    def _kept_alive(self, answer: BrokerHeartbeatResponse) -> None:
-        if answer.error_code != ErrorCode.NONE:
-            self._log.warning("heartbeat refused", error=ErrorCode(answer.error_code).name)
+    async def _keep_alive(self) -> None:
+        while True:
+            await asyncio.sleep(self._interval_seconds)
+            beat = await self._beat()
+            while beat.error_code != ErrorCode.NONE:
+                self._log.warning("heartbeat refused", error=ErrorCode(beat.error_code).name)
+                await asyncio.sleep(RETRY_SECONDS)
+                beat = await self._beat()
 
     def _heartbeat(self, *, want_shut_down: bool = False) -> BrokerHeartbeatRequest:
         return BrokerHeartbeatRequest(
@@ -63,16 +99,27 @@ class BrokerLifecycle:
             current_metadata_offset=self._metadata.image.provenance.offset,
             want_fence=False,
             want_shut_down=want_shut_down,
+            offline_log_dirs=list(self._offline_directories()),
         )
 
     async def _beat(self, *, want_shut_down: bool = False) -> BrokerHeartbeatResponse:
         answer: BrokerHeartbeatResponse = await awaited(self._controller.submit(self._heartbeat(want_shut_down=want_shut_down)))
         return answer
 
-    async def leave(self) -> None:
-        """Controlled shutdown: what this broker leads is given up before it goes."""
-        self._stopping = True
-        if self._timer is not None:
-            self._timer.cancel()
-        if self.epoch != UNKNOWN_EPOCH:
-            await self._beat(want_shut_down=True)
+    async def leave(self, *, seconds_max: float) -> None:
+        """Controlled shutdown: what this broker leads is given to others before it goes. Without a controller it goes all the same:
+        it will be missed soon enough."""
+        self.stop()
+        if self.epoch == UNKNOWN_EPOCH:
+            return
+        try:
+            async with asyncio.timeout(seconds_max):
+                while not (await self._beat(want_shut_down=True)).should_shut_down:
+                    await asyncio.sleep(IMPATIENT_SECONDS)
+        except TimeoutError:
+            self._log.warning("no controller let this broker go")
+
+    def stop(self) -> None:
+        if self._heart is not None:
+            self._heart.cancel()
+            self._heart = None

@@ -1,16 +1,37 @@
-"""The controller inside this node: requests in, records to the quorum, responses out when they are committed and applied."""
+"""The controller inside this node: requests in, records to the quorum, responses out when they are committed.
+
+A node that leads the quorum is in office once it has read everything that was written before its own epoch. When it loses the
+quorum it loses the office at once: whoever waits for something that is not committed is told to ask elsewhere, because it may
+never come to be.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.controller.controller import Controller
 from barnabas.env.clock import Clock
+from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
+from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
+from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecord, NoOpRecord
+
+# What concerns the quorum itself is decided by it, not by the controller that stands on it.
+_QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
+
+
+class _Parked(NamedTuple):
+    end_offset: int
+    request: Any
+    response: Any
+    answer: Promise[Any]
 
 
 class ControllerDriver:
@@ -22,33 +43,104 @@ class ControllerDriver:
         self._applier = applier
         self._clock = clock
         self._bootstrap = bootstrap
-        self._in_office = False
+        self._parked: deque[_Parked] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
         self._last_append_ms = 0
+        self._elected_epoch = -1
+        self.in_office = False
 
-    def take_office(self) -> None:
-        """Called when everything up to this node's own epoch has been applied: from here on it decides."""
-        self._in_office = True
+    # -- office ---------------------------------------------------------------------------------------------------------------
+
+    def elected(self, epoch: int, epoch_start_offset: int) -> None:
+        self._elected_epoch = epoch
+        self._applier.read(epoch_start_offset).then(lambda _: self._take_office(epoch))
+
+    def _take_office(self, epoch: int) -> None:
+        if epoch != self._elected_epoch or not self._quorum.leading:
+            return  # lost again while it read
+        self.in_office = True
         if self._applier.in_transaction:
             # An earlier controller began it and is gone: nobody will ever end it.
             self._append([AbortTransactionRecord(reason="The controller that began it is gone.")])
         records = self._controller.take_office(self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset)
         if records:
             self._append(records)
+        self._set_alarm()
+
+    def resigned(self) -> None:
+        self.in_office = False
+        self._elected_epoch = -1
+        self._cancel_alarm()
+        parked, self._parked = self._parked, deque()
+        for each in parked:
+            each.answer.resolve(_refused(each.request, ErrorCode.NOT_CONTROLLER))
+
+    # -- requests -------------------------------------------------------------------------------------------------------------
 
     def submit(self, request: Any) -> Promise[Any]:
-        assert self._in_office, "requests wait until the controller is in office"
-        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._clock.wall_ms())
+        if isinstance(request, _QUORUM_REQUESTS):
+            return self._quorum.serve(request)
+        if not self.in_office:
+            return Promise.kept(_refused(request, ErrorCode.NOT_CONTROLLER))
+        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
+        # Also an answer without records may rest on records of others that are not committed yet.
+        answer: Promise[Any] = Promise()
         if outcome.records:
             self._append(outcome.records)
-        # Also an answer without records may rest on records of others that are not committed yet.
-        return self._applier.applied(self._quorum.end_offset - 1).map(lambda _: outcome.response)
+        self._parked.append(_Parked(self._quorum.end_offset, request, outcome.response, answer))
+        self._set_alarm()
+        self.committed(self._quorum.high_watermark)
+        return answer
+
+    def committed(self, high_watermark: int) -> None:
+        while self._parked and self._parked[0].end_offset <= high_watermark:
+            self._answer(self._parked.popleft())
+
+    def _answer(self, parked: _Parked) -> None:
+        """Who asked here will look here next: what was decided should be seen. Before this node publishes, nobody looks."""
+        if not self._applier.began:
+            parked.answer.resolve(parked.response)
+            return
+        self._applier.applied(parked.end_offset - 1).then(lambda _: parked.answer.resolve(parked.response))
+
+    # -- time -----------------------------------------------------------------------------------------------------------------
 
     def write_no_op(self, *, idle_ms: int) -> None:
         """Show followers and operators that the log moves, if nothing else was written for a while."""
-        if self._in_office and self._clock.monotonic_ms() - self._last_append_ms >= idle_ms:
+        if self.in_office and self._clock.monotonic_ms() - self._last_append_ms >= idle_ms:
             self._controller.note(self._quorum.end_offset)
             self._append([NoOpRecord()])
+
+    def _set_alarm(self) -> None:
+        deadline_ms = getattr(self._controller, "next_deadline_ms", None)
+        self._cancel_alarm()
+        if deadline_ms is not None:
+            delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
+            self._alarm = asyncio.get_running_loop().call_later(delay_ms / 1000, self._ring)
+
+    def _cancel_alarm(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+
+    def _ring(self) -> None:
+        self._alarm = None
+        if not self.in_office:
+            return
+        records = self._controller.tick(next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
+        if records:
+            self._append(records)
+        self._set_alarm()
 
     def _append(self, records: Sequence[MetadataRecord]) -> None:
         self._last_append_ms = self._clock.monotonic_ms()
         self._quorum.append(records)
+
+    def stop(self) -> None:
+        self._cancel_alarm()
+
+
+def _refused(request: Any, code: ErrorCode) -> Any:
+    from barnabas.api.error_responses import error_response
+
+    return error_response(request, code)

@@ -3,8 +3,9 @@
 The image that handlers see changes only after the publishers have acted on it: a topic is visible when its logs exist. A publisher
 may take its time (it makes files on a worker thread); batches behind it wait.
 
-What a node finds at start (a snapshot, and the log up to its own epoch) is published once, as one delta from nothing. Publishing
-it batch by batch would act history out again on today's files: a topic that was deleted and made anew would be deleted again.
+What a node finds at start (a snapshot, and the log up to where it joins in) is published once, as one delta from nothing. Publishing
+it batch by batch would act history out again on today's files: a topic that was deleted and made anew would be deleted again. A
+snapshot that comes later, because this node fell behind, is likewise published as one step from what was there.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import asyncio
 import heapq
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
 
 from barnabas.config.settings import BrokerSettings
+from barnabas.metadata.delta_between import delta_between
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.loader import Loader
 from barnabas.metadata.metadata_delta import MetadataDelta, delta_from_nothing
@@ -24,6 +27,14 @@ from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.promise import Promise
 from barnabas.node.metadata_log import MetadataBatch
 from barnabas.wire.metadata_records import MetadataRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Stands for everything up to its provenance."""
+
+    records: Sequence[MetadataRecord]
+    provenance: Provenance
 
 
 class Publisher(Protocol):
@@ -36,12 +47,13 @@ class MetadataApplier:
         self._node_id = node_id
         self._on_fatal = on_fatal
         self._loader = Loader()
-        self._queue: deque[MetadataBatch] = deque()
-        self._waiting: list[tuple[int, int, Promise[None]]] = []
-        self._order = count()
+        self._queue: deque[MetadataBatch | Snapshot] = deque()
+        self._waiting = _ByOffset()  # until published
+        self._reading = _ByOffset()  # until read
+        self._read_offset = -1
         self._task: asyncio.Task[None] | None = None
-        self._began = False
-        self._first_offset = 0
+        self._first_offset: int | None = None  # to publish
+        self.began = False
         self.publishers: list[Publisher] = []
         self.image = MetadataImage()
         self.effective = EffectiveConfigs(settings, self.image.configs, node_id)
@@ -58,41 +70,61 @@ class MetadataApplier:
         """Whether what was read so far ends inside a metadata transaction."""
         return self._loader.in_transaction
 
-    def load_snapshot(self, records: Sequence[MetadataRecord], provenance: Provenance) -> None:
-        assert not self._began, "a snapshot comes before everything else"
-        self._loader.load_snapshot(records, provenance)
-
     def publish_from(self, offset: int) -> None:
-        """Said before the first batch: everything up to ``offset`` is history; :attr:`caught_up` is kept once it has been read."""
+        """Everything up to ``offset`` is history; :attr:`caught_up` is kept once it has been read and published. Before this is said
+        nothing is published."""
+        assert self._first_offset is None, "a node joins in once"
         self._first_offset = offset
+        self._wake()
 
-    def apply(self, batches: Sequence[MetadataBatch]) -> None:
+    def apply(self, batches: Sequence[MetadataBatch | Snapshot]) -> None:
         self._queue.extend(batches)
-        if self._task is None:
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._task is None and (self._queue or self._publishing_due):
             self._task = asyncio.get_running_loop().create_task(self._run())
             self._task.add_done_callback(self._ended)
 
+    @property
+    def _publishing_due(self) -> bool:
+        return not self.began and self._first_offset is not None and self._loader.image.provenance.offset >= self._first_offset
+
     async def _run(self) -> None:
-        while self._queue:
-            batch = self._queue.popleft()
-            self.bytes_since_snapshot += batch.size_bytes
-            loaded = self._loader.load(batch.records, batch.provenance)
-            if batch.provenance.offset < self._first_offset:
-                continue
-            if loaded is not None:
-                delta, image = loaded
-                await self._publish(delta if self._began else delta_from_nothing(image), image)
-                self._began = True
-            if not self.caught_up.done:
+        while self._queue or self._publishing_due:
+            delta = self._load(self._queue.popleft()) if self._queue else None
+            image = self._loader.image
+            self._reading.reached(self._read_offset)
+            if self._publishing_due:
+                self.began = True
+                await self._publish(delta_from_nothing(image), image)
                 self.caught_up.resolve(None)
+            elif self.began and delta is not None:
+                await self._publish(delta, image)
+
+    def _load(self, step: MetadataBatch | Snapshot) -> MetadataDelta | None:
+        """What there is to publish; None inside a metadata transaction."""
+        if isinstance(step, Snapshot):
+            before = self._loader.image
+            if step.provenance.offset <= self._read_offset:
+                return None
+            self._read_offset = step.provenance.offset
+            _, image = self._loader.load_snapshot(step.records, step.provenance)
+            self.bytes_since_snapshot = 0
+            return delta_between(before, image)
+        if step.provenance.offset <= self._read_offset:
+            return None  # a snapshot that came in between has it
+        self._read_offset = step.provenance.offset
+        self.bytes_since_snapshot += step.size_bytes
+        loaded = self._loader.load(step.records, step.provenance)
+        return loaded[0] if loaded is not None else None
 
     async def _publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         effective = EffectiveConfigs(self._settings, image.configs, self._node_id) if delta.configs.changed else self.effective
         for publisher in self.publishers:
             await publisher.publish(delta, image, effective)
         self.image, self.effective = image, effective
-        while self._waiting and self._waiting[0][0] <= image.provenance.offset:
-            heapq.heappop(self._waiting)[2].resolve(None)
+        self._waiting.reached(image.provenance.offset)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._task = None
@@ -100,14 +132,33 @@ class MetadataApplier:
             failure = task.exception()
             assert failure is not None
             self._on_fatal(failure)
-        elif self._queue and not task.cancelled():
-            self.apply(())
+        elif not task.cancelled():
+            self._wake()
 
     def applied(self, offset: int) -> Promise[None]:
         """Kept once the record at ``offset`` has been published here."""
+        return self._waiting.until(offset, self.image.provenance.offset)
+
+    def read(self, offset: int) -> Promise[None]:
+        """Kept once the record at ``offset`` has been read: it is in :attr:`loaded`, unless a metadata transaction is open there."""
+        return self._reading.until(offset, self._read_offset)
+
+
+class _ByOffset:
+    """Promises that an offset keeps."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, Promise[None]]] = []
+        self._order = count()
+
+    def until(self, offset: int, reached: int) -> Promise[None]:
         promise: Promise[None] = Promise()
-        if offset <= self.image.provenance.offset:
+        if offset <= reached:
             promise.resolve(None)
         else:
             heapq.heappush(self._waiting, (offset, next(self._order), promise))
         return promise
+
+    def reached(self, offset: int) -> None:
+        while self._waiting and self._waiting[0][0] <= offset:
+            heapq.heappop(self._waiting)[2].resolve(None)

@@ -16,8 +16,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Self
 
+from barnabas.node.cannot_start import CannotStart
 from barnabas.node.development import development_properties
-from barnabas.node.node import CannotStart, Node
+from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
 from barnabas.telemetry.logs import Log
 
