@@ -15,16 +15,16 @@ APPENDED_AT_ONCE = no_effect("a coordinator appends each of its decisions at onc
 READ_IN_PIECES = no_effect("a coordinator reads its log in pieces of a megabyte")
 MATCHED_WHEN_TOPICS_CHANGE = no_effect("patterns are matched anew whenever topics come or go")
 
-QUORUM_OF_ONE = no_effect("a quorum of one elects itself at once; arrives with replication")
 FILES_GROW = no_effect("files grow as they are written")
+SYSTEM_CHOOSES_BUFFERS = no_effect("the system chooses the buffers of connections between nodes")
 NO_DELAY = no_effect("nothing that starts with a node needs to wait")
 
 WITH_ACLS = no_effect("arrives with authorization")
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
+WITH_DIRECTORY_MOVES = no_effect("arrives with replicas that move between directories")
 WITH_COMPACTION = no_effect("arrives with compaction")
 WITH_DELEGATION_TOKENS = no_effect("arrives with delegation tokens")
 WITH_QUOTAS = no_effect("arrives with quotas")
-WITH_REPLICATION = no_effect("arrives with replication")
 WITH_RETENTION = no_effect("arrives with retention")
 WITH_SASL = no_effect("no SASL listener can be configured yet")
 WITH_SHARE_GROUPS = no_effect("arrives with share groups")

@@ -32,7 +32,7 @@ from barnabas.config.declare import (
     one_of,
     refused,
 )
-from barnabas.config.effects import FILES_GROW, WITH_COMPACTION, WITH_REPLICATION, WITH_RETENTION, WITH_TIERED_STORAGE
+from barnabas.config.effects import FILES_GROW, WITH_COMPACTION, WITH_RETENTION, WITH_TIERED_STORAGE
 from barnabas.config.keys import ConfigKey, Required, Value
 
 MINUTE_MS: Final = 60_000
@@ -298,7 +298,6 @@ _KEYS = (
         "How many replicas must hold a record before acks=all is answered.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_REPLICATION,
         synonyms=(Synonym("min.insync.replicas"),),
     ),
     TopicKey(
@@ -307,7 +306,6 @@ _KEYS = (
         False,
         "Whether a replica that is not in sync may lead when no other is left, losing records.",
         scope=CLUSTER_WIDE,
-        effect=WITH_REPLICATION,
         synonyms=(Synonym("unclean.leader.election.enable"),),
     ),
     TopicKey(
@@ -317,7 +315,6 @@ _KEYS = (
         "Replicas whose leaders send no faster than the throttle, as partition:broker entries or *.",
         scope=CLUSTER_WIDE,
         valid=THROTTLED_REPLICAS,
-        effect=WITH_REPLICATION,
     ),
     TopicKey(
         "follower.replication.throttled.replicas",
@@ -326,7 +323,6 @@ _KEYS = (
         "Replicas that fetch no faster than the throttle, as partition:broker entries or *.",
         scope=CLUSTER_WIDE,
         valid=THROTTLED_REPLICAS,
-        effect=WITH_REPLICATION,
     ),
     TopicKey(
         "delete.retention.ms",

@@ -8,7 +8,6 @@ from barnabas.config.effects import (
     MATCHED_WHEN_TOPICS_CHANGE,
     ONE_EVENT_LOOP,
     READ_IN_PIECES,
-    WITH_REPLICATION,
 )
 
 KEYS = (
@@ -86,7 +85,6 @@ KEYS = (
         5000,
         "How long an offset commit may wait for its replicas.",
         valid=at_least(1),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "offsets.retention.minutes",

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from barnabas.config.declare import CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, PER_BROKER, STRING, ConfigKey, at_least, list_of
-from barnabas.config.effects import ONE_EVENT_LOOP, WITH_QUOTAS, WITH_REPLICATION
+from barnabas.config.effects import ONE_EVENT_LOOP, WITH_QUOTAS
 
 KEYS = (
     ConfigKey(
@@ -57,14 +57,12 @@ KEYS = (
         LONG,
         10_000,
         "How long this node waits for a connection to another to open, doubled after each failure.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "socket.connection.setup.timeout.max.ms",
         LONG,
         30_000,
         "The ceiling to which the wait for a connection to open may grow.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "max.connections.per.ip",

@@ -6,7 +6,7 @@ The throttles are broker settings that exist only at run time: Kafka ignores the
 from __future__ import annotations
 
 from barnabas.config.declare import CLASS, CLUSTER_WIDE, INT, LONG, LONG_MAX, ConfigKey, at_least, refused
-from barnabas.config.effects import WITH_QUOTAS, WITH_REPLICATION
+from barnabas.config.effects import WITH_DIRECTORY_MOVES, WITH_QUOTAS
 
 KEYS = (
     ConfigKey(
@@ -83,7 +83,6 @@ DYNAMIC_ONLY_KEYS = (
         "The most bytes a second that this broker sends to throttled replicas.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "follower.replication.throttled.rate",
@@ -92,7 +91,6 @@ DYNAMIC_ONLY_KEYS = (
         "The most bytes a second that this broker fetches for throttled replicas.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "replica.alter.log.dirs.io.max.bytes.per.second",
@@ -101,6 +99,6 @@ DYNAMIC_ONLY_KEYS = (
         "The most bytes a second that moves between this broker's directories use.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_REPLICATION,
+        effect=WITH_DIRECTORY_MOVES,
     ),
 )

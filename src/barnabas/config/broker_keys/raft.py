@@ -15,9 +15,8 @@ from barnabas.config.declare import (
     each,
     list_of,
     no_effect,
-    refused,
 )
-from barnabas.config.effects import QUORUM_OF_ONE, WITH_REPLICATION, WITH_SASL
+from barnabas.config.effects import WITH_SASL
 
 VOTERS = each("a comma-separated list of id@host:port entries", is_voter)
 SERVERS = each("a comma-separated list of host:port entries", is_address)
@@ -37,14 +36,12 @@ KEYS = (
         (),
         "Where to look for the controllers of a dynamic quorum, as host:port entries.",
         valid=SERVERS,
-        effect=refused("only a static quorum (controller.quorum.voters) can be formed yet"),
     ),
     ConfigKey(
         "controller.quorum.auto.join.enable",
         BOOLEAN,
         False,
         "Whether a controller adds itself to the voters of a dynamic quorum.",
-        effect=refused("only a static quorum (controller.quorum.voters) can be formed yet"),
     ),
     ConfigKey(
         "controller.quorum.election.timeout.ms",
@@ -52,7 +49,6 @@ KEYS = (
         1000,
         "How long a candidate waits for votes before it tries again.",
         valid=at_least(0),
-        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.fetch.timeout.ms",
@@ -60,7 +56,6 @@ KEYS = (
         2000,
         "How long a follower goes without a successful fetch before it stands for election, and a leader without a majority.",
         valid=at_least(0),
-        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.election.backoff.max.ms",
@@ -68,7 +63,6 @@ KEYS = (
         1000,
         "The longest random wait before a lost election is tried again.",
         valid=at_least(0),
-        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.append.linger.ms",
@@ -76,7 +70,6 @@ KEYS = (
         25,
         "How long the leader gathers records before it writes them to the metadata log.",
         valid=at_least(0),
-        effect=QUORUM_OF_ONE,
     ),
     ConfigKey(
         "controller.quorum.request.timeout.ms",
@@ -84,7 +77,6 @@ KEYS = (
         2000,
         "How long a request between controllers may stay unanswered.",
         valid=at_least(0),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "controller.quorum.retry.backoff.ms",
@@ -92,7 +84,6 @@ KEYS = (
         20,
         "How long to wait before a failed request between controllers is repeated.",
         valid=at_least(0),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "controller.quorum.fetch.max.bytes",
@@ -100,7 +91,6 @@ KEYS = (
         1_048_576,
         "The most bytes of metadata log in one fetch.",
         valid=at_least(1),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "controller.quorum.fetch.snapshot.max.bytes",
@@ -108,7 +98,6 @@ KEYS = (
         1_048_576,
         "The most bytes of a snapshot in one FetchSnapshot.",
         valid=at_least(1),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey("metadata.log.dir", STRING, None, "Where the metadata log is kept; unset means the first of log.dirs."),
     ConfigKey(
@@ -176,21 +165,18 @@ KEYS = (
         INT,
         2000,
         "How often a broker tells the controller that it lives.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "broker.session.timeout.ms",
         INT,
         9000,
         "After how long without a heartbeat the controller fences a broker.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "initial.broker.registration.timeout.ms",
         INT,
         60_000,
         "How long a starting broker may take to register before it gives up.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "sasl.mechanism.controller.protocol",

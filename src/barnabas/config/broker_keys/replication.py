@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, LONG, STRING, ConfigKey, at_least, one_of, refused
-from barnabas.config.effects import WITH_REPLICATION, WITH_TIERED_STORAGE
+from barnabas.config.effects import SYSTEM_CHOOSES_BUFFERS, WITH_DIRECTORY_MOVES, WITH_TIERED_STORAGE
 
 KEYS = (
-    ConfigKey("default.replication.factor", INT, 1, "How many replicas a topic created automatically gets.", effect=WITH_REPLICATION),
+    ConfigKey("default.replication.factor", INT, 1, "How many replicas a topic created automatically gets."),
     ConfigKey(
         "min.insync.replicas",
         INT,
@@ -14,7 +14,6 @@ KEYS = (
         "How many replicas must hold a record before acks=all is answered.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "unclean.leader.election.enable",
@@ -22,7 +21,6 @@ KEYS = (
         False,
         "Whether a replica that is not in sync may lead when no other is left, losing records.",
         scope=CLUSTER_WIDE,
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "unclean.leader.election.interval.ms",
@@ -30,7 +28,6 @@ KEYS = (
         300_000,
         "How often the controller looks for partitions without a leader that an unclean election could help.",
         valid=at_least(1),
-        effect=WITH_REPLICATION,
         internal=True,
     ),
     ConfigKey(
@@ -38,7 +35,6 @@ KEYS = (
         BOOLEAN,
         True,
         "Whether leadership is given back to the preferred replica by itself.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "leader.imbalance.check.interval.seconds",
@@ -46,14 +42,12 @@ KEYS = (
         300,
         "How often the balance of leaders is checked.",
         valid=at_least(1),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "replica.lag.time.max.ms",
         LONG,
         30_000,
         "How long a follower may lag before it leaves the in-sync replicas.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "replica.fetch.max.bytes",
@@ -61,7 +55,6 @@ KEYS = (
         1_048_576,
         "How many bytes a follower asks for per partition.",
         valid=at_least(0),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "replica.fetch.response.max.bytes",
@@ -69,38 +62,35 @@ KEYS = (
         10_485_760,
         "How many bytes a follower asks for per fetch.",
         valid=at_least(0),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "replica.fetch.min.bytes",
         INT,
         1,
         "How many bytes must be there before a follower's fetch is answered.",
-        effect=WITH_REPLICATION,
     ),
-    ConfigKey("replica.fetch.wait.max.ms", INT, 500, "How long a follower's fetch may wait for those bytes.", effect=WITH_REPLICATION),
+    ConfigKey("replica.fetch.wait.max.ms", INT, 500, "How long a follower's fetch may wait for those bytes."),
     ConfigKey(
         "replica.fetch.backoff.ms",
         INT,
         1000,
         "How long a follower waits after a fetch that failed.",
         valid=at_least(0),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "replica.socket.timeout.ms",
         INT,
         30_000,
         "How long a follower waits for an answer from its leader.",
-        effect=WITH_REPLICATION,
     ),
-    ConfigKey("replica.socket.receive.buffer.bytes", INT, 65_536, "The receive buffer of a follower's sockets.", effect=WITH_REPLICATION),
+    ConfigKey(
+        "replica.socket.receive.buffer.bytes", INT, 65_536, "The receive buffer of a follower's sockets.", effect=SYSTEM_CHOOSES_BUFFERS
+    ),
     ConfigKey(
         "replica.high.watermark.checkpoint.interval.ms",
         LONG,
         5000,
         "How often high watermarks are written down.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "num.replica.fetchers",
@@ -109,23 +99,21 @@ KEYS = (
         "How many connections fetch from each leader.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "num.replica.alter.log.dirs.threads",
         INT,
         None,
         "How many workers move replicas between directories; unset means one per directory.",
-        effect=WITH_REPLICATION,
+        effect=WITH_DIRECTORY_MOVES,
     ),
     ConfigKey(
         "controller.socket.timeout.ms",
         INT,
         30_000,
         "How long the controller's connections to brokers wait for an answer.",
-        effect=WITH_REPLICATION,
     ),
-    ConfigKey("inter.broker.listener.name", STRING, None, "The listener over which brokers talk to each other.", effect=WITH_REPLICATION),
+    ConfigKey("inter.broker.listener.name", STRING, None, "The listener over which brokers talk to each other."),
     ConfigKey(
         "security.inter.broker.protocol",
         STRING,
@@ -139,7 +127,6 @@ KEYS = (
         STRING,
         None,
         "The class that chooses which replica a consumer reads from.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "follower.fetch.last.tiered.offset.enable",

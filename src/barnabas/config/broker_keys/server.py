@@ -24,7 +24,7 @@ from barnabas.config.declare import (
     no_effect,
     refused,
 )
-from barnabas.config.effects import NOTHING_TO_SWEEP, ONE_EVENT_LOOP, WITH_REPLICATION
+from barnabas.config.effects import NOTHING_TO_SWEEP, ONE_EVENT_LOOP
 
 KEYS = (
     ConfigKey(
@@ -42,7 +42,6 @@ KEYS = (
         INT,
         30_000,
         "How long a request from this node to another may stay unanswered.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "message.max.bytes",
@@ -156,7 +155,6 @@ KEYS = (
         BOOLEAN,
         True,
         "Whether a stopping broker first hands its leaderships to others.",
-        effect=WITH_REPLICATION,
     ),
     ConfigKey(
         "num.io.threads",
