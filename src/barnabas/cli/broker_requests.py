@@ -1,8 +1,8 @@
-"""Requests to the broker whose business they are: a coordinator, a partition's leader, or each of them in turn.
+"""Requests to the broker whose business they are: a coordinator, a partition's leader, the controller, or each of them in turn.
 
 For what librdkafka cannot ask, or answers only in part: it lists the groups of consumers and no others, and knows nothing of transactions
-that are not its own. A coordinator that is moving or still loads its log says so, and is asked again until
-:data:`~barnabas.cli.client.ANSWER_SECONDS_MAX` have passed.
+that are not its own, of the quorum or of reassignments. A coordinator that is moving or still loads its log says so, as does a
+controller that has just lost its office, and is asked again until :data:`~barnabas.cli.client.ANSWER_SECONDS_MAX` have passed.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ _NOT_NOW = frozenset(
         ErrorCode.CONCURRENT_TRANSACTIONS,
     }
 )
+
+
+# From a broker: it does not know the active controller at the moment. From a controller, which may be asked too: another one is active.
+_NOT_THE_CONTROLLER = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE})
 
 
 class CoordinatorOf(IntEnum):
@@ -60,6 +64,28 @@ class Brokers:
         while True:
             response = self._ask(broker.address, request)
             if codes is None or _NOT_NOW.isdisjoint(codes(response)) or time.monotonic() > deadline:
+                return response
+            time.sleep(_RETRY_SECONDS)
+
+    def ask_controller(self, request: Any, *, codes: Callable[[Any], Iterable[int]], seconds_max: float = ANSWER_SECONDS_MAX) -> Any:
+        """Any broker forwards to the active controller. Controllers do not, so that where the bootstrap addresses are theirs, each is
+        asked until one of them is it."""
+        deadline = time.monotonic() + seconds_max
+        while True:
+            silent: Refused | None = None
+            response = None
+            for address in self.cluster.addresses:
+                try:
+                    response = ask(address, self.cluster.properties, request, seconds_max=seconds_max)
+                except Refused as refused:
+                    silent = refused
+                    continue
+                if _NOT_THE_CONTROLLER.isdisjoint(codes(response)):
+                    return response
+            if response is None:
+                assert silent is not None
+                raise silent
+            if time.monotonic() > deadline:
                 return response
             time.sleep(_RETRY_SECONDS)
 

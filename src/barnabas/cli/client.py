@@ -67,6 +67,11 @@ class Cluster:
     reachable: str  # the first bootstrap address that took a connection
     properties: Mapping[str, str]
 
+    @property
+    def addresses(self) -> list[str]:
+        """All bootstrap addresses, the one that took a connection first."""
+        return list(dict.fromkeys([self.reachable, *(each.strip() for each in self.bootstrap.split(","))]))
+
     def admin(self) -> Admin:
         complaints: list[KafkaError] = []
         client = _make(AdminClient, self._settings({"error_cb": complaints.append}))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from barnabas.cli.brokers import Broker, Brokers, CoordinatorOf, refuse_error
+from barnabas.cli.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.compiler import decode
 from barnabas.wire.declare import declaration_of

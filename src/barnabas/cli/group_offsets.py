@@ -14,7 +14,7 @@ import typer
 from confluent_kafka import TopicPartition as RdkafkaPartition
 from confluent_kafka.admin import OffsetSpec, TopicDescription  # type: ignore[attr-defined]
 
-from barnabas.cli.brokers import Brokers, CoordinatorOf, refuse_error
+from barnabas.cli.broker_requests import Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.client import ANSWER_SECONDS_MAX, Admin
 from barnabas.cli.main import Refused
 from barnabas.model.errors import ErrorCode

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli.brokers import Brokers
+from barnabas.cli.broker_requests import Brokers
 from barnabas.cli.client import Admin, Bootstrap, ConfigFile, reach
 from barnabas.cli.group_description import describe_group
 from barnabas.cli.group_offsets import (

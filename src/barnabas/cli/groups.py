@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from barnabas.cli.brokers import Brokers, CoordinatorOf, refuse_error
+from barnabas.cli.broker_requests import Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.client import Admin, Bootstrap, ConfigFile, reach
 from barnabas.cli.group_description import GroupDescription, GroupKind, GroupMember, GroupState, Partitions, describe_group
 from barnabas.cli.group_offsets import Group, Partition, Topics, committed_offsets, delete_offsets, log_ends, parse_partitions

@@ -14,7 +14,21 @@ import typer
 from barnabas import __version__
 
 # Each module has a ``register(app)``.
-COMMANDS = ("up", "server", "storage", "topics", "configs", "produce", "consume", "groups", "transactions", "perf", "log")
+COMMANDS = (
+    "up",
+    "server",
+    "storage",
+    "topics",
+    "configs",
+    "produce",
+    "consume",
+    "groups",
+    "transactions",
+    "brokers",
+    "quorum",
+    "perf",
+    "log",
+)
 
 # The base of all that typer finds wrong with a command line. Named by way of a subclass, because older releases of typer take it
 # from click and newer ones have a click of their own.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from barnabas.cli.brokers import Broker, Brokers, CoordinatorOf, refuse_error
+from barnabas.cli.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.client import Admin
 from barnabas.cli.group_offsets import Partition
 from barnabas.cli.main import Refused

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from confluent_kafka import KafkaException
 
-from barnabas.cli.brokers import Broker, Brokers, CoordinatorOf, refuse_error
+from barnabas.cli.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
 from barnabas.cli.group_offsets import Partition
 from barnabas.cli.main import Refused

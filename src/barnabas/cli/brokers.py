@@ -1,0 +1,81 @@
+"""``barnabas brokers``: who belongs to the cluster, how much each has to do, and who will not come back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+import typer
+from confluent_kafka import KafkaException
+
+from barnabas.cli.broker_requests import Brokers, refuse_error
+from barnabas.cli.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
+from barnabas.cli.main import Refused
+from barnabas.cli.output import AsJson, print_json, print_table
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
+from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+
+_MISSING = "-"
+
+
+def register(app: typer.Typer) -> None:
+    brokers = typer.Typer(help="Look at the brokers, and remove those that will not come back.", no_args_is_help=True)
+    brokers.command("list")(list_brokers)
+    brokers.command("unregister")(unregister)
+    app.add_typer(brokers, name="brokers")
+
+
+def list_brokers(as_json: AsJson = False, bootstrap: Bootstrap = None, config_file: ConfigFile = None) -> None:
+    """List the brokers, also those that are registered and away, with the partitions each leads and holds."""
+    cluster = reach(bootstrap, config_file)
+    request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
+    response: DescribeClusterResponse = Brokers(cluster).ask_controller(request, codes=lambda response: [response.error_code])
+    refuse_error(response.error_code, response.error_message, "Cannot list the brokers")
+    leads, replicas = _duties(cluster.admin())
+    rows: list[dict[str, Any]] = [
+        {
+            "broker": each.broker_id,
+            # Where a broker would be, were it not away: Kafka does not tell.
+            "address": f"{each.host}:{each.port}" if each.host else None,
+            "rack": each.rack,
+            "state": "fenced" if each.is_fenced else "active",
+            "leads": leads[each.broker_id],
+            "replicas": replicas[each.broker_id],
+        }
+        for each in sorted(response.brokers, key=lambda each: each.broker_id)
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        ("Broker", "Address", "Rack", "State", "Leads", "Replicas"),
+        [(row["broker"], row["address"] or _MISSING, row["rack"] or _MISSING, row["state"], row["leads"], row["replicas"]) for row in rows],
+    )
+
+
+def unregister(
+    broker: Annotated[int, typer.Argument(metavar="BROKER", min=0, help="Its node.id.")],
+    bootstrap: Bootstrap = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Remove a broker that has been stopped for good. One that still runs would register again."""
+    response: UnregisterBrokerResponse = Brokers(reach(bootstrap, config_file)).ask_controller(
+        UnregisterBrokerRequest(broker_id=broker), codes=lambda response: [response.error_code]
+    )
+    if response.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED:
+        raise Refused(f"There is no broker {broker}.")
+    refuse_error(response.error_code, response.error_message, f"Cannot unregister broker {broker}")
+    typer.echo(f"Broker {broker} is no longer part of the cluster.")
+
+
+def _duties(admin: Admin) -> tuple[Counter[int], Counter[int]]:
+    """How many partitions each broker leads, and how many it has a replica of."""
+    try:
+        topics = admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics
+    except KafkaException as wrong:
+        raise admin.refusal(wrong, "Cannot ask for the partitions") from wrong
+    partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
+    leads = Counter(each.leader for each in partitions)
+    replicas = Counter(broker for each in partitions for broker in each.replicas)
+    return leads, replicas
