@@ -1,0 +1,189 @@
+"""Clients work while nodes are killed, stopped, paused and cut off; then everything is read and held against what was promised.
+
+A deed is ``verb target``: what is done to whom. Each is done while records are acknowledged on every partition, and undone only when they
+are again (a majority of every partition is left, so the rest of the cluster must go on without the victim).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from peers.cluster import QUICK, Cluster, Node
+from tests.cluster.barnabas_cluster import barnabas_cluster
+from tests.cluster.checker import check
+from tests.cluster.history import History, Key
+from tests.cluster.view import View, ready
+from tests.cluster.workers import AssignedReader, GroupReader, IdempotentSender, TransactionalSender, Worker, read_to_the_end, working
+from tests.scenarios.waiting import until
+
+TOPIC = "t"
+PARTITIONS = 3
+PROGRESS_SECONDS_MAX = 40.0
+# How long a victim stays away at least.
+SHORT_SECONDS, LONG_SECONDS = 0.5, 30.0
+
+VERBS = ("kill", "stop", "pause", "cut off", "cut off altogether", "deafen", "mute")
+TARGETS = ("leader", "follower", "controller")
+
+
+class Chaos:
+    def __init__(self, cluster: Cluster, view: View, history: History, keys: Sequence[Key], chance: random.Random) -> None:
+        self._cluster = cluster
+        self._view = view
+        self._history = history
+        self._keys = keys
+        self._chance = chance
+        self.deeds: list[str] = []
+
+    def do(self, deed: str, *, hold_seconds: float = SHORT_SECONDS) -> None:
+        verb, target = deed.rsplit(" ", 1)
+        self.await_progress()
+        victim = self._victim(target)
+        self._say(f"{deed}: {victim.id}")
+        undo = self._strike(verb, victim)
+        struck = time.monotonic()
+        self.await_progress()
+        self._say("progress without it")
+        time.sleep(max(0.0, hold_seconds - (time.monotonic() - struck)))
+        undo()
+        self._recovered()
+
+    def restart_all(self) -> None:
+        """One after the other, cleanly: what an upgrade looks like."""
+        for node in list(self._cluster.nodes.values()):
+            self.await_progress()
+            self._say(f"restart {node.id}")
+            node.stop()
+            node.start()
+            node.await_listening()
+            self._recovered()
+
+    def await_progress(self) -> None:
+        """From now on something is sent and acknowledged on every partition."""
+        before = self._history.acknowledged()
+
+        def further() -> bool:
+            assert not self._history.complaints, self._history.complaints[:5]
+            now = self._history.acknowledged()
+            return all(now.get(key, 0) > before.get(key, 0) for key in self._keys)
+
+        # What was acknowledged while we looked may have been sent before; the second time it was not.
+        for _ in range(2):
+            until(further, f"records are acknowledged after {self.deeds[-3:]}", seconds_max=PROGRESS_SECONDS_MAX)
+            before = self._history.acknowledged()
+
+    def _victim(self, target: str) -> Node:
+        key = self._chance.choice(self._keys)
+        controller = self._view.await_controller()
+        if target == "controller":
+            return self._cluster.node(controller)
+        described = self._view.partitions(key.topic)[key.partition]
+        if target == "leader":
+            return self._cluster.node(described.leader_id)
+        followers = [replica for replica in described.replica_nodes if replica != described.leader_id]
+        return self._cluster.node(next((each for each in followers if each != controller), followers[0]))
+
+    def _strike(self, verb: str, victim: Node) -> Callable[[], None]:
+        others = [each for each in self._cluster.nodes if each != victim.id]
+        match verb:
+            case "kill":
+                victim.kill()
+                return victim.start
+            case "stop":
+                victim.stop()
+                return victim.start
+            case "pause":
+                victim.pause()
+                return victim.resume
+        assert self._cluster.links is not None
+        match verb:
+            case "cut off":
+                self._cluster.cut_off(victim.id)
+            case "cut off altogether":
+                self._cluster.cut_off(victim.id, from_clients=True)
+            case "deafen":
+                self._cluster.links.cut(others, [victim.id])
+            case "mute":
+                self._cluster.links.cut([victim.id], others)
+            case _:
+                raise ValueError(verb)
+        return self._cluster.heal
+
+    def _recovered(self) -> None:
+        for node in self._cluster.nodes.values():
+            node.await_listening()
+        self._view.await_brokers(*(node.id for node in self._cluster.brokers))
+        for topic in sorted({key.topic for key in self._keys}):
+            self._view.await_in_sync(topic, seconds_max=PROGRESS_SECONDS_MAX)
+        self._say("recovered")
+
+    def _say(self, what: str) -> None:
+        self.deeds.append(f"{time.strftime('%H:%M:%S')} {what}")
+
+
+def workers_for(bootstrap: str, history: History, keys: Sequence[Key], seed: int, *, transactional: bool) -> list[Worker]:
+    kind = TransactionalSender if transactional else IdempotentSender
+    return [
+        kind("sender-1", bootstrap, history, keys, seed),
+        kind("sender-2", bootstrap, history, keys, seed),
+        AssignedReader("reader", bootstrap, history, keys, seed),
+        GroupReader("member-1", bootstrap, history, keys, seed),
+        GroupReader("member-2", bootstrap, history, keys, seed),
+    ]
+
+
+def survived(
+    deeds: Sequence[str | Callable[[Chaos, Cluster, View], None]],
+    *,
+    seed: int,
+    transactional: bool = False,
+    proxied: bool = False,
+    brokers: int = 3,
+    controllers: int = 0,
+    hold_seconds: float = SHORT_SECONDS,
+    properties: Mapping[str, str] | None = None,
+) -> History:
+    """The deeds one after the other while clients work; then no anomaly is found, and the replicas hold the same bytes."""
+    history, keys = History(), [Key(TOPIC, partition) for partition in range(PARTITIONS)]
+    quick = {**QUICK, **(properties or {})}
+    with barnabas_cluster(brokers=brokers, controllers=controllers, proxied=proxied, properties=quick) as cluster:
+        view = ready(cluster)
+        view.create_topic(TOPIC, PARTITIONS)
+        chaos = Chaos(cluster, view, history, keys, random.Random(seed))
+        try:
+            with working(workers_for(cluster.bootstrap, history, keys, seed, transactional=transactional)):
+                for deed in deeds:
+                    if isinstance(deed, str):
+                        chaos.do(deed, hold_seconds=hold_seconds)
+                    else:
+                        deed(chaos, cluster, view)
+                chaos.await_progress()
+            read_to_the_end(cluster.bootstrap, history, keys)
+            check(history)
+            assert not history.complaints, history.complaints[:5]
+            # A run in which nothing is done shows nothing.
+            assert history.done("txn" if transactional else "send") > 50, history.summary()
+            assert history.done("poll") > 0, history.summary()
+            replicas_agree(cluster, view, keys)
+        except BaseException as failure:
+            failure.add_note(f"seed {seed}, {history.summary()}\n" + "\n".join(chaos.deeds))
+            raise
+    return history
+
+
+def replicas_agree(cluster: Cluster, view: View, keys: Sequence[Key]) -> None:
+    """Byte for byte, on every disk: replicas are copies of batches, not of records."""
+    for key in keys:
+        replicas = view.partitions(key.topic)[key.partition].replica_nodes
+
+        def alike(key: Key = key, replicas: Sequence[int] = replicas) -> bool:
+            return len({bytes_of(cluster.node(replica), key) for replica in replicas}) == 1
+
+        until(alike, f"the replicas of {key.topic}-{key.partition} are alike", seconds_max=10)
+
+
+def bytes_of(node: Node, key: Key) -> bytes:
+    directory = node.data / f"{key.topic}-{key.partition}"
+    return b"".join(segment.read_bytes() for segment in sorted(directory.glob("*.log")))

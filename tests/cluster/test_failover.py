@@ -1,0 +1,42 @@
+"""Nodes of a cluster are killed, stopped, paused and cut off while clients work: nothing acknowledged is lost, doubled or out of order."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.cluster.chaos import LONG_SECONDS, TARGETS, VERBS, survived
+
+LONG_ROUNDS = 40
+NETWORK = ("cut off", "cut off altogether", "deafen", "mute")
+
+
+def test_leaders_followers_and_controllers_are_killed() -> None:
+    survived(["kill leader", "kill follower", "kill controller"], seed=1)
+
+
+def test_brokers_and_controllers_of_their_own_are_killed_under_transactions() -> None:
+    survived(["kill leader", "kill controller", "stop leader"], seed=2, transactional=True, controllers=3)
+
+
+def test_leaders_and_controllers_are_paused() -> None:
+    survived(["pause leader", "pause controller"], seed=3, hold_seconds=5)
+
+
+def test_leaders_and_controllers_are_cut_off() -> None:
+    survived(["cut off leader", "cut off altogether controller", "deafen leader"], seed=4, proxied=True)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("brokers", [3, 5])
+@pytest.mark.parametrize("transactional", [False, True], ids=["idempotent", "transactional"])
+@pytest.mark.parametrize("verbs", [("kill", "stop"), ("pause",), NETWORK, VERBS], ids=["kill", "pause", "network", "everything"])
+def test_whatever_happens_again_and_again(verbs: tuple[str, ...], transactional: bool, brokers: int) -> None:
+    seed = random.SystemRandom().randrange(1 << 30)
+    chance = random.Random(seed)
+    deeds = [f"{chance.choice(verbs)} {chance.choice(TARGETS)}" for _ in range(LONG_ROUNDS)]
+    network = any(verb in NETWORK for verb in verbs)
+    hold_seconds = LONG_SECONDS if verbs == ("pause",) else 5.0
+    survived(deeds, seed=seed, transactional=transactional, proxied=network, brokers=brokers, hold_seconds=hold_seconds)

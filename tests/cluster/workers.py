@@ -1,0 +1,364 @@
+"""Clients that work without pause and write down what they were told: the processes of a history.
+
+They are confluent-kafka's, as users have them, with timeouts that fit the tests' clusters. A sender's values are the history's next ones,
+so every value of a partition is unique whoever sent it.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled, Sent
+from tests.scenarios.waiting import until
+
+# A node that is paused keeps its connections: who waits for an answer of it must give up at some point.
+QUICK_CLIENT: dict[str, str | int | float] = {
+    "reconnect.backoff.ms": 20,
+    "reconnect.backoff.max.ms": 200,
+    "retry.backoff.ms": 50,
+    "retry.backoff.max.ms": 200,
+    "socket.timeout.ms": 3000,
+    "topic.metadata.refresh.fast.interval.ms": 100,
+    "metadata.recovery.strategy": "none",
+    "log_level": 0,
+}
+# Never reached in a run that goes well: then nothing is ever in doubt.
+MESSAGE_TIMEOUT_MS = 120_000
+TRANSACTION_TIMEOUT_MS = 15_000
+TRANSACTION_SENDS_MAX = 6
+ABORT_SHARE = 0.2
+FINAL_READ_SECONDS_MAX = 60.0
+SENDS_PER_SECOND = 300
+
+
+def value_of(message: Message) -> int:
+    value = message.value()
+    assert value is not None
+    return int(value)
+
+
+class Worker(ABC):
+    """A thread that goes round until it is told to stop. What it raises fails the test."""
+
+    def __init__(self, process: str, bootstrap: str, history: History, keys: Sequence[Key], seed: int = 0) -> None:
+        self.process = process
+        self.bootstrap = bootstrap
+        self.history = history
+        self.keys = list(keys)
+        self.chance = random.Random(f"{seed}/{process}")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=process, daemon=True)
+        self.failure: BaseException | None = None
+
+    @abstractmethod
+    def begin(self) -> None: ...
+
+    @abstractmethod
+    def go_round(self) -> None: ...
+
+    @abstractmethod
+    def end(self) -> None: ...
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def join(self) -> None:
+        self._thread.join(MESSAGE_TIMEOUT_MS / 1000 + 30)
+        assert not self._thread.is_alive(), f"{self.process} does not come to an end"
+        if self.failure is not None:
+            raise self.failure
+
+    def _run(self) -> None:
+        try:
+            self.begin()
+            while not self._stop.is_set():
+                self.go_round()
+            self.end()
+        except BaseException as failure:  # noqa: BLE001 - handed to whoever joins
+            self.failure = failure
+            self.history.complain(f"{self.process}: {failure!r}")
+
+
+class IdempotentSender(Worker):
+    """acks=all, idempotent, many batches on their way."""
+
+    def begin(self) -> None:
+        self._producer = Producer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "enable.idempotence": True,
+                "linger.ms": 2,
+                "message.timeout.ms": MESSAGE_TIMEOUT_MS,
+                "request.timeout.ms": 2500,
+                **QUICK_CLIENT,
+            }
+        )
+
+    def go_round(self) -> None:
+        self.send(self.chance.choice(self.keys))
+        self._producer.poll(1 / SENDS_PER_SECOND)
+
+    def send(self, key: Key) -> None:
+        value = self.history.next_value(key)
+
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            outcome = Outcome.OK if error is None else Outcome.INFO
+            offset = message.offset() if error is None else None
+            self.history.add(Operation(self.process, outcome, (Sent(key, value, offset),)))
+
+        self._producer.produce(key.topic, b"%d" % value, partition=key.partition, on_delivery=delivered)
+
+    def end(self) -> None:
+        left = self._producer.flush(MESSAGE_TIMEOUT_MS / 1000)
+        assert left == 0, f"{left} messages of {self.process} are neither delivered nor given up"
+
+
+class TransactionalSender(Worker):
+    """Transactions over several partitions, some aborted on purpose."""
+
+    def begin(self) -> None:
+        self._producer = self._make()
+
+    def _make(self) -> Producer:
+        producer = Producer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "transactional.id": self.process,
+                "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
+                "linger.ms": 2,
+                "request.timeout.ms": 2500,
+                **QUICK_CLIENT,
+            }
+        )
+        _persist(producer.init_transactions, 10)
+        return producer
+
+    def go_round(self) -> None:
+        sends: list[Sent] = []
+        try:
+            outcome = self._transact(sends)
+        except KafkaException as failure:
+            if not failure.args[0].fatal():
+                raise
+            # Whoever takes over the id ends what was left, one way or the other.
+            outcome = Outcome.INFO
+            self._producer = self._make()
+        self.history.add(Operation(self.process, outcome, tuple(sends), transactional=True))
+
+    def _transact(self, sends: list[Sent]) -> Outcome:
+        places: dict[tuple[Key, int], int] = {}
+        in_vain = self.chance.random() < ABORT_SHARE
+        self._producer.begin_transaction()
+        asked_to_commit = False
+        try:
+            for _ in range(self.chance.randint(1, TRANSACTION_SENDS_MAX)):
+                key = self.chance.choice(self.keys)
+                sends.append(Sent(key, self.history.next_value(key)))
+                self._send(sends[-1], places)
+            if not in_vain:
+                # What commit does first by itself, where its failure would leave open whether anything was committed.
+                self._producer.flush(MESSAGE_TIMEOUT_MS / 1000)
+                asked_to_commit = True
+                _persist(self._producer.commit_transaction, 10)
+                return Outcome.OK
+            _persist(self._producer.abort_transaction, 10)
+            return Outcome.FAIL
+        except KafkaException as failure:
+            if not failure.args[0].txn_requires_abort():
+                raise
+            _persist(self._producer.abort_transaction, 10)
+            return Outcome.INFO if asked_to_commit else Outcome.FAIL
+        finally:
+            sends[:] = [Sent(each.key, each.value, places.get((each.key, each.value))) for each in sends]
+
+    def _send(self, sent: Sent, places: dict[tuple[Key, int], int]) -> None:
+        def delivered(error: KafkaError | None, message: Message) -> None:
+            offset = message.offset()
+            if error is None and offset is not None:
+                places[sent.key, sent.value] = offset
+
+        self._producer.produce(sent.key.topic, b"%d" % sent.value, partition=sent.key.partition, on_delivery=delivered)
+        self._producer.poll(0)
+
+    def end(self) -> None:
+        """Between transactions, so nothing is open."""
+
+
+class AssignedReader(Worker):
+    """Reads partitions from their beginning on, and now and then begins anew."""
+
+    AGAIN_SHARE = 1 / 256
+
+    def begin(self) -> None:
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": f"nobody-{self.process}",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                # Nothing is ever deleted here: an offset that is out of range was taken back by the cluster.
+                "auto.offset.reset": "error",
+                "fetch.wait.max.ms": 100,
+                **QUICK_CLIENT,
+            }
+        )
+        self._assign()
+
+    def _assign(self) -> None:
+        self.history.add(Moved(self.process))
+        self._consumer.assign([TopicPartition(key.topic, key.partition, 0) for key in self.keys])
+
+    def go_round(self) -> None:
+        if self.chance.random() < self.AGAIN_SHARE:
+            self._assign()
+        _poll(self._consumer, self)
+
+    def end(self) -> None:
+        self._consumer.close()
+
+
+class GroupReader(Worker):
+    """A member of a group that commits what it has read."""
+
+    GROUP = "readers"
+
+    def begin(self) -> None:
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": self.GROUP,
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+                "session.timeout.ms": 6000,
+                "heartbeat.interval.ms": 500,
+                "fetch.wait.max.ms": 100,
+                **QUICK_CLIENT,
+            }
+        )
+        topics = sorted({key.topic for key in self.keys})
+        self._consumer.subscribe(topics, on_assign=self._moved, on_revoke=self._moved, on_lost=self._moved)
+
+    def _moved(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self.history.add(Moved(self.process))
+
+    def go_round(self) -> None:
+        if _poll(self._consumer, self):
+            try:
+                self._consumer.commit(asynchronous=False)
+            except KafkaException:
+                # Somebody else has the partitions now, or the coordinator moves: what was read is read again.
+                return
+
+    def end(self) -> None:
+        self._consumer.close()
+
+
+def _poll(consumer: Consumer, worker: Worker) -> bool:
+    """Whether anything was read."""
+    messages = consumer.consume(200, 0.1)
+    read: list[Polled] = []
+    for message in messages:
+        error = message.error()
+        if error is None:
+            topic, partition, offset = message.topic(), message.partition(), message.offset()
+            assert topic is not None
+            assert partition is not None
+            assert offset is not None
+            read.append(Polled(Key(topic, partition), offset, value_of(message)))
+        elif error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE) or error.fatal():
+            worker.history.complain(f"{worker.process} was told: {error}")
+    if read:
+        worker.history.add(Operation(worker.process, Outcome.OK, tuple(read)))
+    return bool(read)
+
+
+def _persist(call: Callable[..., Any], *arguments: Any) -> Any:
+    deadline = time.monotonic() + MESSAGE_TIMEOUT_MS / 1000
+    while True:
+        try:
+            return call(*arguments)
+        except KafkaException as failure:
+            error = failure.args[0]
+            if error.fatal() or error.txn_requires_abort() or not error.retriable() or time.monotonic() > deadline:
+                raise
+
+
+@contextmanager
+def working(workers: Sequence[Worker]) -> Iterator[None]:
+    """In the background. At the end of the block all have come to an end, in which whatever was sent is delivered."""
+    for worker in workers:
+        worker.start()
+    try:
+        yield
+    finally:
+        for worker in workers:
+            worker.stop()
+    for worker in workers:
+        worker.join()
+
+
+def read_to_the_end(bootstrap: str, history: History, keys: Sequence[Key]) -> None:
+    """The final reads: every partition from its beginning, once no transaction is open."""
+    until(lambda: _nothing_open(bootstrap, keys), "every transaction is over", seconds_max=FINAL_READ_SECONDS_MAX)
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "final",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            **QUICK_CLIENT,
+        }
+    )
+    consumer.assign([TopicPartition(key.topic, key.partition, 0) for key in keys])
+    missing = set(keys)
+    history.final = {key: [] for key in keys}
+    deadline = time.monotonic() + FINAL_READ_SECONDS_MAX
+    try:
+        while missing:
+            assert time.monotonic() < deadline, f"{sorted(missing)} cannot be read to the end"
+            message = consumer.poll(1)
+            if message is None:
+                continue
+            error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
+            if error is None:
+                assert topic is not None
+                assert partition is not None
+                assert offset is not None
+                history.final[Key(topic, partition)].append(Polled(Key(topic, partition), offset, value_of(message)))
+            elif error.code() == KafkaError._PARTITION_EOF:
+                assert topic is not None
+                assert partition is not None
+                missing.discard(Key(topic, partition))
+            else:
+                assert error.retriable() or error.code() in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN), error
+    finally:
+        consumer.close()
+
+
+def _nothing_open(bootstrap: str, keys: Sequence[Key]) -> bool:
+    admin = AdminClient({"bootstrap.servers": bootstrap, **QUICK_CLIENT})
+    latest = {TopicPartition(key.topic, key.partition): OffsetSpec.latest() for key in keys}  # type: ignore[no-untyped-call]
+
+    def ends(isolation: IsolationLevel) -> dict[Key, int]:
+        answers = admin.list_offsets(dict(latest), isolation_level=isolation, request_timeout=5)
+        return {Key(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
+
+    try:
+        return ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED)
+    except KafkaException:
+        return False
