@@ -57,6 +57,16 @@ def error_response(request: Any, code: ErrorCode, message: str | None = None, *,
     return response(**fields)
 
 
+def carries(response: Any, *codes: ErrorCode) -> bool:
+    """Whether a response says one of these: for the request as a whole, or for anything in it."""
+    if getattr(response, "error_code", ErrorCode.NONE) in codes:
+        return True
+    key = declaration_of(type(response)).key
+    assert key is not None
+    outcomes = _BY_ITEM.get(ApiKey(key))
+    return outcomes is not None and any(each.error_code in codes for each in getattr(response, outcomes[0]))
+
+
 def _element(cls: type[Any], name: str) -> type[Any]:
     """The struct that a field has a list of."""
     kind = next(each.type for each in declaration_of(cls).fields if each.name == name)

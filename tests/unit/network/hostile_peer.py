@@ -38,9 +38,12 @@ class Visitor:
         self.reader = reader
         self.writer = writer
 
-    async def request(self) -> RequestPrefix:
+    async def frame(self) -> bytes:
         (length,) = _LENGTH.unpack(await self.reader.readexactly(4))
-        return read_request_prefix(await self.reader.readexactly(length))
+        return await self.reader.readexactly(length)
+
+    async def request(self) -> RequestPrefix:
+        return read_request_prefix(await self.frame())
 
     async def greet(self, offered: dict[ApiKey, tuple[int, int]] | None = None) -> None:
         asked = await self.request()

@@ -1,0 +1,100 @@
+"""Envelope (key 58): a client's request that a broker passes on in the client's name (KIP-590).
+
+Behaviour:
+- what is inside is served as if the client had come here, and answered inside the response, in the client's version;
+- only requests that Kafka lets brokers forward, and that are served here: INVALID_REQUEST for others;
+- a request inside that cannot be read, or in a version that is not known here, is UNSUPPORTED_VERSION: the broker then tells its
+  client to look again which versions there are. A client's name that cannot be read is PRINCIPAL_DESERIALIZATION_FAILURE, an
+  address that cannot be one INVALID_REQUEST;
+- a controller that is not the active one says NOT_CONTROLLER on the envelope itself, where brokers look for it.
+
+Version notes: one version.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.api.broker import Broker
+from barnabas.api.envelopes import FORWARDABLE, Principal, read_address, read_principal, response_bytes
+from barnabas.api.error_responses import carries
+from barnabas.api.handler import Handler, Handlers
+from barnabas.api.request_context import RequestContext
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.network.connection import Connection
+from barnabas.wire.apis import ApiKey, messages, stable_versions
+from barnabas.wire.compiler import DECODE_ERRORS, FieldNotInVersion, decode
+from barnabas.wire.headers import RequestPrefix, read_request_prefix, request_header_version
+from barnabas.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
+
+# The quorum's own way of saying NOT_CONTROLLER.
+_QUORUM_APIS = frozenset({ApiKey.DESCRIBE_QUORUM, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER})
+
+
+class ForwardedContext(RequestContext):
+    """Who the client is, as the broker that passed its request on tells it."""
+
+    __slots__ = ("_client_address", "principal")
+
+    def __init__(self, connection: Connection, header: RequestPrefix, principal: Principal, client_address: str) -> None:
+        super().__init__(connection, header.api_version, header.correlation_id, header.client_id)
+        self.principal = principal
+        self._client_address = client_address
+
+    @property
+    def client_host(self) -> str:
+        return f"/{self._client_address}"
+
+
+def unwrapping(handlers: Handlers) -> Handler:
+    """The handler of envelopes whose insides ``handlers`` serve."""
+
+    def handle(broker: Broker, context: RequestContext, envelope: EnvelopeRequest) -> EnvelopeResponse | Promise[EnvelopeResponse]:
+        forwarded = _unwrap(context, envelope, handlers)
+        if isinstance(forwarded, ErrorCode):
+            return EnvelopeResponse(error_code=forwarded)
+        key, inside, request = forwarded
+        response = handlers[key](broker, inside, request)
+        if isinstance(response, Promise):
+            return response.map(lambda value: _wrap(key, inside, value))
+        return _wrap(key, inside, response)
+
+    return handle
+
+
+def _unwrap(context: RequestContext, envelope: EnvelopeRequest, handlers: Handlers) -> tuple[ApiKey, ForwardedContext, Any] | ErrorCode:
+    try:
+        principal = read_principal(envelope.request_principal or b"")
+    except MalformedMessage:
+        return ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE
+    try:
+        client_address = read_address(envelope.client_host_address)
+    except ValueError:
+        return ErrorCode.INVALID_REQUEST
+    data = envelope.request_data
+    try:
+        header = read_request_prefix(data)
+        if header.api_key not in handlers or header.api_key not in FORWARDABLE:
+            return ErrorCode.INVALID_REQUEST
+        key = ApiKey(header.api_key)
+        request_class, version, position = messages(key)[0], header.api_version, header.position
+        if version not in stable_versions(key):
+            return ErrorCode.UNSUPPORTED_VERSION
+        if request_header_version(request_class, version) == 2:
+            position = skip_tagged_fields(data, position, len(data))
+        request, _ = decode(request_class, version, data, position)
+    except DECODE_ERRORS:
+        return ErrorCode.UNSUPPORTED_VERSION
+    return key, ForwardedContext(context.connection, header, principal, client_address), request
+
+
+def _wrap(key: ApiKey, inside: ForwardedContext, response: Any) -> EnvelopeResponse:
+    if carries(response, ErrorCode.NOT_CONTROLLER) or (key in _QUORUM_APIS and carries(response, ErrorCode.NOT_LEADER_OR_FOLLOWER)):
+        return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
+    try:
+        data = response_bytes(response, inside.api_version, inside.correlation_id)
+    except FieldNotInVersion:
+        return EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    return EnvelopeResponse(response_data=data, error_code=ErrorCode.NONE)
