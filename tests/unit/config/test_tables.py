@@ -80,6 +80,7 @@ def test_our_own_settings_have_our_prefix_and_kafkas_do_not() -> None:
 @pytest.mark.parametrize(
     "name",
     ["authorizer.class.name", "super.users", "client.quota.callback.class", "principal.builder.class", "config.providers",
+     "create.topic.policy.class.name", "remote.log.storage.system.enable"],
 )  # fmt: skip
 def test_what_would_weaken_security_or_semantics_is_refused(name: str) -> None:
     assert BROKER_KEYS[name].effect.kind is EffectKind.REFUSED
