@@ -25,7 +25,8 @@ PROGRESS_SECONDS_MAX = 40.0
 SHORT_SECONDS, LONG_SECONDS = 0.5, 30.0
 
 VERBS = ("kill", "stop", "pause", "cut off", "cut off altogether", "deafen", "mute")
-TARGETS = ("leader", "follower", "controller")
+TARGETS = ("leader", "follower", "controller", "coordinator")
+MEMBER = "member"
 
 
 class Chaos:
@@ -61,24 +62,26 @@ class Chaos:
             self._recovered()
 
     def await_progress(self) -> None:
-        """From now on something is sent and acknowledged on every partition."""
-        before = self._history.acknowledged()
+        """From now on something is sent and acknowledged on every partition, and the group reads on."""
+        before, read_before = self._history.acknowledged(), self._history.read_by(MEMBER)
 
         def further() -> bool:
             assert not self._history.complaints, self._history.complaints[:5]
             now = self._history.acknowledged()
-            return all(now.get(key, 0) > before.get(key, 0) for key in self._keys)
+            return all(now.get(key, 0) > before.get(key, 0) for key in self._keys) and self._history.read_by(MEMBER) > read_before
 
         # What was acknowledged while we looked may have been sent before; the second time it was not.
         for _ in range(2):
             until(further, f"records are acknowledged after {self.deeds[-3:]}", seconds_max=PROGRESS_SECONDS_MAX)
-            before = self._history.acknowledged()
+            before, read_before = self._history.acknowledged(), self._history.read_by(MEMBER)
 
     def _victim(self, target: str) -> Node:
         key = self._chance.choice(self._keys)
         controller = self._view.await_controller()
         if target == "controller":
             return self._cluster.node(controller)
+        if target == "coordinator":
+            return self._cluster.node(self._view.coordinator(GroupReader.GROUP))
         described = self._view.partitions(key.topic)[key.partition]
         if target == "leader":
             return self._cluster.node(described.leader_id)
@@ -129,8 +132,8 @@ def workers_for(bootstrap: str, history: History, keys: Sequence[Key], seed: int
         kind("sender-1", bootstrap, history, keys, seed),
         kind("sender-2", bootstrap, history, keys, seed),
         AssignedReader("reader", bootstrap, history, keys, seed),
-        GroupReader("member-1", bootstrap, history, keys, seed),
-        GroupReader("member-2", bootstrap, history, keys, seed),
+        GroupReader(f"{MEMBER}-1", bootstrap, history, keys, seed),
+        GroupReader(f"{MEMBER}-2", bootstrap, history, keys, seed),
     ]
 
 

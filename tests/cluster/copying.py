@@ -15,22 +15,22 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Protocol, Self
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
-from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
-from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from peers.apache_kafka import JARS, java
 from tests.cluster.copier import FENCED, GROUP, INPUT, OUTPUT, OUTPUT_PARTITIONS
 from tests.scenarios.client import Client
@@ -233,40 +233,46 @@ def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
 
 def committed_offsets(bootstrap: str) -> dict[int, int]:
     """How far the group has come, of transactions that are over. Empty while nobody can tell."""
-    topics = [OffsetFetchRequestTopics(name=INPUT, partition_indexes=list(range(INPUT_PARTITIONS)))]
-    request = OffsetFetchRequest(
-        groups=[OffsetFetchRequestGroup(group_id=GROUP, member_id=None, member_epoch=-1, topics=topics)], require_stable=False
-    )
-    with Client(bootstrap) as client:
-        (group,) = client.ask(request, 9).groups
-    if group.error_code:
+    asked = ConsumerGroupTopicPartitions(GROUP, [TopicPartition(INPUT, index) for index in range(INPUT_PARTITIONS)])
+    try:
+        told = admin(bootstrap).list_consumer_group_offsets([asked], require_stable=False, request_timeout=10)[GROUP].result()
+    except KafkaException:
         return {}
-    return {each.partition_index: max(each.committed_offset, 0) for each in group.topics[0].partitions}
+    if any(each.error for each in told.topic_partitions):
+        return {}
+    return {each.partition: max(each.offset, 0) for each in told.topic_partitions}
 
 
 def situation(bootstrap: str) -> str:
     """For whoever has to find out why nothing moves."""
-    with Client(bootstrap) as client:
-        groups = client.ask(DescribeGroupsRequest(groups=[GROUP])).groups
-        modern = client.ask(ConsumerGroupDescribeRequest(group_ids=[GROUP], include_authorized_operations=False)).groups
-        listed = client.ask(ListTransactionsRequest(state_filters=[], producer_id_filters=[])).transaction_states
-        transactions = client.ask(DescribeTransactionsRequest(transactional_ids=[each.transactional_id for each in listed]))
-    told = [*groups, *modern, *transactions.transaction_states]
-    return "\n".join([f"committed {committed_offsets(bootstrap)}, unfinished {unfinished(bootstrap)}", *map(repr, told)])
+    told: list[object] = []
+    for address in bootstrap.split(","):
+        with suppress(OSError), Client(address, timeout=5) as client:
+            told += client.ask(DescribeGroupsRequest(groups=[GROUP])).groups
+            told += client.ask(ConsumerGroupDescribeRequest(group_ids=[GROUP], include_authorized_operations=False)).groups
+            listed = client.ask(ListTransactionsRequest(state_filters=[], producer_id_filters=[])).transaction_states
+            ids = [each.transactional_id for each in listed]
+            told += client.ask(DescribeTransactionsRequest(transactional_ids=ids)).transaction_states
+    return "\n".join([f"committed {committed_offsets(bootstrap)}", *map(repr, told)])
 
 
 def unfinished(bootstrap: str) -> int:
-    """Records of the output behind the last stable offset."""
+    """Records of the output behind the last stable offset; -1 while nobody can tell."""
+    latest = {TopicPartition(OUTPUT, index): OffsetSpec.latest() for index in range(OUTPUT_PARTITIONS)}  # type: ignore[no-untyped-call]
 
-    def ends(isolation_level: int) -> int:
-        partitions = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(OUTPUT_PARTITIONS)]
-        request = ListOffsetsRequest(
-            replica_id=-1, isolation_level=isolation_level, topics=[ListOffsetsTopic(name=OUTPUT, partitions=partitions)]
-        )
-        with Client(bootstrap) as client:
-            return sum(each.offset for each in client.ask(request).topics[0].partitions)
+    def ends(isolation: IsolationLevel) -> int:
+        answers = admin(bootstrap).list_offsets(dict(latest), isolation_level=isolation, request_timeout=10)
+        return sum(answer.result().offset for answer in answers.values())
 
-    return ends(0) - ends(1)
+    try:
+        return ends(IsolationLevel.READ_UNCOMMITTED) - ends(IsolationLevel.READ_COMMITTED)
+    except KafkaException:
+        return -1
+
+
+@lru_cache(maxsize=1)
+def admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 5000, "reconnect.backoff.max.ms": 100})
 
 
 def read_output(bootstrap: str, isolation_level: str) -> dict[int, list[tuple[int, bytes]]]:
@@ -342,8 +348,54 @@ def _story(numbers: list[int], wrong: int) -> str:
 # -- rounds -------------------------------------------------------------------------------------------------------------------
 
 
+class Kafka(Protocol):
+    """What the copiers copy within."""
+
+    bootstrap: str
+
+    def create_topic(self, name: str, partitions: int, configs: dict[str, str] | None = None) -> None: ...
+
+    def kill(self, chance: random.Random) -> None:
+        """A node is killed with ``kill -9``; it is back, or others have taken over, when this returns."""
+
+    def restarted(self) -> Iterator[None]:
+        """Once for each way in which everything begins anew, when it has."""
+
+    def check_well(self) -> None:
+        """Nothing was complained about."""
+
+    def story(self) -> str: ...
+
+
+class OneNode:
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self._broker = broker
+        self.bootstrap = broker.bootstrap
+
+    def create_topic(self, name: str, partitions: int, configs: dict[str, str] | None = None) -> None:
+        with Client(self.bootstrap) as client:
+            client.create_topic(name, partitions, configs)
+
+    def kill(self, chance: random.Random) -> None:
+        self._broker.kill()
+        self._broker.start()
+        self.check_well()
+
+    def restarted(self) -> Iterator[None]:
+        for end in (self._broker.stop, self._broker.kill):
+            end()
+            self._broker.start()
+            yield
+
+    def check_well(self) -> None:
+        assert self._broker.complaints == ""
+
+    def story(self) -> str:
+        return self._broker.complaints
+
+
 class World:
-    def __init__(self, kafka: EmbeddedBroker, copiers: Copiers, chance: random.Random) -> None:
+    def __init__(self, kafka: Kafka, copiers: Copiers, chance: random.Random) -> None:
         self._kafka = kafka
         self._copiers = copiers
         self._chance = chance
@@ -379,53 +431,51 @@ class World:
             self._await_readiness(slot)
             zombie.resume()
         if "node" in deed:
-            self._kafka.kill()
-            self._kafka.start()
-            assert self._kafka.complaints == ""
+            self._kafka.kill(self._chance)
 
 
 def copied_and_killed(kinds: Sequence[Kind], deeds: Sequence[str], seed: int) -> None:
     """A round for every deed, and at the end everything."""
-    with EmbeddedBroker(process=True, config=CONFIG) as kafka:
-        with Client(kafka.bootstrap) as client:
-            client.create_topic(INPUT, INPUT_PARTITIONS)
-            client.create_topic(OUTPUT, OUTPUT_PARTITIONS, {"segment.bytes": "1048576"})
-        feed, copy = Feed(), Copy()
-        with Copiers(kinds, kafka.bootstrap, seed) as copiers:
-            world = World(kafka, copiers, random.Random(seed))
-            try:
-                with feeding(kafka.bootstrap, feed):
-                    for number, deed in enumerate(deeds):
-                        world.await_progress()
-                        world.do(deed)
-                        if number % 10 == 5:
-                            copy.check(kafka.bootstrap)
+    with EmbeddedBroker(process=True, config=CONFIG) as broker:
+        copied_within(OneNode(broker), kinds, deeds, seed)
+
+
+def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], seed: int) -> None:
+    kafka.create_topic(INPUT, INPUT_PARTITIONS)
+    kafka.create_topic(OUTPUT, OUTPUT_PARTITIONS, {"segment.bytes": "1048576"})
+    feed, copy = Feed(), Copy()
+    with Copiers(kinds, kafka.bootstrap, seed) as copiers:
+        world = World(kafka, copiers, random.Random(seed))
+        try:
+            with feeding(kafka.bootstrap, feed):
+                for number, deed in enumerate(deeds):
                     world.await_progress()
-                    copiers.await_fencing()
+                    world.do(deed)
+                    if number % 10 == 5:
+                        copy.check(kafka.bootstrap)
+                world.await_progress()
+                copiers.await_fencing()
 
-                def everything_is_copied() -> bool:
-                    copiers.look_after()
-                    return committed_offsets(kafka.bootstrap) == dict(feed.sent) and unfinished(kafka.bootstrap) == 0
+            def everything_is_copied() -> bool:
+                copiers.look_after()
+                return committed_offsets(kafka.bootstrap) == dict(feed.sent) and unfinished(kafka.bootstrap) == 0
 
-                until(everything_is_copied, "the rest is copied", seconds_max=60)
-                check_for_ever(kafka, copy, feed)
-                assert len(copiers.own_exits) <= OWN_EXITS_PER_ROUND_MAX * len(deeds), copiers.own_exits
-            except BaseException as failure:
-                failure.add_note(f"seed {seed}, rounds: {world.deeds}\n{kafka.complaints}")
-                failure.add_note("\n".join([*copiers.own_exits, *copiers.whereabouts(), f"sent {feed.sent}"]))
-                failure.add_note(situation(kafka.bootstrap))
-                raise
+            until(everything_is_copied, "the rest is copied", seconds_max=60)
+            check_for_ever(kafka, copy, feed)
+            assert len(copiers.own_exits) <= OWN_EXITS_PER_ROUND_MAX * len(deeds), copiers.own_exits
+        except BaseException as failure:
+            failure.add_note(f"seed {seed}, rounds: {world.deeds}\n{kafka.story()}")
+            failure.add_note("\n".join([*copiers.own_exits, *copiers.whereabouts(), f"sent {feed.sent}"]))
+            failure.add_note(situation(kafka.bootstrap))
+            raise
 
 
-def check_for_ever(kafka: EmbeddedBroker, copy: Copy, feed: Feed) -> None:
+def check_for_ever(kafka: Kafka, copy: Copy, feed: Feed) -> None:
     """Now, after a restart and after a crash."""
-    for begin_again in (None, kafka.stop, kafka.kill):
-        if begin_again is not None:
-            begin_again()
-            kafka.start()
+    for _ in chain([None], kafka.restarted()):
         copy.check(kafka.bootstrap)
         copy.check_complete(feed)
-        assert kafka.complaints == ""
+        kafka.check_well()
     everything = [value for records in read_output(kafka.bootstrap, "read_uncommitted").values() for _, value in records]
     # A run without aborted transactions would not show that they are hidden.
     assert any(value.startswith(b"never") for value in everything)

@@ -79,6 +79,7 @@ class History:
         self._next_value: Counter[Key] = Counter()
         self.outcomes: Counter[tuple[str, Outcome]] = Counter()
         self._acknowledged: Counter[Key] = Counter()
+        self._read_by: Counter[str] = Counter()
         # What no client should ever be told, whatever happens to the cluster.
         self.complaints: list[str] = []
 
@@ -94,6 +95,7 @@ class History:
                 self.outcomes[_kind(event), event.outcome] += 1
                 if event.outcome is Outcome.OK:
                     self._acknowledged.update(sent.key for sent in event.sends)
+                    self._read_by[event.process] += sum(1 for _ in event.polls)
 
     def operations(self) -> Iterator[Operation]:
         return (event for event in self.events if isinstance(event, Operation))
@@ -106,6 +108,11 @@ class History:
     def acknowledged(self) -> dict[Key, int]:
         with self._lock:
             return dict(self._acknowledged)
+
+    def read_by(self, name: str) -> int:
+        """Records that processes whose name begins so have read."""
+        with self._lock:
+            return sum(count for process, count in self._read_by.items() if process.startswith(name))
 
     def complain(self, what: str) -> None:
         with self._lock:

@@ -6,6 +6,11 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from typing import Any
 
+from barnabas.wire.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from barnabas.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -14,6 +19,7 @@ from barnabas.wire.messages.create_topics import (
 )
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, PartitionData, ResponsePartitionData, TopicData
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponsePartition
 from peers.cluster import Cluster, Node
 from tests.scenarios.client import Client
@@ -29,11 +35,11 @@ class View:
     """``without`` are nodes that are not asked: those who cannot know any more."""
 
     def __init__(self, cluster: Cluster, *, without: Collection[int] = ()) -> None:
-        self._cluster = cluster
+        self.cluster = cluster
         self._without = without
 
     def seen_without(self, *nodes: int) -> View:
-        return View(self._cluster, without=nodes)
+        return View(self.cluster, without=nodes)
 
     def ask(self, request: Any, version: int | None = None, *, seconds_max: float = ANSWER_SECONDS_MAX) -> Any | None:
         """The answer of the first broker that gives one."""
@@ -43,7 +49,7 @@ class View:
         return None
 
     def _askable(self) -> Iterable[Node]:
-        return [node for node in self._cluster.brokers if node.responsive and node.id not in self._without]
+        return [node for node in self.cluster.brokers if node.responsive and node.id not in self._without]
 
     # -- brokers and controllers ----------------------------------------------------------------------------------------------
 
@@ -69,7 +75,7 @@ class View:
         wanted = set(ids)
 
         def all_agree() -> bool:
-            return all(self._as_seen_by(node) == wanted for node in self._cluster.brokers if node.id in wanted)
+            return all(self._as_seen_by(node) == wanted for node in self.cluster.brokers if node.id in wanted)
 
         until(all_agree, f"the brokers are {sorted(wanted)}, not {sorted(self.brokers())}", seconds_max=CHANGE_SECONDS_MAX)
 
@@ -126,6 +132,18 @@ class View:
             failure.add_note(f"but: {seen()}")
             raise
 
+    # -- coordinators ---------------------------------------------------------------------------------------------------------
+
+    def coordinator(self, group: str) -> int:
+        def found() -> int | None:
+            answer = self.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=[group]))
+            if answer is None or answer.coordinators[0].error_code:
+                return None
+            node_id: int = answer.coordinators[0].node_id
+            return node_id
+
+        return until(found, f"{group} has a coordinator", seconds_max=CHANGE_SECONDS_MAX)
+
     # -- changes --------------------------------------------------------------------------------------------------------------
 
     def create_topic(
@@ -155,6 +173,22 @@ class View:
         assert answer is not None, f"nobody creates {name}"
         assert answer.topics[0].error_code == 0, answer.topics[0]
         self.await_in_sync(name)
+
+    def reassign(self, topic: str, replicas: dict[int, list[int]]) -> None:
+        """And wait until every partition has just these replicas, all in sync."""
+        partitions = [ReassignablePartition(partition_index=index, replicas=ids) for index, ids in replicas.items()]
+        topics = [ReassignableTopic(name=topic, partitions=partitions)]
+        answer = self.ask(AlterPartitionReassignmentsRequest(topics=topics, timeout_ms=20_000), seconds_max=25)
+        assert answer is not None, f"nobody reassigns {topic}"
+        assert answer.error_code == 0, answer
+        assert not any(each.error_code for each in answer.responses[0].partitions), answer
+
+        def moved() -> bool:
+            now = self.partitions(topic)
+            there = {index: (each.replica_nodes, sorted(each.isr_nodes)) for index, each in now.items() if index in replicas}
+            return there == {index: (ids, sorted(ids)) for index, ids in replicas.items()}
+
+        self._until(moved, f"{topic} is at {replicas}", lambda: self.partitions(topic), CHANGE_SECONDS_MAX)
 
     def elect_preferred(self, topic: str, partitions: list[int]) -> None:
         topics = [TopicPartitions(topic=topic, partitions=partitions)]
