@@ -323,6 +323,14 @@ class SimulatedDisk:
         assert operations >= 1
         self._cut_at = self.operations + operations
 
+    def crash_never(self) -> None:
+        """Takes :meth:`crash_after` back."""
+        self._cut_at = None
+
+    def go_dark(self) -> None:
+        """Nothing can be done here any more: whoever had files open is dead, and should not find out by writing."""
+        self._dark = True
+
     def crash(self) -> SimulatedDisk:
         """A disk as the power cut may leave it, everything on it durable. Asked again, another one."""
         survivor = SimulatedDisk(Random(self.chance.getrandbits(64)))

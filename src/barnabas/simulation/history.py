@@ -1,0 +1,129 @@
+"""What was decided for ever, as an onlooker writes it down who sees all nodes at once. Claims of nodes are held against it.
+
+Four claims, each about one log (the quorum's, or a partition's):
+
+- in one epoch at most one node leads, and a node gives at most one vote;
+- what two nodes take for committed is the same where both have it;
+- whoever comes to lead has everything that was ever committed;
+- a node's high watermark does not fall while it lives.
+
+The onlooker learns what is committed from the first node that says so. That it may say so is not checked here: if it was
+wrong, some later leader lacks the batch, and that is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from barnabas.simulation.violations import Violation
+
+
+class Written(NamedTuple):
+    """One batch as some node has it."""
+
+    base_offset: int
+    end_offset: int
+    epoch: int
+    digest: int
+
+
+ReadLog = Callable[[int, int], Iterable[Written]]
+
+
+class Leaders:
+    """Who led when, and who voted for whom."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._led: dict[int, str] = {}
+        self._votes: dict[tuple[int, str], int] = {}
+
+    def leads(self, node: str, epoch: int) -> None:
+        other = self._led.setdefault(epoch, node)
+        if other != node:
+            raise Violation(f"{self._what}: {node} leads epoch {epoch}, and so does {other}")
+
+    def votes(self, node: str, epoch: int, candidate: int) -> None:
+        before = self._votes.setdefault((epoch, node), candidate)
+        if before != candidate:
+            raise Violation(f"{self._what}: {node} votes for {candidate} in epoch {epoch}, and has voted for {before}")
+
+    def leader_of(self, epoch: int) -> str | None:
+        return self._led.get(epoch)
+
+    @property
+    def epochs(self) -> int:
+        return len(self._led)
+
+
+class CommittedLog:
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._batches: list[Written] = []
+        self._marks: dict[str, int] = {}
+        self._verified: dict[str, int] = {}
+
+    @property
+    def end_offset(self) -> int:
+        return self._batches[-1].end_offset if self._batches else 0
+
+    @property
+    def batches(self) -> list[Written]:
+        return self._batches
+
+    def forget_node(self, node: str) -> None:
+        """It starts anew: what it has must be looked at again, and its high watermark begins where it likes."""
+        self._marks.pop(node, None)
+        self._verified.pop(node, None)
+
+    def cut(self, node: str, offset: int) -> None:
+        """A node's log was cut to ``offset``."""
+        if self._verified.get(node, 0) > offset:
+            self._verified[node] = offset
+
+    def committed(self, node: str, high_watermark: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
+        """``node`` says that everything below ``high_watermark`` is committed; ``read(start, end)`` is its log."""
+        before = self._marks.get(node, 0)
+        if high_watermark < before:
+            raise Violation(f"{self._what}: the high watermark of {node} falls from {before} to {high_watermark}")
+        self._marks[node] = high_watermark
+        self._verify(node, high_watermark, read, log_start_offset, learn=True)
+
+    def leads(self, node: str, log_end_offset: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
+        """``node`` becomes leader with what is in its log."""
+        if log_end_offset < self.end_offset:
+            raise Violation(
+                f"{self._what}: {node} comes to lead with a log that ends at {log_end_offset}, but {self.end_offset} was committed"
+            )
+        self._verify(node, self.end_offset, read, log_start_offset, learn=False)
+
+    def holds(self, node: str, end_offset: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
+        """``node`` must have what is committed below ``end_offset``, from the beginning: the check of everything, at the end."""
+        self._verified.pop(node, None)
+        self._verify(node, min(end_offset, self.end_offset), read, log_start_offset, learn=False)
+
+    def _verify(self, node: str, end: int, read: ReadLog, log_start_offset: int, *, learn: bool) -> None:
+        start = max(self._verified.get(node, 0), log_start_offset)
+        if start >= end:
+            return
+        expected = start
+        for batch in read(start, end):
+            if batch.end_offset <= start:
+                continue
+            if batch.base_offset >= self.end_offset:
+                if not learn:
+                    break
+                if batch.end_offset > end:
+                    raise Violation(f"{self._what}: {node} calls half of {batch} committed")
+                self._batches.append(batch)
+            else:
+                index = bisect_left(self._batches, batch.base_offset, key=lambda each: each.base_offset)
+                known = self._batches[index] if index < len(self._batches) else None
+                if known != batch:
+                    raise Violation(f"{self._what}: {node} has {batch}, but {known} was committed")
+            expected = batch.end_offset
+        if expected < end:
+            raise Violation(f"{self._what}: {node} has nothing at {expected}, but calls {end} committed or must have it")
+        self._verified[node] = end

@@ -1,0 +1,114 @@
+"""What of an event loop a node's shells use, on simulated time: timers, tasks, and work for other threads that is done on this one.
+
+One loop is one process: when that dies, nothing that it had planned happens any more. Callbacks run one at a time through
+:attr:`SimulatedLoop.run`, by which its host catches what ends the process, and keeps a paused one waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import events
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any, TypeVar, cast
+
+from barnabas.simulation.scheduler import MICROSECONDS, START_US, Appointment, Scheduler
+
+T = TypeVar("T")
+Surrounding = Callable[..., object]
+
+
+class SimulatedLoop:
+    def __init__(
+        self, scheduler: Scheduler, run: Surrounding, work_us: Callable[[], int], complain: Callable[[dict[str, Any]], None]
+    ) -> None:
+        """``run(deed, *arguments)`` is given every callback when its time has come; ``work_us()`` is how long a worker thread takes."""
+        self._scheduler = scheduler
+        self._run = run
+        self._work_us = work_us
+        self._complain = complain
+        # Tasks of a process that died are kept until its world ends: when they are collected, their ``finally`` blocks run.
+        self.tasks: list[asyncio.Task[Any]] = []
+
+    @property
+    def as_loop(self) -> asyncio.AbstractEventLoop:
+        """It has the few methods that are used, not all that there are."""
+        return cast(asyncio.AbstractEventLoop, self)
+
+    # -- time -----------------------------------------------------------------------------------------------------------------
+
+    def time(self) -> float:
+        return (self._scheduler.now_us - START_US) / MICROSECONDS
+
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
+        return self._scheduler.after_us(0, self._run, callback, *args)
+
+    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
+        return self.call_soon(callback, *args)
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
+        return self._scheduler.after_us(round(delay * MICROSECONDS), self._run, callback, *args)
+
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
+        return self.call_later(when - self.time(), callback, *args)
+
+    # -- tasks ----------------------------------------------------------------------------------------------------------------
+
+    def create_future(self) -> asyncio.Future[Any]:
+        return asyncio.Future(loop=self.as_loop)
+
+    def create_task(
+        self, coro: Generator[Any, None, T] | Coroutine[Any, Any, T], *, name: Any = None, context: Any = None
+    ) -> asyncio.Task[T]:
+        task: asyncio.Task[T] = asyncio.Task(coro, loop=self.as_loop, name=name or "simulated")
+        self.tasks.append(task)
+        if len(self.tasks) > 256:
+            self.tasks = [each for each in self.tasks if not each.done()]
+        return task
+
+    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
+        """Done at some moment while the caller waits, and told later: a crash may come before the one, or between the two."""
+        done: asyncio.Future[T] = self.create_future()
+
+        def work() -> None:
+            try:
+                result = func(*args)
+            except Exception as wrong:  # noqa: BLE001 -- as an executor does: who waits is told
+                self._scheduler.after_us(self._work_us(), self._run, _fail, done, wrong)
+            else:
+                self._scheduler.after_us(self._work_us(), self._run, _finish, done, result)
+
+        self._scheduler.after_us(self._work_us(), self._run, work)
+        return done
+
+    # -- what asyncio asks of a loop ------------------------------------------------------------------------------------------
+
+    def get_debug(self) -> bool:
+        return False
+
+    def is_running(self) -> bool:
+        return True
+
+    def is_closed(self) -> bool:
+        return False
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        self._complain(context)
+
+
+def _finish(done: asyncio.Future[T], result: T) -> None:
+    if not done.done():
+        done.set_result(result)
+
+
+def _fail(done: asyncio.Future[Any], wrong: BaseException) -> None:
+    if not done.done():
+        done.set_exception(wrong)
+
+
+def within(loop: SimulatedLoop, deed: Callable[..., object], *arguments: Any) -> None:
+    """Do something as a callback of ``loop``, for which :func:`asyncio.get_running_loop` finds it."""
+    events._set_running_loop(loop.as_loop)  # noqa: SLF001 -- documented as for implementers of loops
+    try:
+        deed(*arguments)
+    finally:
+        events._set_running_loop(None)  # noqa: SLF001

@@ -1,0 +1,160 @@
+"""What goes wrong, when, and to whom: all of it from the seed.
+
+A run has some kinds of faults and not others (swarm testing: a fault that happens all the time hides what needs its absence). Before the
+end everything is healed, and then the cluster must come to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+
+from barnabas.simulation.host import Host
+from barnabas.simulation.network import FAIR, Network, Weather
+from barnabas.simulation.scheduler import Scheduler
+
+KILL = "kill"
+POWER = "power"
+BOUNDARY = "boundary"
+PAUSE = "pause"
+SLOW = "slow"
+CLOCK = "clock"
+PARTITION = "partition"
+ONE_WAY = "one-way"
+LOSS = "loss"
+DOUBLING = "doubling"
+LATENESS = "lateness"
+ROT = "rot"
+FAULTS = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT)
+
+# Between two faults.
+CALM_MS_MAX = 1500
+# Until a machine is up again, a network whole again, a clock right again.
+REPAIR_MS_MAX = 4000
+PAUSE_MS_MAX = 6000
+DISK_OPERATIONS_MAX = 40
+EFFECTS_MAX = 20
+SLOWNESS_MAX = 60
+CLOCK_WRONG_MS_MAX = 3_600_000
+
+
+def some_faults(chance: Random, kinds: Sequence[str]) -> tuple[str, ...]:
+    """Of ``kinds``, those of this run."""
+    share = chance.choice([0.2, 0.5, 0.9])
+    return tuple(kind for kind in kinds if chance.random() < share)
+
+
+class Nemesis:
+    """``restart(host)`` brings a machine up that is down. ``may_lose_power(host)`` says whether unsynced writes may be taken from it now,
+    where a protocol allows that of only so many at a time. ``rot(host)`` damages something on its disk, where there is something."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        chance: Random,
+        hosts: Sequence[Host],
+        network: Network,
+        kinds: Iterable[str],
+        *,
+        restart: Callable[[Host], None],
+        say: Callable[[str], None],
+        may_lose_power: Callable[[Host], bool] = lambda _: True,
+        rot: Callable[[Host], str | None] = lambda _: None,
+    ) -> None:
+        self._scheduler = scheduler
+        self._chance = chance
+        self._hosts = hosts
+        self._names = [host.name for host in hosts]
+        self._network = network
+        self.kinds = tuple(kinds)
+        self._restart = restart
+        self._say = say
+        self._may_lose_power = may_lose_power
+        self._rot = rot
+        self._over = False
+        self.faults = 0
+
+    def begin(self) -> None:
+        kinds, chance = self.kinds, self._chance
+        self._network.weather = Weather(
+            lost=chance.choice([0.01, 0.05, 0.2]) if LOSS in kinds else 0.0,
+            doubled=chance.choice([0.05, 0.3]) if DOUBLING in kinds else 0.0,
+            late=chance.choice([0.01, 0.1]) if LATENESS in kinds else 0.0,
+        )
+        if self._network.weather == FAIR:
+            self._network.weather = FAIR
+        self._next()
+
+    def _next(self) -> None:
+        self._scheduler.after_ms(self._chance.random() * CALM_MS_MAX, self._strike)
+
+    def _strike(self) -> None:
+        if self._over:
+            return
+        kinds = [kind for kind in self.kinds if kind not in (LOSS, DOUBLING, LATENESS)]
+        if kinds:
+            self.faults += 1
+            self._do(self._chance.choice(kinds), self._chance.choice(self._hosts))
+        self._next()
+
+    def _do(self, kind: str, host: Host) -> None:
+        chance, network = self._chance, self._network
+        repair_ms = chance.random() * REPAIR_MS_MAX
+        if kind in (POWER, BOUNDARY) and not self._may_lose_power(host):
+            kind = KILL
+        self._say(f"{kind} {host.name}")
+        match kind:
+            case "kill":
+                host.kill()
+            case "power":
+                host.cut_power()
+            case "boundary":
+                if chance.random() < 0.6:
+                    host.cut_power_after(chance.randint(1, DISK_OPERATIONS_MAX))
+                else:
+                    host.kill_after(chance.randint(1, EFFECTS_MAX))
+            case "pause":
+                host.pause(chance.randint(1, PAUSE_MS_MAX))
+            case "slow":
+                host.slowness = chance.randint(2, SLOWNESS_MAX)
+                self._scheduler.after_ms(repair_ms, self._fast_again, host)
+            case "clock":
+                host.clock.wrong_ms += chance.randint(-CLOCK_WRONG_MS_MAX, CLOCK_WRONG_MS_MAX)
+            case "partition":
+                side = [name for name in self._names if chance.random() < 0.5]
+                for name in self._names:
+                    if name not in side:
+                        network.isolate(name, side, inbound=True, outbound=True)
+                self._scheduler.after_ms(repair_ms, self._whole_again)
+            case "one-way":
+                inbound = chance.random() < 0.5
+                network.isolate(host.name, self._names, inbound=inbound, outbound=not inbound)
+                self._scheduler.after_ms(repair_ms, self._whole_again)
+            case "rot":
+                damage = self._rot(host)
+                if damage is not None:
+                    self._say(damage)
+
+    def went_down(self, host: Host) -> None:
+        """To be told of every death, so that there is a resurrection."""
+        self._scheduler.after_ms(self._chance.random() * REPAIR_MS_MAX, self._up_again, host)
+
+    def _up_again(self, host: Host) -> None:
+        if not host.up:
+            self._restart(host)
+
+    def _fast_again(self, host: Host) -> None:
+        host.slowness = 1
+
+    def _whole_again(self) -> None:
+        self._network.cut.clear()
+
+    def heal(self) -> None:
+        """Everything works from now on."""
+        self._over = True
+        self._network.heal()
+        for host in self._hosts:
+            host.slowness = 1
+            host.wake()
+            host.spare()
+            self._up_again(host)

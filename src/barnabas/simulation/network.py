@@ -1,0 +1,181 @@
+"""The network between simulated hosts: questions and answers that are late, lost, doubled, overtaken, or cut off in one direction.
+
+It is unkinder than the connections that real nodes have between them. Those never double a request nor let two overtake each other, but a
+node that hangs up and asks again makes both happen, and a core that bears the one bears the other.
+
+A question has one outcome for whoever asked: an answer, NETWORK_EXCEPTION (nobody listens there, or the process there died) or
+REQUEST_TIMED_OUT. The last says nothing about what happened at the other end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.simulation.host import Host
+from barnabas.simulation.scheduler import Appointment, Scheduler
+
+# One way, typically; chance makes it anything from nothing to twice that.
+TRAVEL_US = 500
+# What is late is so late that a whole election fits in between.
+LATE_US_MAX = 4_000_000
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Weather:
+    """How often something happens to a message."""
+
+    lost: float = 0.0
+    doubled: float = 0.0
+    late: float = 0.0
+
+
+FAIR = Weather()
+Serve = Callable[[Any], Any]
+
+
+class _Service(NamedTuple):
+    host: Host
+    incarnation: int
+    serve: Serve
+
+
+class _Question:
+    __slots__ = ("asker", "incarnation", "promise", "target", "timer")
+
+    def __init__(self, asker: Host, target: str, promise: Promise[Any]) -> None:
+        self.asker = asker
+        self.incarnation = asker.incarnation
+        self.target = target
+        self.promise = promise
+        self.timer: Appointment | None = None
+
+    def settle(self, outcome: Any) -> None:
+        if not self.promise.done:
+            if self.timer is not None:
+                self.timer.cancel()
+            self.promise.resolve(outcome)
+
+
+class Network:
+    def __init__(self, scheduler: Scheduler, chance: Random) -> None:
+        self._scheduler = scheduler
+        self._chance = chance
+        self._services: dict[Address, _Service] = {}
+        self._open: dict[_Question, None] = {}
+        self.weather = FAIR
+        # From whom to whom nothing comes through. One direction may be cut and the other not.
+        self.cut: set[tuple[str, str]] = set()
+        self.messages = 0
+
+    # -- both ends ------------------------------------------------------------------------------------------------------------
+
+    def listen(self, host: Host, port: int, serve: Serve) -> None:
+        """``serve(request)`` returns a response or a promise of one; None where nothing is to be answered."""
+        self._services[Address(host.name, port)] = _Service(host, host.incarnation, serve)
+
+    def ask(self, asker: Host, address: Address, request: Any, *, timeout_ms: int) -> Promise[Any]:
+        promise: Promise[Any] = Promise()
+        question = _Question(asker, address.host, promise)
+        self._open[question] = None
+        promise.then(lambda _: self._open.pop(question, None))
+        question.timer = self._scheduler.after_ms(timeout_ms, asker.run, asker.incarnation, question.settle, ErrorCode.REQUEST_TIMED_OUT)
+        self._carry(asker.name, address.host, lambda: self._arrive(question, address, request))
+        return promise
+
+    def _arrive(self, question: _Question, address: Address, request: Any) -> None:
+        service = self._services.get(address)
+        if service is None or not service.host.up or service.incarnation != service.host.incarnation:
+            self._carry(address.host, question.asker.name, lambda: self._tell(question, ErrorCode.NETWORK_EXCEPTION))
+            return
+
+        def handle() -> None:
+            answer = service.serve(request)
+            if isinstance(answer, Promise):
+                answer.then(reply)
+            else:
+                reply(answer)
+
+        def reply(response: Any) -> None:
+            if response is not None:
+                self._carry(address.host, question.asker.name, lambda: self._tell(question, response))
+
+        service.host.run(service.incarnation, handle)
+
+    def _tell(self, question: _Question, outcome: Any) -> None:
+        question.asker.run(question.incarnation, question.settle, outcome)
+
+    # -- in between -----------------------------------------------------------------------------------------------------------
+
+    def _carry(self, source: str, target: str, deliver: Callable[[], None]) -> None:
+        chance, weather = self._chance, self.weather
+        self.messages += 1
+        copies = 1
+        if weather is not FAIR:
+            if chance.random() < weather.lost:
+                return
+            copies += chance.random() < weather.doubled
+        for _ in range(copies):
+            delay_us = int(chance.random() * 2 * TRAVEL_US)
+            if weather.late and chance.random() < weather.late:
+                delay_us += chance.randrange(LATE_US_MAX)
+            self._scheduler.after_us(delay_us, self._deliver, source, target, deliver)
+
+    def _deliver(self, source: str, target: str, deliver: Callable[[], None]) -> None:
+        if (source, target) not in self.cut:
+            deliver()
+
+    def hang_up(self, host: Host) -> None:
+        """The process there died and its kernel says so to everybody who waits for it. (One whose power went says nothing.)"""
+        for question in [each for each in self._open if each.target == host.name]:
+            self._carry(host.name, question.asker.name, lambda question=question: self._tell(question, ErrorCode.NETWORK_EXCEPTION))  # type: ignore[misc]
+
+    def forget(self, host: Host) -> None:
+        """Nobody is left who waits for what the dead process asked."""
+        for question in [each for each in self._open if each.asker is host]:
+            del self._open[question]
+
+    def isolate(self, name: str, others: list[str], *, inbound: bool, outbound: bool) -> None:
+        for other in others:
+            if other != name:
+                if inbound:
+                    self.cut.add((other, name))
+                if outbound:
+                    self.cut.add((name, other))
+
+    def heal(self) -> None:
+        self.cut.clear()
+        self.weather = FAIR
+
+
+class SimulatedPeers:
+    """Other nodes as one host asks them: the port of :class:`barnabas.network.peers.Peers`."""
+
+    def __init__(self, network: Network, host: Host) -> None:
+        self._network = network
+        self._host = host
+
+    def at(self, host: str, port: int, purpose: str = "") -> SimulatedPeer:
+        return SimulatedPeer(self._network, self._host, Address(host, port))
+
+    def close(self) -> None:
+        pass
+
+
+class SimulatedPeer:
+    def __init__(self, network: Network, host: Host, address: Address) -> None:
+        self._network = network
+        self._host = host
+        self._address = address
+
+    def send(self, request: Any, *, timeout_ms: int, version_max: int | None = None) -> Promise[Any]:
+        return self._network.ask(self._host, self._address, request, timeout_ms=timeout_ms)
