@@ -5,12 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.config.settings import BrokerSettings
+from barnabas.controller.features import SUPPORTED_FEATURES, cluster_min_isr
+from barnabas.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from barnabas.wire.metadata_records import BeginTransactionRecord, EndTransactionRecord, FeatureLevelRecord, MetadataRecord
 
 
 def bootstrap_records() -> list[MetadataRecord]:
     return [FeatureLevelRecord(name=name, feature_level=supported.highest) for name, supported in SUPPORTED_FEATURES.items()]
+
+
+def first_records(bootstrap: Sequence[MetadataRecord], settings: BrokerSettings) -> list[MetadataRecord]:
+    eligible = any(
+        isinstance(record, FeatureLevelRecord) and record.name == ELIGIBLE_LEADER_REPLICAS_VERSION and record.feature_level
+        for record in bootstrap
+    )
+    return as_transaction([*bootstrap, cluster_min_isr(settings)] if eligible else bootstrap)
 
 
 def as_transaction(records: Sequence[MetadataRecord]) -> list[MetadataRecord]:

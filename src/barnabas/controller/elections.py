@@ -1,86 +1,84 @@
-"""Who leads a partition when brokers come and go.
+"""Leaders elected by hand, and given back by themselves.
 
-A leader comes from the in-sync replicas that are active, in the order of the replica list, so that the preferred one wins when it can. With
-none of them there is no leader: electing anybody else would lose what was acknowledged. The last in-sync replica never leaves the
-set, since it alone is known to have everything. A broker whose directory with the replica is offline cannot lead that partition,
-active as it may be.
-
-Apache Kafka with eligible leader replicas (KIP-966) does empty the in-sync replicas when it stops, and remembers those who had everything
-as eligible, or at the least who led last. Such metadata must be understood: whoever is elected from there begins a new in-sync set of one.
+The first replica of a list is the preferred leader: the lists were made so that preferred leaders are spread evenly, and after restarts
+they are not. An election by hand names partitions or means all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from barnabas.controller.outcome import Outcome
+from barnabas.controller.partition_change import Election, Wanted
+from barnabas.controller.partitions import Partitions
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import NO_NODE
+from barnabas.wire.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
 
-from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.metadata.topics import NO_LEADER_CHANGE, PartitionImage, TopicImage
-from barnabas.model.ids import NO_NODE, ZERO_UUID
-from barnabas.wire.metadata_records import MetadataRecord, PartitionChangeRecord
-
-
-def elect(partition: PartitionImage, isr: tuple[int, ...], can_lead: Callable[[int], bool]) -> int:
-    if partition.leader in isr and can_lead(partition.leader):
-        return partition.leader
-    return next((replica for replica in partition.replicas if replica in isr and can_lead(replica)), NO_NODE)
-
-
-def without_broker(image: MetadataImage, broker_id: int) -> Iterator[MetadataRecord]:
-    """Changes that take leadership and in-sync membership from a broker that is fenced, stopping or gone."""
-    active = {broker.broker_id for broker in image.cluster.active_brokers()} - {broker_id}
-    for topic, index, partition in _all_partitions(image):
-        if broker_id != partition.leader and broker_id not in partition.isr:
-            continue
-        isr = tuple(replica for replica in partition.isr if replica != broker_id) or partition.isr
-        yield from _change(topic, index, partition, isr, elect(partition, isr, _can_lead(image, partition, active)))
+# Elections made by themselves come in batches of this many: one batch is one write, and heartbeats must come between.
+ELECTIONS_PER_TICK_MAX = 1000
+_PREFERRED, _UNCLEAN = 0, 1
+_ELECTIONS = {_PREFERRED: Election.PREFERRED, _UNCLEAN: Election.UNCLEAN}
 
 
-def with_broker(image: MetadataImage, broker_id: int) -> Iterator[MetadataRecord]:
-    """Changes that a broker makes possible by becoming active: partitions without a leader that it may lead."""
-    active = {broker.broker_id for broker in image.cluster.active_brokers()} | {broker_id}
-    for topic, index, partition in _all_partitions(image):
-        if partition.leader != NO_NODE:
-            continue
-        can_lead = _can_lead(image, partition, active)
-        if broker_id in partition.isr:
-            yield from _change(topic, index, partition, partition.isr, elect(partition, partition.isr, can_lead))
-        elif not partition.isr:
-            yield from _begin_again(topic, index, partition, can_lead)
+def elect_leaders(partitions: Partitions, request: ElectLeadersRequest) -> Outcome:
+    election = _ELECTIONS.get(request.election_type)
+    if election is None:
+        return Outcome(ElectLeadersResponse(throttle_time_ms=0, error_code=ErrorCode.INVALID_REQUEST, replica_election_results=[]))
+    results = []
+    topics = partitions.image.topics.by_name
+    if request.topic_partitions is None:
+        for name, topic in topics.items():
+            elected = [_elect(partitions, name, index, election) for index in topic.partitions]
+            # Who asks for all does not want to hear of those that were well.
+            told = [each for each in elected if each.error_code != ErrorCode.ELECTION_NOT_NEEDED]
+            results.append(ReplicaElectionResult(topic=name, partition_result=told))
+    else:
+        for asked in request.topic_partitions:
+            elected = [_elect(partitions, asked.topic, index, election) for index in asked.partitions]
+            results.append(ReplicaElectionResult(topic=asked.topic, partition_result=elected))
+    response = ElectLeadersResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, replica_election_results=results)
+    return Outcome(response, partitions.records)
 
 
-def _begin_again(topic: TopicImage, index: int, partition: PartitionImage, can_lead: Callable[[int], bool]) -> Iterator[MetadataRecord]:
-    """Nobody is in sync: an eligible replica has everything; if there is none, who led last has the most."""
-    eligible = partition.eligible_leader_replicas or partition.last_known_elr[:1]
-    leader = elect(partition, eligible, can_lead)
-    if leader != NO_NODE:
-        # From the next batch on the others do not have everything any more, so nobody stays eligible.
-        yield PartitionChangeRecord(
-            partition_id=index, topic_id=topic.topic_id, isr=[leader], leader=leader, eligible_leader_replicas=[], last_known_elr=[]
-        )
+def _elect(partitions: Partitions, name: str, index: int, election: Election) -> PartitionResult:
+    def answer(error: ErrorCode, message: str | None) -> PartitionResult:
+        return PartitionResult(partition_id=index, error_code=error, error_message=message)
+
+    topic = partitions.image.topics.by_name.get(name)
+    if topic is None:
+        return answer(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such topic as {name}")
+    partition = partitions.find(topic, index)
+    if partition is None:
+        return answer(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"No such partition as {name}-{index}")
+    unclean = election is Election.UNCLEAN
+    if partition.leader != NO_NODE if unclean else partition.leader == partition.preferred_leader:
+        return answer(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition.")
+    if partitions.change(topic, index, Wanted(), election=election) is not None:
+        return answer(ErrorCode.NONE, None)
+    if unclean:
+        return answer(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available.")
+    return answer(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
 
 
-def _change(topic: TopicImage, index: int, partition: PartitionImage, isr: tuple[int, ...], leader: int) -> Iterator[PartitionChangeRecord]:
-    if isr == partition.isr and leader == partition.leader:
-        return
-    yield PartitionChangeRecord(
-        partition_id=index,
-        topic_id=topic.topic_id,
-        isr=list(isr) if isr != partition.isr else None,
-        leader=leader if leader != partition.leader else NO_LEADER_CHANGE,
-    )
+def balance_leaders(partitions: Partitions) -> bool:
+    """Give leadership back to preferred leaders that may lead; whether there may be more to do."""
+    for topic, index, partition in partitions:
+        if partition.leader != partition.preferred_leader:
+            partitions.change(topic, index, Wanted(), election=Election.PREFERRED)
+            if len(partitions.records) >= ELECTIONS_PER_TICK_MAX:
+                return True
+    return False
 
 
-def _all_partitions(image: MetadataImage) -> Iterator[tuple[TopicImage, int, PartitionImage]]:
-    for topic in image.topics.by_id.values():
-        for index, partition in topic.partitions.items():
-            yield topic, index, partition
-
-
-def _can_lead(image: MetadataImage, partition: PartitionImage, active: set[int]) -> Callable[[int], bool]:
-    def able(replica: int) -> bool:
-        if replica not in active:
-            return False
-        directory = partition.directory_of(replica)
-        return directory == ZERO_UUID or directory in image.cluster.brokers[replica].directories
-
-    return able
+def elect_unclean(partitions: Partitions) -> bool:
+    """Elect anybody alive for partitions without a leader whose topics allow that; whether there may be more to do."""
+    for topic, index, partition in partitions:
+        if partition.leader == NO_NODE and partitions.unclean_allowed(topic):
+            partitions.change(topic, index, Wanted(), election=Election.UNCLEAN)
+            if len(partitions.records) >= ELECTIONS_PER_TICK_MAX:
+                return True
+    return False

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import MappingProxyType
 
+from barnabas.config.addresses import voter
+from barnabas.config.settings import BrokerSettings
 from barnabas.controller.outcome import Outcome
-from barnabas.metadata.features import GROUP_VERSION, METADATA_VERSION, TRANSACTION_VERSION
+from barnabas.controller.partitions import MIN_INSYNC_REPLICAS
+from barnabas.metadata.cluster import FeatureRange
+from barnabas.metadata.configs import CLUSTER_DEFAULT, ResourceType
+from barnabas.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION, GROUP_VERSION, METADATA_VERSION, TRANSACTION_VERSION
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.update_features import (
@@ -14,7 +20,7 @@ from barnabas.wire.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord
+from barnabas.wire.metadata_records import ConfigRecord, FeatureLevelRecord, MetadataRecord
 from barnabas.wire.versions import Versions
 
 METADATA_VERSION_4_3 = 30
@@ -27,21 +33,25 @@ SUPPORTED_FEATURES = MappingProxyType(
         METADATA_VERSION: Versions(METADATA_VERSION_4_3, METADATA_VERSION_4_3),
         GROUP_VERSION: Versions(0, 1),
         TRANSACTION_VERSION: Versions(0, 2),
+        ELIGIBLE_LEADER_REPLICAS_VERSION: Versions(0, 1),
     }
 )
+_DISABLED = Versions(0, 0)
 
 
-def update_features(image: MetadataImage, request: UpdateFeaturesRequest) -> Outcome:
+def update_features(image: MetadataImage, settings: BrokerSettings, request: UpdateFeaturesRequest) -> Outcome:
     """All or nothing: the first update that cannot be made refuses the request."""
     records: list[MetadataRecord] = []
     results = []
     error, message = ErrorCode.NONE, None
     for update in request.feature_updates:
-        refused = _refusal(image, update)
+        refused = _refusal(image, settings, update)
         if refused is not None:
-            error, message = refused
+            error, message = ErrorCode.INVALID_UPDATE_VERSION, refused
             break
         if update.max_version_level != image.features.level(update.feature):
+            if update.feature == ELIGIBLE_LEADER_REPLICAS_VERSION and update.max_version_level:
+                records.extend(_one_min_isr_for_all(image, settings))
             records.append(FeatureLevelRecord(name=update.feature, feature_level=update.max_version_level))
         results.append(UpdatableFeatureResult(feature=update.feature, error_code=ErrorCode.NONE, error_message=""))
     if error is not ErrorCode.NONE:
@@ -51,23 +61,56 @@ def update_features(image: MetadataImage, request: UpdateFeaturesRequest) -> Out
     return Outcome(response, [] if request.validate_only else records)
 
 
-def _refusal(image: MetadataImage, update: FeatureUpdateKey) -> tuple[ErrorCode, str] | None:
-    supported = SUPPORTED_FEATURES.get(update.feature)
-    level = update.max_version_level
-    current = image.features.level(update.feature)
+def _refusal(image: MetadataImage, settings: BrokerSettings, update: FeatureUpdateKey) -> str | None:
+    level, current = update.max_version_level, image.features.level(update.feature)
+    prefix = f"Invalid update version {level} for feature {update.feature}. "
     kind = _SAFE_DOWNGRADE if update.allow_downgrade else update.upgrade_type
-    if supported is None:
-        return ErrorCode.INVALID_UPDATE_VERSION, f"Invalid update version {level} for feature {update.feature}, which is not known here."
-    if level < 0 or level not in supported:
-        return (
-            ErrorCode.INVALID_UPDATE_VERSION,
-            f"Invalid update version {level} for feature {update.feature}. Local controller supports {supported}.",
-        )
     if kind not in (_UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE):
-        return ErrorCode.INVALID_UPDATE_VERSION, f"Upgrade type {kind} does not exist."
+        return f"{prefix}The controller does not support the given upgrade type."
+    if level < 0:
+        return f"{prefix}A feature version cannot be less than 0."
+    for node, supported in _support(image, settings, update.feature):
+        if supported is None:
+            return f"{prefix}{node} has not registered, and may not support this feature"
+        if level not in supported:
+            known = (
+                f"only supports versions {supported.lowest}-{supported.highest}" if supported.highest else "does not support this feature."
+            )
+            return f"{prefix}{node} {known}"
     if level < current and kind == _UPGRADE:
-        return (
-            ErrorCode.INVALID_UPDATE_VERSION,
-            f"Invalid update version {level} for feature {update.feature}. Can't downgrade from {current} without a downgrade type.",
-        )
+        return f"{prefix}Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe downgrade."
+    if level > current and kind != _UPGRADE:
+        return f"{prefix}Can't downgrade to a newer version."
     return None
+
+
+def _support(image: MetadataImage, settings: BrokerSettings, feature: str) -> Iterator[tuple[str, Versions | None]]:
+    """What every node of the cluster supports of a feature; None if it has never said."""
+    here = settings.integer("node.id")
+    yield f"Local controller {here}", SUPPORTED_FEATURES.get(feature, _DISABLED)
+    for broker in image.cluster.brokers.values():
+        yield f"Broker {broker.broker_id}", _range(broker.features, feature)
+    for controller in image.cluster.controllers.values():
+        if controller.controller_id != here:
+            yield f"Controller {controller.controller_id}", _range(controller.features, feature)
+    for entry in map(voter, settings.strings("controller.quorum.voters")):
+        if entry is not None and entry[0] != here and entry[0] not in image.cluster.controllers:
+            yield f"controller {entry[0]}", None
+
+
+def _range(features: tuple[FeatureRange, ...], name: str) -> Versions:
+    return next((Versions(each.lowest, each.highest) for each in features if each.name == name), _DISABLED)
+
+
+def _one_min_isr_for_all(image: MetadataImage, settings: BrokerSettings) -> Iterator[MetadataRecord]:
+    """Who is eligible depends on min.insync.replicas, so from now on all brokers must agree about it."""
+    if MIN_INSYNC_REPLICAS not in image.configs.by_resource.get(CLUSTER_DEFAULT, {}):
+        yield cluster_min_isr(settings)
+    for resource, values in image.configs.by_resource.items():
+        if resource.type == ResourceType.BROKER and resource.name and MIN_INSYNC_REPLICAS in values:
+            yield ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=MIN_INSYNC_REPLICAS, value=None)
+
+
+def cluster_min_isr(settings: BrokerSettings) -> ConfigRecord:
+    value = str(settings.integer(MIN_INSYNC_REPLICAS))
+    return ConfigRecord(resource_type=CLUSTER_DEFAULT.type, resource_name=CLUSTER_DEFAULT.name, name=MIN_INSYNC_REPLICAS, value=value)

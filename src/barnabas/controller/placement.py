@@ -28,11 +28,11 @@ def place(candidates: Sequence[Candidate], *, partitions: int, replication_facto
     if replication_factor > len(candidates):
         raise PlacementFailed(
             f"The target replication factor of {replication_factor} cannot be reached because only {len(candidates)} "
-            "broker(s) are registered."
+            "broker(s) are registered or some brokers have all their log directories cordoned."
         )
     usable = [each for each in candidates if each.usable]
     if not usable:
-        raise PlacementFailed("All brokers are currently fenced.")
+        raise PlacementFailed("All brokers are currently fenced, or have all their log directories cordoned.")
     dealt = _deal(usable)
     fenced = [each.broker_id for each in candidates if not each.usable]
     rack_of = {each.broker_id: each.rack for each in candidates}

@@ -1,12 +1,16 @@
-"""A broker with several directories says where it put its replicas (KIP-858)."""
+"""A broker with several directories says where it put its replicas (KIP-858). One that it put into a directory that has failed meanwhile
+is out of sync, and does not lead."""
 
 from __future__ import annotations
 
+from barnabas.controller.membership import without_replica
 from barnabas.controller.outcome import Outcome
-from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.metadata.topics import PartitionImage
+from barnabas.controller.partition_change import Wanted
+from barnabas.controller.partitions import Partitions
+from barnabas.metadata.cluster import BrokerImage
+from barnabas.metadata.topics import TopicImage
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.model.ids import Uuid
 from barnabas.wire.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,
@@ -14,40 +18,39 @@ from barnabas.wire.messages.assign_replicas_to_dirs import (
     ResponsePartitionData,
     ResponseTopicData,
 )
-from barnabas.wire.metadata_records import MetadataRecord, PartitionChangeRecord
 
 
-def assign_replicas_to_directories(image: MetadataImage, request: AssignReplicasToDirsRequest) -> Outcome:
-    broker = image.cluster.brokers.get(request.broker_id)
+def assign_replicas_to_directories(partitions: Partitions, request: AssignReplicasToDirsRequest) -> Outcome:
+    broker = partitions.image.cluster.brokers.get(request.broker_id)
     if broker is None or broker.epoch != request.broker_epoch:
-        error = ErrorCode.BROKER_ID_NOT_REGISTERED if broker is None else ErrorCode.STALE_BROKER_EPOCH
-        return Outcome(AssignReplicasToDirsResponse(throttle_time_ms=0, error_code=error, directories=[]))
-    records: list[MetadataRecord] = []
+        return Outcome(AssignReplicasToDirsResponse(throttle_time_ms=0, error_code=ErrorCode.STALE_BROKER_EPOCH, directories=[]))
     answered = []
     for directory in request.directories:
         topics = []
         for asked in directory.topics:
-            topic = image.topics.by_id.get(asked.topic_id)
-            partitions = []
-            for index in (each.partition_index for each in asked.partitions):
-                partition = topic.partitions.get(index) if topic is not None else None
-                if partition is None:
-                    error = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                elif request.broker_id not in partition.replicas:
-                    error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-                else:
-                    error = ErrorCode.NONE
-                    directories = _moved(partition, request.broker_id, directory.id)
-                    if directories != partition.directories:
-                        records.append(PartitionChangeRecord(partition_id=index, topic_id=asked.topic_id, directories=list(directories)))
-                partitions.append(ResponsePartitionData(partition_index=index, error_code=error))
-            topics.append(ResponseTopicData(topic_id=asked.topic_id, partitions=partitions))
+            topic = partitions.image.topics.by_id.get(asked.topic_id)
+            results = [
+                ResponsePartitionData(
+                    partition_index=each.partition_index,
+                    error_code=_assign(partitions, broker, topic, each.partition_index, directory.id),
+                )
+                for each in asked.partitions
+            ]
+            topics.append(ResponseTopicData(topic_id=asked.topic_id, partitions=results))
         answered.append(ResponseDirectoryData(id=directory.id, topics=topics))
     response = AssignReplicasToDirsResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, directories=answered)
-    return Outcome(response, records)
+    return Outcome(response, partitions.records)
 
 
-def _moved(partition: PartitionImage, broker_id: int, directory_id: Uuid) -> tuple[Uuid, ...]:
-    known = partition.directories or (ZERO_UUID,) * len(partition.replicas)
-    slot = partition.replicas.index(broker_id)
-    return (*known[:slot], directory_id, *known[slot + 1 :])
+def _assign(partitions: Partitions, broker: BrokerImage, topic: TopicImage | None, index: int, directory: Uuid) -> ErrorCode:
+    if topic is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    partition = partitions.find(topic, index)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if broker.broker_id not in partition.replicas:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    partitions.change(topic, index, Wanted(directories={broker.broker_id: directory}))
+    if not broker.has_online(directory):
+        without_replica(partitions, topic, index, broker.broker_id)
+    return ErrorCode.NONE

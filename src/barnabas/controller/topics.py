@@ -137,7 +137,12 @@ def _assignments(topic: CreatableTopic, image: MetadataImage, effective: Effecti
 
 
 def _place(image: MetadataImage, entropy: Entropy, *, partitions: int, factor: int) -> list[list[int]]:
-    candidates = [Candidate(broker.broker_id, broker.rack, broker.active) for _, broker in sorted(image.cluster.brokers.items())]
+    # Whoever is stopping or has no room gets nothing new; whoever is fenced may come back, and gets what the others cannot take.
+    candidates = [
+        Candidate(broker.broker_id, broker.rack, usable=not broker.fenced)
+        for _, broker in sorted(image.cluster.brokers.items())
+        if broker.takes_new_replicas and (broker.fenced or not broker.in_controlled_shutdown)
+    ]
     try:
         return place(candidates, partitions=partitions, replication_factor=factor, below=entropy.below)
     except PlacementFailed as failed:
@@ -179,8 +184,7 @@ def _new_partitions(image: MetadataImage, assignments: list[list[int]], *, by_ha
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT if by_hand else ErrorCode.INVALID_REPLICATION_FACTOR,
                 f"All brokers that would hold the partition are fenced or in controlled shutdown: {replicas}.",
             )
-        # A broker with one directory needs no choosing; one with several says itself where it put the replica.
-        directories = tuple(broker.directories[0] if len(broker.directories) == 1 else ZERO_UUID for broker in brokers)
+        directories = tuple(broker.default_directory for broker in brokers)
         made.append(PartitionImage(tuple(replicas), isr, isr[0], leader_epoch=0, partition_epoch=0, directories=directories))
     return made
 
@@ -299,7 +303,8 @@ def _added_assignments(
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION, f"Excessively large number of partitions: one request may create {PARTITIONS_PER_REQUEST_MAX}."
         )
-    factor = len(topic.partitions[0].replicas)
+    # While replicas are moved there are more of them than there will be.
+    factor = len(topic.partitions[0].replicas_wanted)
     if asked.assignments is None:
         return _place(image, entropy, partitions=wanted, factor=factor)
     if len(asked.assignments) != wanted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from barnabas.metadata.draft import Draft
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import ZERO_UUID, Uuid
 from barnabas.wire.metadata_records import (
     BrokerRegistrationChangeRecord,
     FenceBrokerRecord,
@@ -22,6 +22,16 @@ from barnabas.wire.metadata_records.register_controller import ControllerEndpoin
 
 FENCE, UNFENCE = 1, -1
 ENTER_CONTROLLED_SHUTDOWN = 1
+
+# Ids that name no directory (KIP-858). A replica without a known directory is UNASSIGNED, the zero id, and counts as online.
+UNASSIGNED_DIRECTORY = ZERO_UUID
+LOST_DIRECTORY = Uuid(bytes(15) + b"\x01")
+MIGRATING_DIRECTORY = Uuid(bytes(15) + b"\x02")
+_RESERVED_DIRECTORIES_MAX = 100
+
+
+def reserved_directory(directory: Uuid) -> bool:
+    return int.from_bytes(directory, "big") < _RESERVED_DIRECTORIES_MAX
 
 
 class Endpoint(NamedTuple):
@@ -54,6 +64,22 @@ class BrokerImage:
     def active(self) -> bool:
         """Whether it may lead and its replicas count."""
         return not self.fenced and not self.in_controlled_shutdown
+
+    @property
+    def takes_new_replicas(self) -> bool:
+        """Whether it has a directory that is not cordoned. One that never named its directories is believed to."""
+        return not self.directories or not set(self.directories) <= set(self.cordoned_directories)
+
+    @property
+    def default_directory(self) -> Uuid:
+        """Where a new replica goes: a broker with one directory needs no choosing; one with several says itself where it put it."""
+        if not self.directories:
+            return MIGRATING_DIRECTORY
+        return self.directories[0] if len(self.directories) == 1 else UNASSIGNED_DIRECTORY
+
+    def has_online(self, directory: Uuid) -> bool:
+        """Whether a replica in ``directory`` can be served."""
+        return directory in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY) or not self.directories or directory in self.directories
 
     def endpoint(self, listener: str) -> Endpoint | None:
         return next((each for each in self.endpoints if each.name == listener), None)
@@ -121,6 +147,11 @@ class ControllerImage:
 class ClusterImage:
     brokers: Mapping[int, BrokerImage] = field(default_factory=dict)
     controllers: Mapping[int, ControllerImage] = field(default_factory=dict)
+
+    def active(self, broker_id: int) -> bool:
+        """Whether a broker is registered, unfenced and not stopping."""
+        broker = self.brokers.get(broker_id)
+        return broker is not None and broker.active
 
     def active_brokers(self) -> list[BrokerImage]:
         return [broker for _, broker in sorted(self.brokers.items()) if broker.active]

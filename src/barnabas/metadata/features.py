@@ -11,6 +11,7 @@ from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord
 METADATA_VERSION = "metadata.version"
 GROUP_VERSION = "group.version"  # from 1 on groups may speak the protocol of KIP-848
 TRANSACTION_VERSION = "transaction.version"  # from 2 on a producer's epoch grows with every transaction (KIP-890)
+ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"  # from 1 on replicas may lead that left the ISR in time (KIP-966)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,10 @@ class FeaturesImage:
 
     def level(self, name: str) -> int:
         return self.levels.get(name, 0)
+
+    @property
+    def eligible_leader_replicas(self) -> bool:
+        return self.level(ELIGIBLE_LEADER_REPLICAS_VERSION) >= 1
 
     def records(self) -> Iterator[MetadataRecord]:
         # metadata.version first: a reader may need it to understand what follows.

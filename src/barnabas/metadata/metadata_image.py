@@ -16,7 +16,7 @@ from barnabas.metadata.features import FeaturesImage
 from barnabas.metadata.producer_ids import ProducerIdsImage
 from barnabas.metadata.quotas import QuotasImage
 from barnabas.metadata.scram import ScramImage
-from barnabas.metadata.topics import TopicsImage
+from barnabas.metadata.topics import PartitionImage, TopicsImage
 from barnabas.wire.metadata_records import MetadataRecord
 
 
@@ -45,6 +45,14 @@ class MetadataImage:
     @property
     def empty(self) -> bool:
         return self.provenance.offset < 0
+
+    def online(self, partition: PartitionImage, broker_id: int) -> bool:
+        """Whether a replica can be served: its broker is unfenced and has the directory it lies in."""
+        broker = self.cluster.brokers.get(broker_id)
+        return broker is not None and not broker.fenced and broker.has_online(partition.directory_of(broker_id))
+
+    def offline_replicas(self, partition: PartitionImage) -> list[int]:
+        return [replica for replica in partition.replicas if not self.online(partition, replica)]
 
     def records(self) -> Iterator[MetadataRecord]:
         """All of it, in an order in which it can be replayed."""

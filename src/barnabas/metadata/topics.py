@@ -22,7 +22,7 @@ from barnabas.wire.metadata_records import (
 
 NO_LEADER_CHANGE = -2
 RECOVERED, RECOVERING = 0, 1
-_RECOVERY_UNCHANGED = -1
+RECOVERY_UNCHANGED = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,19 @@ class PartitionImage:
             return self.directories[self.replicas.index(broker_id)]
         return ZERO_UUID
 
+    @property
+    def preferred_leader(self) -> int:
+        return self.replicas[0] if self.replicas else NO_NODE
+
+    @property
+    def reassigning(self) -> bool:
+        return bool(self.adding_replicas or self.removing_replicas)
+
+    @property
+    def replicas_wanted(self) -> tuple[int, ...]:
+        """The replicas once an ongoing reassignment is done."""
+        return tuple(each for each in self.replicas if each not in self.removing_replicas)
+
     def changed_by(self, record: PartitionChangeRecord) -> PartitionImage:
         leads = record.leader != NO_LEADER_CHANGE
         return PartitionImage(
@@ -61,7 +74,7 @@ class PartitionImage:
             ),
             last_known_elr=self.last_known_elr if record.last_known_elr is None else tuple(record.last_known_elr),
             leader_recovery_state=(
-                self.leader_recovery_state if record.leader_recovery_state == _RECOVERY_UNCHANGED else record.leader_recovery_state
+                self.leader_recovery_state if record.leader_recovery_state == RECOVERY_UNCHANGED else record.leader_recovery_state
             ),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -39,20 +39,30 @@ class Office:
     def __init__(self, records: Iterable[MetadataRecord] = (), *, file: dict[str, str] | None = None, seed: int = 0) -> None:
         settings = parse_broker_config(development_properties(data_dir="/data", overrides=file))
         self.controller = Controller(NodeId(1), CLUSTER_ID, settings, Dice(seed))
-        written = self.controller.take_office(after([*bootstrap_records(), *records]), [], next_offset=100)
+        self.next_offset, self.now_ms = 100, NOW_MS
+        written = self.controller.take_office(after([*bootstrap_records(), *records]), [], next_offset=100, now_ms=self.now_ms)
         assert written == []
-        self.next_offset = 100
 
     @property
     def image(self) -> MetadataImage:
         return self.controller.image
 
     def decide(self, request: Any) -> Outcome:
-        outcome = self.controller.step(request, next_offset=self.next_offset, now_ms=NOW_MS)
-        for record in outcome.records:
-            encode_metadata_record(record)
-        self.next_offset += len(outcome.records)
+        outcome = self.controller.step(request, next_offset=self.next_offset, now_ms=self.now_ms)
+        self._written(outcome.records)
         return outcome
 
     def ask(self, request: Any) -> Any:
         return self.decide(request).response
+
+    def wait(self, duration_ms: int) -> list[MetadataRecord]:
+        """Time passes, and the controller does what is due by then."""
+        self.now_ms += duration_ms
+        records = list(self.controller.tick(next_offset=self.next_offset, now_ms=self.now_ms))
+        self._written(records)
+        return records
+
+    def _written(self, records: Sequence[MetadataRecord]) -> None:
+        for record in records:
+            encode_metadata_record(record)
+        self.next_offset += len(records)

@@ -9,6 +9,7 @@ from barnabas.controller.bootstrap import as_transaction, bootstrap_records
 from barnabas.controller.controller import Controller
 from barnabas.controller.features import METADATA_VERSION_4_3, SUPPORTED_FEATURES
 from barnabas.controller.producer_ids import BLOCK_SIZE
+from barnabas.metadata.configs import CLUSTER_DEFAULT
 from barnabas.metadata.features import METADATA_VERSION
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.errors import ErrorCode
@@ -37,18 +38,24 @@ def wanted(name: str) -> CreateTopicsRequest:
 
 def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_transaction() -> None:
     controller = new_controller()
-    written = controller.take_office(MetadataImage(), bootstrap_records(), next_offset=1)
-    assert written == as_transaction(bootstrap_records())
+    written = controller.take_office(MetadataImage(), bootstrap_records(), next_offset=1, now_ms=NOW_MS)
     kinds = [type(record).__name__ for record in written]
-    assert kinds == ["BeginTransactionRecord", *["FeatureLevelRecord"] * len(SUPPORTED_FEATURES), "EndTransactionRecord"]
+    assert kinds == ["BeginTransactionRecord", *["FeatureLevelRecord"] * len(SUPPORTED_FEATURES), "ConfigRecord", "EndTransactionRecord"]
     assert controller.image.features.level(METADATA_VERSION) == METADATA_VERSION_4_3
     assert controller.image.provenance.offset == len(written)
+    # Who is eligible to lead depends on it, so all brokers must agree about it from the first day.
+    assert controller.image.configs.by_resource[CLUSTER_DEFAULT] == {"min.insync.replicas": "1"}
+
+
+def test_without_eligible_leaders_there_is_no_setting_for_all() -> None:
+    bootstrap = [FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_VERSION_4_3)]
+    assert new_controller().take_office(MetadataImage(), bootstrap, next_offset=1, now_ms=NOW_MS) == as_transaction(bootstrap)
 
 
 def test_a_later_one_writes_nothing_and_has_everything() -> None:
     image = after([*bootstrap_records(), *topic(1, "t", [1])])
     controller = new_controller()
-    assert controller.take_office(image, bootstrap_records(), next_offset=100) == []
+    assert controller.take_office(image, bootstrap_records(), next_offset=100, now_ms=NOW_MS) == []
     assert controller.image is image
 
 
@@ -56,7 +63,7 @@ def test_taking_office_again_forgets_what_was_never_committed() -> None:
     office = Office([registered(1)])
     office.ask(wanted("uncommitted"))
     assert "uncommitted" in office.image.topics.by_name
-    office.controller.take_office(after(bootstrap_records()), [], next_offset=100)
+    office.controller.take_office(after(bootstrap_records()), [], next_offset=100, now_ms=NOW_MS)
     assert office.image.topics.by_name == {}
 
 
@@ -206,7 +213,7 @@ def test_reports_about_what_is_not_there_or_not_the_brokers() -> None:
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ]
-    assert office.ask(report(broker=9)).error_code == ErrorCode.BROKER_ID_NOT_REGISTERED
+    assert office.ask(report(broker=9)).error_code == ErrorCode.STALE_BROKER_EPOCH
     assert office.ask(report(epoch=5)).error_code == ErrorCode.STALE_BROKER_EPOCH
 
 

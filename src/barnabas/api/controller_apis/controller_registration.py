@@ -1,0 +1,18 @@
+"""ControllerRegistration (key 70): a controller says where it listens and which features it supports.
+
+Behaviour:
+- decided by the active controller; the newest registration of an id counts.
+
+Version notes: one version.
+"""
+
+from __future__ import annotations
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.promise import Promise
+from barnabas.wire.messages.controller_registration import ControllerRegistrationRequest, ControllerRegistrationResponse
+
+
+def handle(broker: Broker, context: RequestContext, request: ControllerRegistrationRequest) -> Promise[ControllerRegistrationResponse]:
+    return broker.controller.submit(request)
