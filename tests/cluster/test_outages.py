@@ -1,4 +1,4 @@
-"""How long clients notice that a node is gone, with Kafka's own timeouts. Long, and about time: not for a machine that does other things."""
+"""How long clients notice that a node is gone, with Kafka's own timeouts. About time: not for a machine that does other things."""
 
 from __future__ import annotations
 

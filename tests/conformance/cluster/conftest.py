@@ -1,0 +1,35 @@
+"""Three nodes, brokers and controllers both, and Kafka's own tools. ``CLUSTER_OF=apache`` holds the tests themselves against Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from peers.cluster import QUICK, Cluster
+from tests.cluster.barnabas_cluster import barnabas_cluster
+from tests.cluster.view import View, ready
+from tests.conformance.clients.kafka_tools import Tools, kafka_tools
+
+
+@pytest.fixture(scope="session")
+def tools() -> Iterator[Tools]:
+    with kafka_tools() as runner:
+        yield runner
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[Cluster]:
+    with barnabas_cluster(brokers=3, properties=QUICK) as running:
+        ready(running)
+        yield running
+
+
+@pytest.fixture
+def view(cluster: Cluster) -> View:
+    """All three nodes run, whatever the test before did to them."""
+    for node in cluster.nodes.values():
+        if not node.running:
+            node.start()
+            node.await_listening()
+    return ready(cluster)
