@@ -10,7 +10,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from peers.cluster import QUICK, Cluster, Node
+from peers.cluster import QUICK, Cluster, Node, Program
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.checker import check
 from tests.cluster.history import History, Key
@@ -147,11 +147,12 @@ def survived(
     controllers: int = 0,
     hold_seconds: float = SHORT_SECONDS,
     properties: Mapping[str, str] | None = None,
+    programs: Mapping[int, Program] | None = None,
 ) -> History:
     """The deeds one after the other while clients work; then no anomaly is found, and the replicas hold the same bytes."""
     history, keys = History(), [Key(TOPIC, partition) for partition in range(PARTITIONS)]
     quick = {**QUICK, **(properties or {})}
-    with barnabas_cluster(brokers=brokers, controllers=controllers, proxied=proxied, properties=quick) as cluster:
+    with barnabas_cluster(brokers=brokers, controllers=controllers, proxied=proxied, properties=quick, programs=programs) as cluster:
         view = ready(cluster)
         view.create_topic(TOPIC, PARTITIONS)
         chaos = Chaos(cluster, view, history, keys, random.Random(seed))
