@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 
@@ -20,13 +20,14 @@ from barnabas.config.parse import parse_client_metrics_config, parse_group_confi
 from barnabas.config.topic_keys import TOPIC_KEYS
 from barnabas.config.values import read_integer, trim
 from barnabas.controller.outcome import Outcome
+from barnabas.controller.partitions import MIN_INSYNC_REPLICAS
 from barnabas.metadata.configs import ConfigResource, ConfigsImage, ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.topic_names import why_illegal
 from barnabas.wire.messages import alter_configs as replacing, incremental_alter_configs as incremental
-from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
+from barnabas.wire.metadata_records import ClearElrRecord, ConfigRecord, MetadataRecord
 
 
 class Operation(IntEnum):
@@ -69,7 +70,7 @@ def incremental_alter_configs(
             )
         )
     response = incremental.IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=responses)
-    return Outcome(response, [] if request.validate_only else records)
+    return Outcome(response, [] if request.validate_only else [*records, *_no_longer_eligible(image, records)])
 
 
 def alter_configs(image: MetadataImage, effective: EffectiveConfigs, request: replacing.AlterConfigsRequest) -> Outcome:
@@ -89,7 +90,17 @@ def alter_configs(image: MetadataImage, effective: EffectiveConfigs, request: re
                 error_code=error, error_message=message, resource_type=resource.type, resource_name=resource.name
             )
         )
-    return Outcome(replacing.AlterConfigsResponse(throttle_time_ms=0, responses=responses), [] if request.validate_only else records)
+    response = replacing.AlterConfigsResponse(throttle_time_ms=0, responses=responses)
+    return Outcome(response, [] if request.validate_only else [*records, *_no_longer_eligible(image, records)])
+
+
+def _no_longer_eligible(image: MetadataImage, changes: Sequence[MetadataRecord]) -> Iterator[MetadataRecord]:
+    """Replicas became eligible under the old minimum. With a smaller one records may be acknowledged that they do not have."""
+    if not image.features.eligible_leader_replicas:
+        return
+    for record in changes:
+        if isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS:
+            yield ClearElrRecord(topic_name=record.resource_name if record.resource_type == ResourceType.TOPIC else "")
 
 
 def _decide(
@@ -159,8 +170,20 @@ def _altered(image: MetadataImage, effective: EffectiveConfigs, resource: Config
             values[name] = value
         else:
             values[name] = _changed_list(keys.get(name), name, Operation(operation), value, _inherited(effective, resource, values, name))
+    if image.features.eligible_leader_replicas:
+        _check_min_isr_of_brokers(resource, values, {name for name, _, _ in changes})
     _validate(resource, values, {name for name, operation, _ in changes if operation != Operation.DELETE}, effective)
     return {name: values.get(name) for name, _, _ in changes if values.get(name) != present.get(name)}
+
+
+def _check_min_isr_of_brokers(resource: ConfigResource, values: Mapping[str, str], touched: set[str]) -> None:
+    """Who is eligible to lead depends on the minimum, so brokers must agree about it: there is one for all, and it cannot go."""
+    if resource.type != ResourceType.BROKER or MIN_INSYNC_REPLICAS not in touched:
+        return
+    if resource.name:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Broker-level {MIN_INSYNC_REPLICAS} cannot be altered while ELR is enabled.")
+    if MIN_INSYNC_REPLICAS not in values:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, f"Cluster-level {MIN_INSYNC_REPLICAS} cannot be removed while ELR is enabled.")
 
 
 def _inherited(effective: EffectiveConfigs, resource: ConfigResource, values: Mapping[str, str], name: str) -> str | None:

@@ -49,7 +49,8 @@ def place(candidates: Sequence[Candidate], *, partitions: int, replication_facto
         others = others[shift:] + others[:shift]
         followers = _spread(leader, others, rack_of, load, replication_factor - 1)
         missing = replication_factor - 1 - len(followers)
-        placed.append([leader, *followers, *fenced[:missing]])
+        away = [fenced[(index + number) % len(fenced)] for number in range(missing)]
+        placed.append([leader, *followers, *away])
     _even_out(placed, rack_of, load)
     return placed
 

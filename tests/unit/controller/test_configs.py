@@ -6,7 +6,10 @@ import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages import alter_configs as replacing
+from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
+from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from barnabas.wire.metadata_records import ConfigRecord
 from tests.unit.controller.deciding import Office
 from tests.unit.metadata.made import registered, topic
 
@@ -201,3 +204,59 @@ def test_the_old_way_refuses_what_the_new_way_refuses() -> None:
     assert replace_all(desk, TOPIC, "t", {"retention.ms": "x"}) == ErrorCode.INVALID_CONFIG
     assert replace_all(desk, TOPIC, "t", {"retention.ms": None}) == REFUSED
     assert replace_all(desk, BROKER, "1", {"node.id": "4"}) == REFUSED
+
+
+# -- the minimum of in-sync replicas, and who is eligible to lead -------------------------------------------------------------
+
+MIN_ISR = "min.insync.replicas"
+
+
+def with_eligible_replicas() -> Office:
+    """Two topics with three replicas, two of which must be in sync and one is."""
+    minimum = [ConfigRecord(resource_type=TOPIC, resource_name=name, name=MIN_ISR, value="2") for name in ("t", "u")]
+    desk = Office([*(registered(each) for each in (1, 2)), *topic(1, "t", [1, 2]), *topic(2, "u", [1, 2]), *minimum])
+    desk.ask(BrokerHeartbeatRequest(broker_id=2, broker_epoch=102, current_metadata_offset=0, want_fence=True, want_shut_down=False))
+    assert eligible(desk) == {"t": (2,), "u": (2,)}
+    return desk
+
+
+def eligible(desk: Office) -> dict[str, tuple[int, ...]]:
+    return {name: each.partitions[0].eligible_leader_replicas for name, each in desk.image.topics.by_name.items()}
+
+
+def test_who_was_eligible_under_another_minimum_is_not_any_more() -> None:
+    desk = with_eligible_replicas()
+    changed(desk, TOPIC, "t", (MIN_ISR, SET, "1"))
+    assert eligible(desk) == {"t": (), "u": (2,)}
+
+
+def test_another_minimum_for_all_ends_all_eligibility() -> None:
+    desk = with_eligible_replicas()
+    changed(desk, BROKER, "", (MIN_ISR, SET, "3"))
+    assert eligible(desk) == {"t": (), "u": ()}
+
+
+def test_other_settings_leave_it_alone() -> None:
+    desk = with_eligible_replicas()
+    changed(desk, TOPIC, "t", ("retention.ms", SET, "1"))
+    changed(desk, TOPIC, "t", (MIN_ISR, SET, "2"))
+    assert eligible(desk) == {"t": (2,), "u": (2,)}
+
+
+def test_brokers_agree_about_the_minimum() -> None:
+    assert refusal(BROKER, "1", (MIN_ISR, SET, "2")) is ErrorCode.INVALID_CONFIG
+    assert refusal(BROKER, "1", (MIN_ISR, DELETE, None)) is ErrorCode.INVALID_CONFIG
+    assert refusal(BROKER, "", (MIN_ISR, DELETE, None)) is ErrorCode.INVALID_CONFIG
+    desk = office()
+    changed(desk, BROKER, "", (MIN_ISR, SET, "2"))
+    assert replace_all(desk, BROKER, "", {}) == ErrorCode.INVALID_CONFIG
+
+
+def test_they_need_not_where_nobody_is_ever_eligible() -> None:
+    desk = office()
+    desk.ask(
+        UpdateFeaturesRequest(
+            feature_updates=[FeatureUpdateKey(feature="eligible.leader.replicas.version", max_version_level=0, upgrade_type=2)]
+        )
+    )
+    assert changed(desk, BROKER, "1", (MIN_ISR, SET, "2")) == {MIN_ISR: "2"}

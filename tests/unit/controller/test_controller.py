@@ -9,8 +9,9 @@ from barnabas.controller.bootstrap import as_transaction, bootstrap_records
 from barnabas.controller.controller import Controller
 from barnabas.controller.features import METADATA_VERSION_4_3, SUPPORTED_FEATURES
 from barnabas.controller.producer_ids import BLOCK_SIZE
+from barnabas.metadata.cluster import ControllerImage, FeatureRange
 from barnabas.metadata.configs import CLUSTER_DEFAULT
-from barnabas.metadata.features import METADATA_VERSION
+from barnabas.metadata.features import ELIGIBLE_LEADER_REPLICAS_VERSION as ELIGIBLE, METADATA_VERSION
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, NodeId
@@ -20,7 +21,8 @@ from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsR
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from barnabas.wire.metadata_records import FeatureLevelRecord, PartitionChangeRecord, ProducerIdsRecord
+from barnabas.wire.metadata_records import ConfigRecord, FeatureLevelRecord, PartitionChangeRecord, ProducerIdsRecord
+from barnabas.wire.metadata_records.register_broker import BrokerFeature
 from tests.unit.controller.deciding import CLUSTER_ID, NOW_MS, Dice, Office
 from tests.unit.metadata.made import WHEN, after, registered, topic, uuid
 
@@ -169,6 +171,39 @@ def test_what_is_offered_is_what_a_new_cluster_starts_with() -> None:
     assert levels == {name: versions.highest for name, versions in SUPPORTED_FEATURES.items()}
 
 
+def test_a_level_that_a_broker_or_controller_does_not_support_is_refused() -> None:
+    broker, silent = registered(1), registered(2)
+    broker.features.append(BrokerFeature(name=ELIGIBLE, min_supported_version=0, max_supported_version=1))
+    off = FeatureLevelRecord(name=ELIGIBLE, feature_level=0)
+    assert Office([broker, off]).ask(update(ELIGIBLE, 1)).error_code == 0
+    refused = Office([broker, silent, off]).ask(update(ELIGIBLE, 1))
+    assert (refused.error_code, "Broker 2 does not support" in refused.error_message) == (ErrorCode.INVALID_UPDATE_VERSION, True)
+    controller = ControllerImage(3, uuid(3), (), (FeatureRange(ELIGIBLE, 0, 0),)).record()
+    refused = Office([broker, controller, off]).ask(update(ELIGIBLE, 1))
+    assert (refused.error_code, "Controller 3 does not support" in refused.error_message) == (ErrorCode.INVALID_UPDATE_VERSION, True)
+
+
+def test_a_voter_that_never_registered_may_not_support_anything() -> None:
+    voters = {"controller.quorum.voters": "1@localhost:9093,2@localhost:9094"}
+    refused = Office(file=voters).ask(update(ELIGIBLE, 0, 2))
+    assert (refused.error_code, "controller 2 has not registered" in refused.error_message) == (ErrorCode.INVALID_UPDATE_VERSION, True)
+
+
+def test_a_downgrade_goes_down() -> None:
+    office = Office()
+    assert office.ask(update(ELIGIBLE, 0)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert office.ask(update(ELIGIBLE, 0, 2)).error_code == 0
+    assert office.ask(update(ELIGIBLE, 1, 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+
+
+def test_brokers_agree_about_the_minimum_of_in_sync_replicas_before_anybody_is_eligible() -> None:
+    name = "min.insync.replicas"
+    own = ConfigRecord(resource_type=4, resource_name="7", name=name, value="2")
+    office = Office([FeatureLevelRecord(name=ELIGIBLE, feature_level=0), own], file={name: "3"})
+    assert office.ask(update(ELIGIBLE, 1)).error_code == 0
+    assert office.image.configs.by_resource == {CLUSTER_DEFAULT: {name: "3"}}
+
+
 # -- directories --------------------------------------------------------------------------------------------------------------
 
 
@@ -215,6 +250,14 @@ def test_reports_about_what_is_not_there_or_not_the_brokers() -> None:
     ]
     assert office.ask(report(broker=9)).error_code == ErrorCode.STALE_BROKER_EPOCH
     assert office.ask(report(epoch=5)).error_code == ErrorCode.STALE_BROKER_EPOCH
+
+
+def test_a_replica_in_a_directory_that_failed_meanwhile_is_out_of_sync() -> None:
+    office = Office([registered(1), registered(2), *topic(1, "t", [1, 2])])
+    outcome = office.decide(report((1, 0), directory=19))
+    assert told(outcome.response) == [0]
+    state = office.image.topics.by_name["t"].partitions[0]
+    assert (state.leader, state.isr, state.directories[0]) == (2, (2,), uuid(19))
 
 
 def test_an_image_knows_the_last_record_it_contains() -> None:

@@ -12,8 +12,9 @@ from barnabas.model.ids import METADATA_TOPIC, NO_NODE, ZERO_UUID, Uuid
 from barnabas.wire.messages.create_partitions import CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from barnabas.wire.metadata_records import BrokerRegistrationChangeRecord, TopicRecord
 from tests.unit.controller.deciding import Office
-from tests.unit.metadata.made import registered, topic, uuid
+from tests.unit.metadata.made import partition, registered, topic, uuid
 
 BROKERS = [registered(1), registered(2), registered(3)]
 
@@ -59,9 +60,9 @@ def test_a_topic_is_made_with_its_partitions_and_settings() -> None:
     image = office.image.topics.by_name["t"]
     assert image.topic_id == made.topic_id != ZERO_UUID
     assert sorted(image.partitions) == [0, 1, 2, 3]
-    for partition in image.partitions.values():
-        assert partition.isr == partition.replicas
-        assert (partition.leader, partition.leader_epoch, partition.partition_epoch) == (partition.replicas[0], 0, 0)
+    for new in image.partitions.values():
+        assert new.isr == new.replicas
+        assert (new.leader, new.leader_epoch, new.partition_epoch) == (new.replicas[0], 0, 0)
     assert office.image.configs.of(2, "t") == {"retention.ms": "5"}  # type: ignore[arg-type]
     told = {each.name: (each.value, each.config_source) for each in made.configs}
     assert told["retention.ms"] == ("5", 1)
@@ -314,3 +315,42 @@ def test_a_topic_that_is_to_grow_twice() -> None:
 def test_nobody_leads_what_nobody_can() -> None:
     office = grown()
     assert NO_NODE not in {each.leader for each in office.image.topics.by_name["a"].partitions.values()}
+
+
+# -- who gets replicas --------------------------------------------------------------------------------------------------------
+
+
+def change(broker_id: int, **changes: Any) -> BrokerRegistrationChangeRecord:
+    return BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=100 + broker_id, **changes)
+
+
+def replicas_of(desk: Office, name: str) -> set[int]:
+    return {replica for each in desk.image.topics.by_name[name].partitions.values() for replica in each.replicas}
+
+
+@pytest.mark.parametrize("why", [{"in_controlled_shutdown": 1}, {"cordoned_log_dirs": [uuid(20)]}])
+def test_who_is_stopping_or_has_no_room_gets_no_new_replicas(why: dict[str, Any]) -> None:
+    desk = Office([registered(1), registered(2), registered(3), change(2, **why)])
+    assert desk.ask(create(wanted("a", 9, 2))).topics[0].error_code == 0
+    assert replicas_of(desk, "a") == {1, 3}
+    assert error_of(desk, wanted("b", 1, 3)) is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_one_cordoned_directory_of_two_is_no_reason() -> None:
+    desk = Office([registered(1, directories=2), change(1, cordoned_log_dirs=[uuid(10)])])
+    assert desk.ask(create(wanted("a", 1, 1))).topics[0].error_code == 0
+
+
+def test_fenced_brokers_get_what_the_others_cannot_take_and_do_not_lead() -> None:
+    desk = Office([registered(1), registered(2), registered(3, fenced=True)])
+    assert desk.ask(create(wanted("a", 4, 3))).topics[0].error_code == 0
+    for each in desk.image.topics.by_name["a"].partitions.values():
+        assert (set(each.isr), each.replicas[-1], each.leader in (1, 2)) == ({1, 2}, 3, True)
+
+
+def test_a_topic_that_grows_while_its_replicas_move_gets_as_many_as_it_will_have() -> None:
+    moving = partition(1, 0, [1, 2, 3], isr=[1, 2])
+    moving.adding_replicas, moving.removing_replicas = [3], [2]
+    desk = Office([registered(1), registered(2), registered(3), TopicRecord(name="a", topic_id=uuid(1)), moving])
+    assert desk.ask(grow(2)).results[0].error_code == 0
+    assert len(desk.image.topics.by_name["a"].partitions[1].replicas) == 2
