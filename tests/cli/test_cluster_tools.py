@@ -5,8 +5,10 @@ Ours is started once by ``barnabas up --brokers 3`` itself, Kafka's as ``peers``
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,8 +16,11 @@ import pytest
 from peers.apache_kafka import why_missing
 from peers.apache_kafka_cluster import apache_cluster
 from peers.cluster import QUICK
-from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.cli.running import Cli
 from tests.cli.up_cluster import UpCluster
+
+# A JVM that starts on a busy machine takes most of it.
+RECOVERY_SECONDS_MAX = 120.0
 
 
 class ClusterOfThree(NamedTuple):
@@ -99,6 +104,143 @@ def test_voters_of_a_static_quorum_stay(cli: Cli) -> None:
     assert cli("quorum", "remove", 9).complaint.startswith("Node 9 is not a voter; those are ")
 
 
+# -- reassignments ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_topic_is_moved_and_its_throttle_is_gone_afterwards(cli: Cli, tmp_path: Path) -> None:
+    cli("topics", "create", "moved", "--assignment", "1:2,2:1,1:2").worked()
+    cli("produce", "moved", stdin=b"record\n" * 3000).worked()
+    plan, back = tmp_path / "plan.json", tmp_path / "back.json"
+    generated = cli("reassign", "generate", "--topic", "moved", "--brokers", "2,3", "--plan-to", plan).text
+    assert generated.splitlines()[0] == "Current partition replica assignment"
+    assert json.loads(generated.splitlines()[-1]) == json.loads(plan.read_text())
+    cli("reassign", "execute", plan, "--throttle", 100_000_000, "--rollback-to", back).worked()
+    _eventually(lambda: cli("reassign", "verify", plan, "--json").code == 0)
+    assert {frozenset(each["replicas"]) for each in _partitions(cli, "moved")} == {frozenset({2, 3})}
+    assert not _throttles(cli, "--topic", "moved")
+    for broker in (1, 2, 3):
+        assert not _throttles(cli, "--broker", broker)
+    cli("reassign", "execute", back).worked()
+    _eventually(lambda: cli("reassign", "verify", back).code == 0)
+    assert [each["replicas"] for each in _partitions(cli, "moved")] == [[1, 2], [2, 1], [1, 2]]
+    assert cli("consume", "moved", "--from-beginning", "--until-end").out.count(b"record\n") == 3000
+    cli("topics", "delete", "moved").worked()
+
+
+def test_a_move_that_takes_long_is_listed_and_can_be_called_back(cli: Cli, tmp_path: Path) -> None:
+    cli("topics", "create", "slow", "--assignment", "1:2").worked()
+    cli("perf", "produce", "slow", "--records", 30_000, "--size", 1000).worked()
+    plan, more = tmp_path / "plan.json", tmp_path / "more.json"
+    plan.write_text(json.dumps({"version": 1, "partitions": [{"topic": "slow", "partition": 0, "replicas": [1, 3]}]}))
+    cli("reassign", "execute", plan, "--throttle", 1000).worked()
+    (ongoing,) = cli("reassign", "list", "--json").json
+    assert (ongoing["topic"], ongoing["partition"], ongoing["adding"], ongoing["removing"]) == ("slow", 0, [3], [2])
+    assert cli("reassign", "list").rows[0][-2:] == ["3", "2"]
+    assert _throttles(cli, "--topic", "slow") == {
+        "leader.replication.throttled.replicas": "0:1,0:2",
+        "follower.replication.throttled.replicas": "0:3",
+    }
+    assert set(_throttles(cli, "--broker", 3).values()) == {"1000"}
+    verified = cli("reassign", "verify", plan, "--json")
+    assert (verified.code, json.loads(verified.out)["partitions"][0]["state"]) == (1, "in progress")
+    assert cli("topics", "list", "--under-replicated", "--json").json == []  # a replica that is only on its way is not missed
+
+    cli("topics", "create", "meanwhile", "--assignment", "1").worked()
+    more.write_text(json.dumps({"version": 1, "partitions": [{"topic": "meanwhile", "partition": 0, "replicas": [2]}]}))
+    refused = cli("reassign", "execute", more)
+    assert "1 partition is being reassigned already; --additional" in refused.complaint
+    cli("reassign", "execute", more, "--additional").worked()
+    _eventually(lambda: [each["topic"] for each in cli("reassign", "list", "--json").json] == ["slow"])
+
+    assert cli("reassign", "cancel", plan).text == "Cancelled the reassignment of slow-0.\n"
+    _eventually(lambda: [each["replicas"] for each in _partitions(cli, "slow")] == [[1, 2]])
+    assert not _throttles(cli, "--topic", "slow")
+    assert cli("reassign", "cancel", plan).text == "None of these partitions is being reassigned.\n"
+    assert cli("reassign", "list").text == ""
+    cli("topics", "delete", "slow", "meanwhile").worked()
+
+
+def test_plans_that_cannot_be_are_refused(cli: Cli, tmp_path: Path) -> None:
+    cli("topics", "create", "stays", "--assignment", "1:2").worked()
+    plan = tmp_path / "plan.json"
+
+    def refusal(topic: str, partition: int, replicas: list[int], *words: str) -> str:
+        plan.write_text(json.dumps({"version": 1, "partitions": [{"topic": topic, "partition": partition, "replicas": replicas}]}))
+        refused = cli("reassign", "execute", plan, *words)
+        assert refused.code == 1
+        return refused.err
+
+    assert "There is no broker 9; the cluster has 1, 2, 3." in refusal("stays", 0, [1, 9])
+    assert "There is no partition stays-1." in refusal("stays", 1, [1, 2])
+    assert "There is no topic nowhere." in refusal("nowhere", 0, [1, 2])
+    assert "Cannot reassign stays-0: " in refusal("stays", 0, [1, 2, 3], "--disallow-replication-factor-change")
+    assert "which 1 brokers cannot hold" in cli("reassign", "generate", "--topic", "stays", "--brokers", 1).complaint
+    assert "There is no broker 4" in cli("reassign", "generate", "--topic", "stays", "--brokers", "1,4").complaint
+    assert cli("reassign", "list").text == ""
+    cli("topics", "delete", "stays").worked()
+
+
+# -- partitions that are not well ------------------------------------------------------------------------------------------------
+
+
+def test_partitions_that_suffer_are_found_while_a_broker_is_away_and_not_afterwards(cluster: ClusterOfThree) -> None:
+    cli = cluster.cli
+    cli("topics", "create", "led-by-three", "--assignment", "3", "--config", "min.insync.replicas=1").worked()
+    cli("topics", "create", "two-of-three", "--assignment", "1:2:3", "--config", "min.insync.replicas=3").worked()
+    cli("topics", "create", "well", "--assignment", "1:2", "--config", "min.insync.replicas=1").worked()
+    ours = {"led-by-three", "two-of-three", "well"}
+
+    def affected(trouble: str) -> dict[str, list[int]]:
+        return {row["name"]: row["affected"] for row in cli("topics", "list", trouble, "--json").json if row["name"] in ours}
+
+    cluster.kill(3)
+    _eventually(lambda: affected("--unavailable") == {"led-by-three": [0]})
+    _eventually(lambda: affected("--under-replicated").get("two-of-three") == [0])
+    _eventually(lambda: affected("--under-min-isr") == {"led-by-three": [0], "two-of-three": [0]})
+    cli("configs", "alter", "--topic", "two-of-three", "--set", "min.insync.replicas=2").worked()
+    _eventually(lambda: affected("--at-min-isr").get("two-of-three") == [0])
+    assert ["two-of-three", "1", "3", "0"] in cli("topics", "list", "--under-replicated").rows
+    (described,) = cli("topics", "describe", "two-of-three", "well", "--under-replicated", "--json").json
+    assert (described["name"], [each["partition"] for each in described["partitions"]]) == ("two-of-three", [0])
+    (described,) = cli("topics", "describe", "led-by-three", "--unavailable", "--json").json
+    assert (described["partitions"][0]["leader"], described["partitions"][0]["end_offset"]) == (None, None)
+
+    refused = cli("topics", "elect-leaders", "--topic", "led-by-three")
+    assert "Cannot elect a leader of led-by-three-0: " in refused.complaint
+    cluster.start(3)
+    _eventually(lambda: not affected("--unavailable") and not affected("--under-replicated"))
+    assert cli("topics", "describe", *ours, "--unavailable").text == ""
+    cli("topics", "delete", *ours).worked()
+
+
+def test_leaders_come_home_when_they_are_elected(cluster: ClusterOfThree) -> None:
+    cli = cluster.cli
+    cli("topics", "create", "homes", "--assignment", "3:1,1:2,3:2").worked()
+    words = ("topics", "elect-leaders", "--topic", "homes")
+    assert {row["result"] for row in cli(*words, "--json").json} == {"not needed"}
+    cluster.kill(3)
+    _eventually(lambda: [each["leader"] for each in _partitions(cli, "homes")] == [1, 1, 2])
+    cluster.start(3)
+    _eventually(lambda: all(3 in each["isr"] for each in _partitions(cli, "homes") if 3 in each["replicas"]))
+    assert cli(*words, "--partition", 0, "--json").json == [{"topic": "homes", "partition": 0, "result": "elected"}]
+    assert {row["topic"] for row in cli("topics", "elect-leaders", "--all", "--preferred", "--json").json} >= {"homes"}
+    _eventually(lambda: [each["leader"] for each in _partitions(cli, "homes")] == [3, 1, 3])
+    cli("topics", "delete", "homes").worked()
+
+
+def test_elections_that_make_no_sense_are_refused(cli: Cli, tmp_path: Path) -> None:
+    words = ("topics", "elect-leaders")
+    assert "not both" in cli(*words, "--preferred", "--unclean", "--all").complaint
+    assert "with one of --topic" in cli(*words).complaint
+    assert "with one of --topic" in cli(*words, "--all", "--topic", "t").complaint
+    assert "so it takes both" in cli(*words, "--all", "--partition", 0).complaint
+    assert cli(*words, "--topic", "nowhere").complaint == "There is no topic nowhere."
+    (tmp_path / "file").write_text('{"partitions": [{"topic": "nowhere", "partition": 0}]}')
+    assert "Cannot elect a leader of nowhere-0: " in cli(*words, "--partitions-file", tmp_path / "file").complaint
+    (tmp_path / "file").write_text("[]")
+    assert "is not of the form" in cli(*words, "--partitions-file", tmp_path / "file").complaint
+
+
 # -- what they stand on ----------------------------------------------------------------------------------------------------------
 
 
@@ -107,9 +249,20 @@ def _brokers(cli: Cli) -> list[dict[str, Any]]:
     return rows
 
 
+def _partitions(cli: Cli, topic: str) -> list[dict[str, Any]]:
+    (described,) = cli("topics", "describe", topic, "--json").json
+    partitions: list[dict[str, Any]] = described["partitions"]
+    return partitions
+
+
+def _throttles(cli: Cli, *resource: object) -> dict[str, str]:
+    settings = cli("configs", "describe", *resource, "--json").json
+    return {each["name"]: each["value"] for each in settings if "throttled" in each["name"] and each["source"].startswith("DYNAMIC")}
+
+
 def _eventually(holds: Callable[[], bool]) -> None:
     """Brokers hear of what the controller decided a little later."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + RECOVERY_SECONDS_MAX
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)

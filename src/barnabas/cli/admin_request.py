@@ -15,6 +15,7 @@ from typing import Any
 
 from barnabas.cli.main import Refused
 from barnabas.config.addresses import host_and_port
+from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import ApiKey, messages, stable_versions
 from barnabas.wire.compiler import decode, encode
 from barnabas.wire.declare import declaration_of
@@ -51,6 +52,11 @@ def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_ma
         raise Refused(f"{address} cannot be asked: {error.strerror or error}.") from error
     except MalformedMessage as wrong:
         raise Refused(f"What {address} answers is not Kafka's protocol: {wrong}.") from wrong
+
+
+def error_words(code: int) -> str:
+    """A code that we do not know yet keeps its number."""
+    return ErrorCode(code).name.lower().replace("_", " ") if code in ErrorCode._value2member_map_ else f"error {code}"
 
 
 def _key_of(request: Any) -> ApiKey:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from barnabas.cli.admin_request import ask
+from barnabas.cli.admin_request import ask, error_words
 from barnabas.cli.client import ANSWER_SECONDS_MAX, Cluster
 from barnabas.cli.main import Refused
 from barnabas.model.errors import ErrorCode
@@ -122,8 +122,3 @@ def refuse_error(code: int, message: str | None, doing: str) -> None:
     if code != ErrorCode.NONE:
         text = " ".join((message or error_words(code)).split()).rstrip(".!")
         raise Refused(f"{doing}: {text}.")
-
-
-def error_words(code: int) -> str:
-    """A code that we do not know yet keeps its number."""
-    return ErrorCode(code).name.lower().replace("_", " ") if code in ErrorCode._value2member_map_ else f"error {code}"

@@ -20,12 +20,15 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection
-from confluent_kafka.admin import AdminClient, TopicDescription  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient
 
+from barnabas.cli.admin_request import error_words, may_ask
 from barnabas.cli.main import Refused
+from barnabas.cli.topic_metadata import TopicDescription, ask_for_topics, from_librdkafka
 from barnabas.config.addresses import host_and_port
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
+from barnabas.model.errors import ErrorCode
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
 # A broker on the same continent accepts in a fraction of this.
@@ -140,17 +143,29 @@ class Admin:
         ``missing_ok`` leaves those out instead: between a listing and this question somebody may delete a topic."""
         if not names:
             return {}
+        if may_ask(self.cluster.properties):
+            return self._describe_by_request(names, missing_ok)
         futures = self.client.describe_topics(TopicCollection(names), request_timeout=ANSWER_SECONDS_MAX)
         described = {}
         for name, future in futures.items():
             try:
-                described[name] = self.answer_or_error(future)
+                described[name] = from_librdkafka(self.answer_or_error(future))
             except KafkaException as wrong:
                 if error_of(wrong).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                     if missing_ok:
                         continue
                     raise Refused(f"There is no topic {name}.") from wrong
                 raise self.refusal(wrong, f"Cannot describe topic {name}") from wrong
+        return described
+
+    def _describe_by_request(self, names: list[str], missing_ok: bool) -> dict[str, TopicDescription]:
+        described, wrong = ask_for_topics(self.cluster.reachable, self.cluster.properties, names, seconds_max=ANSWER_SECONDS_MAX)
+        for name, code in wrong.items():
+            if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                if missing_ok:
+                    continue
+                raise Refused(f"There is no topic {name}.")
+            raise Refused(f"Cannot describe topic {name}: {error_words(code)}.")
         return described
 
 

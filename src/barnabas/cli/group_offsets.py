@@ -12,11 +12,12 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 from confluent_kafka import TopicPartition as RdkafkaPartition
-from confluent_kafka.admin import OffsetSpec, TopicDescription  # type: ignore[attr-defined]
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from barnabas.cli.broker_requests import Brokers, CoordinatorOf, refuse_error
 from barnabas.cli.client import ANSWER_SECONDS_MAX, Admin
 from barnabas.cli.main import Refused
+from barnabas.cli.topic_metadata import TopicDescription
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -145,7 +146,7 @@ def offsets_at(admin: Admin, partitions: Collection[Partition], timestamp_ms: in
 
 def led_partitions(admin: Admin, partitions: Collection[Partition]) -> list[Partition]:
     topics = admin.describe_topics(sorted({each.topic for each in partitions}), missing_ok=True)
-    led = {Partition(topic.name, each.id) for topic in topics.values() for each in topic.partitions if each.leader and each.leader.id >= 0}
+    led = {Partition(topic.name, each.id) for topic in topics.values() for each in topic.partitions if each.leader is not None}
     return sorted(led.intersection(partitions))
 
 

@@ -26,8 +26,10 @@ COMMANDS = (
     "transactions",
     "brokers",
     "quorum",
+    "reassign",
     "perf",
     "log",
+    "simulate",
 )
 
 # The base of all that typer finds wrong with a command line. Named by way of a subclass, because older releases of typer take it

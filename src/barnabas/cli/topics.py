@@ -1,20 +1,21 @@
-"""``barnabas topics``: make, look at, grow and delete topics."""
+"""``barnabas topics``: make, look at, grow and delete topics, and find those that are not well."""
 
 from __future__ import annotations
 
-import struct
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import NewPartitions, NewTopic, OffsetSpec, TopicDescription  # type: ignore[attr-defined]
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 from barnabas.cli.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, error_of, reach
-from barnabas.cli.config_resources import ConfigResource, ResourceKind, describe_settings
+from barnabas.cli.leader_election import elect_leaders
 from barnabas.cli.main import Refused
 from barnabas.cli.output import AsJson, print_json, print_table
 from barnabas.cli.overrides import parse_pairs
-from barnabas.model.ids import Uuid, uuid_text
+from barnabas.cli.partition_health import Trouble, troubled_partitions
+from barnabas.cli.topic_description import details, print_details, summary
+from barnabas.cli.topic_metadata import TopicDescription
 
 _BROKER_DEFAULT = -1
 
@@ -28,6 +29,11 @@ Assignment = Annotated[
     ),
 ]
 
+UnderReplicated = Annotated[bool, typer.Option("--under-replicated", help="Only partitions with replicas that do not keep up.")]
+Unavailable = Annotated[bool, typer.Option("--unavailable", help="Only partitions that nobody leads.")]
+UnderMinIsr = Annotated[bool, typer.Option("--under-min-isr", help="Only partitions with fewer in sync than min.insync.replicas.")]
+AtMinIsr = Annotated[bool, typer.Option("--at-min-isr", help="Only partitions with just min.insync.replicas in sync.")]
+
 
 def register(app: typer.Typer) -> None:
     topics = typer.Typer(help="Make, look at, grow and delete topics.", no_args_is_help=True)
@@ -36,18 +42,26 @@ def register(app: typer.Typer) -> None:
     topics.command("describe")(describe)
     topics.command("alter")(alter)
     topics.command("delete")(delete)
+    topics.command("elect-leaders")(elect_leaders)
     app.add_typer(topics, name="topics")
 
 
 def list_topics(
     internal: Annotated[bool, typer.Option("--internal", help="Also those the cluster keeps for itself.")] = False,
+    under_replicated: UnderReplicated = False,
+    unavailable: Unavailable = False,
+    under_min_isr: UnderMinIsr = False,
+    at_min_isr: AtMinIsr = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """List the topics."""
+    """List the topics, or those with partitions that are not well: of these, also the internal ones."""
     admin = reach(bootstrap, config_file).admin()
-    rows = [_summary(topic) for topic in _existing(admin) if internal or not topic.is_internal]
+    if troubles := _troubles(under_replicated, unavailable, under_min_isr, at_min_isr):
+        _list_troubled(admin, troubles, as_json)
+        return
+    rows = [summary(topic) for topic in _existing(admin) if internal or not topic.is_internal]
     if as_json:
         print_json(rows)
     elif rows:
@@ -99,24 +113,32 @@ def create(
 
 def describe(
     names: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="All but the internal ones when none is named.")] = None,
+    under_replicated: UnderReplicated = False,
+    unavailable: Unavailable = False,
+    under_min_isr: UnderMinIsr = False,
+    at_min_isr: AtMinIsr = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
     """Show a topic's partitions, replicas, offsets and the settings that are not defaults."""
     admin = reach(bootstrap, config_file).admin()
+    troubles = _troubles(under_replicated, unavailable, under_min_isr, at_min_isr)
     if names:
         topics = list(admin.describe_topics(list(dict.fromkeys(names))).values())
     else:
-        topics = [topic for topic in _existing(admin) if not topic.is_internal]
-    described = [_details(admin, topic) for topic in topics]
+        topics = [topic for topic in _existing(admin) if troubles or not topic.is_internal]
+    troubled = troubled_partitions(admin, topics, troubles)
+    if troubles:
+        topics = [topic for topic in topics if topic.name in troubled]
+    described = [details(admin, topic, troubled[topic.name] if troubles else None) for topic in topics]
     if as_json:
         print_json(described)
         return
     for index, each in enumerate(described):
         if index:
             typer.echo()
-        _print_details(each)
+        print_details(each)
 
 
 def alter(
@@ -168,78 +190,27 @@ def parse_assignment(text: str) -> list[list[int]]:
         raise Refused(f"--assignment takes broker ids such as 1:2,2:3, but was given {text!r}.") from wrong
 
 
+def _troubles(under_replicated: bool, unavailable: bool, under_min_isr: bool, at_min_isr: bool) -> frozenset[Trouble]:
+    asked_for = zip(Trouble, (under_replicated, unavailable, under_min_isr, at_min_isr), strict=True)
+    return frozenset(trouble for trouble, asked in asked_for if asked)
+
+
+def _list_troubled(admin: Admin, troubles: frozenset[Trouble], as_json: bool) -> None:
+    topics = _existing(admin)
+    troubled = troubled_partitions(admin, topics, troubles)
+    rows = [{**summary(topic), "affected": troubled[topic.name]} for topic in topics if topic.name in troubled]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_table(
+            ("Topic", "Partitions", "Replication factor", "Affected"),
+            [(row["name"], row["partitions"], row["replication_factor"], ",".join(map(str, row["affected"]))) for row in rows],
+        )
+
+
 def _existing(admin: Admin) -> list[TopicDescription]:
     try:
         names = sorted(admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
     except KafkaException as wrong:
         raise admin.refusal(wrong, "Cannot list topics") from wrong
     return list(admin.describe_topics(names, missing_ok=True).values())
-
-
-def _summary(topic: TopicDescription) -> dict[str, Any]:
-    return {
-        "name": topic.name,
-        "topic_id": _topic_id(topic),
-        "internal": topic.is_internal,
-        "partitions": len(topic.partitions),
-        "replication_factor": max((len(partition.replicas) for partition in topic.partitions), default=0),
-    }
-
-
-def _topic_id(topic: TopicDescription) -> str:
-    """In Kafka's alphabet: librdkafka's own text of a uuid uses the base64 with slashes."""
-    given: Any = topic.topic_id
-    return uuid_text(Uuid(struct.pack(">qq", given.get_most_significant_bits(), given.get_least_significant_bits())))
-
-
-def _details(admin: Admin, topic: TopicDescription) -> dict[str, Any]:
-    specs: Any = OffsetSpec
-    starts, ends = _offsets(admin, topic, specs.earliest()), _offsets(admin, topic, specs.latest())
-    partitions = [
-        {
-            "partition": partition.id,
-            "leader": partition.leader.id if partition.leader is not None else None,
-            "replicas": [node.id for node in partition.replicas],
-            "isr": [node.id for node in partition.isr],
-            "start_offset": starts.get(partition.id),
-            "end_offset": ends.get(partition.id),
-        }
-        for partition in sorted(topic.partitions, key=lambda each: each.id)
-    ]
-    settings = [each for each in describe_settings(admin, ConfigResource(ResourceKind.TOPIC, topic.name)) if not each.is_default]
-    configs = [{"name": each.name, "value": each.value, "source": each.source} for each in settings]
-    return {**_summary(topic), "partitions": partitions, "configs": configs}
-
-
-def _offsets(admin: Admin, topic: TopicDescription, spec: OffsetSpec) -> dict[int, int]:
-    """Of the partitions that have a leader; the others' are nobody's to tell."""
-    wanted = {TopicPartition(topic.name, each.id): spec for each in topic.partitions if each.leader is not None and each.leader.id >= 0}
-    if not wanted:
-        return {}
-    futures = admin.client.list_offsets(wanted, request_timeout=ANSWER_SECONDS_MAX)
-    doing = f"Cannot ask for the offsets of topic {topic.name}"
-    return {partition.partition: admin.answer(future, doing).offset for partition, future in futures.items()}
-
-
-def _print_details(topic: dict[str, Any]) -> None:
-    typer.echo(f"Topic {topic['name']}")
-    typer.echo(f"  id                  {topic['topic_id']}")
-    typer.echo(f"  partitions          {len(topic['partitions'])}")
-    typer.echo(f"  replication factor  {topic['replication_factor']}")
-    for setting in topic["configs"]:
-        typer.echo(f"  {setting['name']} = {setting['value']} ({setting['source']})")
-    typer.echo()
-    print_table(
-        ("Partition", "Leader", "Replicas", "ISR", "Start offset", "End offset"),
-        [
-            (
-                partition["partition"],
-                "none" if partition["leader"] is None else partition["leader"],
-                ",".join(map(str, partition["replicas"])),
-                ",".join(map(str, partition["isr"])),
-                partition["start_offset"],
-                partition["end_offset"],
-            )
-            for partition in topic["partitions"]
-        ],
-    )

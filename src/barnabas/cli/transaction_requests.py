@@ -108,8 +108,8 @@ def leaders(admin: Admin, names: list[str], *, missing_ok: bool = False) -> dict
     found: dict[Partition, Broker | None] = {}
     for topic in admin.describe_topics(names, missing_ok=missing_ok).values():
         for each in topic.partitions:
-            led = each.leader is not None and each.leader.id >= 0
-            found[Partition(topic.name, each.id)] = Broker(each.leader.id, f"{each.leader.host}:{each.leader.port}") if led else None
+            led = each.leader
+            found[Partition(topic.name, each.id)] = Broker(led.id, f"{led.host}:{led.port}") if led is not None else None
     return found
 
 
