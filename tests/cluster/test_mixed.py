@@ -6,7 +6,7 @@ import pytest
 
 from peers.apache_kafka import why_missing
 from peers.apache_kafka_cluster import APACHE
-from peers.cluster import Cluster
+from peers.cluster import Cluster, Program
 from tests.cluster.barnabas_cluster import BARNABAS
 from tests.cluster.chaos import PARTITIONS, TOPIC, Chaos, survived
 from tests.cluster.view import View
@@ -33,7 +33,7 @@ def test_a_kafka_broker_under_barnabas_controllers() -> None:
 
 
 def test_a_quorum_of_both_elects_whoever_is_left() -> None:
-    programs = {1: BARNABAS, 2: BARNABAS, 3: BARNABAS, 101: BARNABAS, 102: APACHE, 103: BARNABAS}
+    programs: dict[int, Program] = {1: BARNABAS, 2: BARNABAS, 3: BARNABAS, 101: BARNABAS, 102: APACHE, 103: BARNABAS}
     survived(["kill controller", "kill controller", "stop controller"], seed=3, brokers=3, controllers=3, programs=programs)
 
 
@@ -41,6 +41,6 @@ def test_a_quorum_of_both_elects_whoever_is_left() -> None:
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("transactional", [False, True], ids=["idempotent", "transactional"])
 def test_combined_nodes_of_both_are_killed(transactional: bool) -> None:
-    programs = {1: BARNABAS, 2: APACHE, 3: BARNABAS}
+    programs: dict[int, Program] = {1: BARNABAS, 2: APACHE, 3: BARNABAS}
     deeds = ["kill leader", "kill follower", "kill controller", "kill coordinator"] * 3
     survived([every_broker_leads, *deeds], seed=4, transactional=transactional, programs=programs)
