@@ -6,7 +6,7 @@ the encoder. The append itself is the ordinary one. This is what librdkafka send
 the CPU it took without.
 
 Remembered is only what the bytes mean, never a decision: a partition that is no longer led here, an error of any kind, or a
-request that does not fit goes the ordinary way.
+request that does not fit goes the ordinary way. Where acks=all has to wait for other replicas, the answer is a promise.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ import struct
 from typing import TYPE_CHECKING
 
 from barnabas.api.broker import Broker
+from barnabas.api.produce_hints import HINTS_VERSION_MIN, give_hints
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid
+from barnabas.model.promise import Promise
 from barnabas.records.validation import Refused
-from barnabas.replication.partition import Partition
+from barnabas.replication.partition import ACKS_ALL, Partition
+from barnabas.storage.log import Appended
 from barnabas.wire.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
 from barnabas.wire.varint import MalformedVarint, read_uvarint, uvarint_size
 
@@ -46,27 +50,30 @@ _MARK_OFFSET, _MARK_APPEND_TIME, _MARK_START = 0x1112_1314_1516_1718, 0x2122_232
 class RepeatedProduce:
     """What is remembered of one connection, of one version of Produce."""
 
-    __slots__ = ("_clock", "_head", "_known", "_places", "_replicas", "_tail", "route")
+    __slots__ = ("_broker", "_clock", "_head", "_known", "_listener", "_places", "_replicas", "_tail", "route")
 
-    def __init__(self, broker: Broker, route: Route, frame: memoryview) -> None:
+    def __init__(self, broker: Broker, route: Route, frame: memoryview, listener: str = "") -> None:
         self.route = route
+        self._broker = broker
+        self._listener = listener
         self._clock = broker.clock
         self._replicas = broker.replicas
         self._head = frame[:_CORRELATION_POSITION].tobytes()
         self._tail = _FLEXIBLE_TAIL if route.flexible_request else b""
         self._places: list[int] = []
         # By the bytes between the correlation id and the length of the records.
-        self._known: dict[bytes, tuple[Partition, int, AnswerTemplate]] = {}
+        self._known: dict[bytes, tuple[Partition, int, int, AnswerTemplate]] = {}
 
-    def remember(self, frame: memoryview, request: ProduceRequest, response: ProduceResponse) -> None:
-        """Take a request that was just answered, if it is one that can be remembered."""
+    def remember(self, frame: memoryview, request: ProduceRequest, response: ProduceResponse | None) -> None:
+        """Take a request that was just answered, or that waits for its answer (None), if it is one that can be remembered."""
         if self.route.version < _ZSTD_VERSION_MIN or len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
             return
-        topic, answered = request.topic_data[0], response.responses[0]
-        data, outcome = topic.partition_data[0], answered.partition_responses[0]
+        topic = request.topic_data[0]
+        data = topic.partition_data[0]
         name = topic.name or self._replicas.topic_names.get(topic.topic_id, "")
         partition = self._replicas.get(name, data.index)
-        if outcome.error_code != ErrorCode.NONE or partition is None or data.records is None:
+        failed = response is not None and response.responses[0].partition_responses[0].error_code != ErrorCode.NONE
+        if failed or partition is None or data.records is None:
             return
         size, tail = len(data.records), self._tail
         width = uvarint_size(size + 1) if tail else _LENGTH.size
@@ -80,12 +87,12 @@ class RepeatedProduce:
         if place not in self._places:
             self._places.append(place)
         key = frame[_AFTER_CORRELATION:place].tobytes()
-        self._known[key] = (partition, request.acks, AnswerTemplate(self.route, answered))
+        self._known[key] = (partition, request.acks, request.timeout_ms, AnswerTemplate(self.route, topic.name, topic.topic_id, data.index))
 
     def _has_room(self, place: int) -> bool:
         return len(self._known) < REMEMBERED_PARTITIONS_MAX and (place in self._places or len(self._places) < REMEMBERED_PLACES_MAX)
 
-    def serve(self, frame: memoryview) -> bytes | None:
+    def serve(self, frame: memoryview) -> bytes | Promise[ProduceResponse] | None:
         """The answer, or None when the ordinary way must be taken."""
         if frame[:_CORRELATION_POSITION] != self._head:
             return None
@@ -96,7 +103,7 @@ class RepeatedProduce:
         else:
             return None
         records = self._records(frame, place)
-        partition, acks, answer = found
+        partition, acks, timeout_ms, answer = found
         log = partition.log
         if records is None or not partition.leads or not log.settings.rules.plain:
             # A topic with wishes may have the batch changed before it is refused, and the ordinary way must see it as it came.
@@ -108,7 +115,25 @@ class RepeatedProduce:
             return None
         if isinstance(outcome, Refused):
             return None
+        if acks == ACKS_ALL and outcome.last_offset >= partition.high_watermark:
+            return self._await_replicas(partition, outcome, timeout_ms, answer)
         return answer.fill(frame, outcome.base_offset, outcome.append_time_ms, log.log_start_offset)
+
+    def _await_replicas(self, partition: Partition, outcome: Appended, timeout_ms: int, answer: AnswerTemplate) -> Promise[ProduceResponse]:
+        promise: Promise[ProduceResponse] = Promise()
+
+        def settle(code: ErrorCode) -> None:
+            if promise.done:
+                return
+            timer.cancel()
+            response = answer.response(code, outcome.base_offset, outcome.append_time_ms, partition.log.log_start_offset)
+            if code and self.route.version >= HINTS_VERSION_MIN:
+                give_hints(self._broker, self._listener, response)
+            promise.resolve(response)
+
+        timer = self._broker.loop.call_later(max(0, timeout_ms) / 1000, settle, ErrorCode.REQUEST_TIMED_OUT)
+        partition.replicated(outcome.last_offset + 1).then(settle)
+        return promise
 
     def _records(self, frame: memoryview, place: int) -> memoryview | None:
         """The records, when their length stands at ``place`` and nothing but them follows."""
@@ -130,27 +155,11 @@ class RepeatedProduce:
 class AnswerTemplate:
     """The answer to a good append, encoded once; only the numbers in it change."""
 
-    __slots__ = ("_fixed", "_has_start", "_pack")
+    __slots__ = ("_fixed", "_has_start", "_pack", "_partition")
 
-    def __init__(self, route: Route, answered: TopicProduceResponse) -> None:
-        sample = ProduceResponse(
-            responses=[
-                TopicProduceResponse(
-                    name=answered.name,
-                    topic_id=answered.topic_id,
-                    partition_responses=[
-                        PartitionProduceResponse(
-                            index=answered.partition_responses[0].index,
-                            error_code=ErrorCode.NONE,
-                            base_offset=_MARK_OFFSET,
-                            log_append_time_ms=_MARK_APPEND_TIME,
-                            log_start_offset=_MARK_START,
-                        )
-                    ],
-                )
-            ],
-            throttle_time_ms=0,
-        )
+    def __init__(self, route: Route, topic: str, topic_id: Uuid, index: int) -> None:
+        self._partition = (topic, topic_id, index)
+        sample = self.response(ErrorCode.NONE, _MARK_OFFSET, _MARK_APPEND_TIME, _MARK_START)
         frame = bytes(route.answer(_MARK_CORRELATION, sample))
         correlation = frame.index(_MARK_CORRELATION.to_bytes(4, "big"))
         numbers = frame.index(_MARK_OFFSET.to_bytes(8, "big"))
@@ -168,3 +177,24 @@ class AnswerTemplate:
         if self._has_start:
             return self._pack(head, correlation_id, middle, base_offset, append_time_ms, log_start_offset, tail)
         return self._pack(head, correlation_id, middle, base_offset, append_time_ms, tail)
+
+    def response(self, code: ErrorCode, base_offset: int, append_time_ms: int, log_start_offset: int) -> ProduceResponse:
+        topic, topic_id, index = self._partition
+        return ProduceResponse(
+            responses=[
+                TopicProduceResponse(
+                    name=topic,
+                    topic_id=topic_id,
+                    partition_responses=[
+                        PartitionProduceResponse(
+                            index=index,
+                            error_code=code,
+                            base_offset=base_offset,
+                            log_append_time_ms=append_time_ms,
+                            log_start_offset=log_start_offset,
+                        )
+                    ],
+                )
+            ],
+            throttle_time_ms=0,
+        )

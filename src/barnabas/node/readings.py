@@ -13,6 +13,8 @@ from barnabas.replication.partition import Partition
 from barnabas.telemetry import catalogue
 from barnabas.telemetry.metrics import Metrics
 
+_REPLICATION = (catalogue.REPLICATION_BYTES_IN, catalogue.REPLICATION_BYTES_OUT, catalogue.REPLICATION_FAILURES)
+
 
 def register_readings(
     metrics: Metrics, broker: Broker, quorum: QuorumDriver, applier: MetadataApplier, listeners: Sequence[Listener]
@@ -34,6 +36,19 @@ def register_readings(
     metrics.reading(catalogue.PARTITIONS, lambda: [((), len(partitions()))])
     metrics.reading(catalogue.PARTITIONS_LED, lambda: [((), sum(each.leads for each in partitions()))])
     metrics.reading(catalogue.PARTITIONS_OFFLINE, lambda: [((), sum(not each.online for each in partitions()))])
+    for metric, counts in (
+        (catalogue.PARTITIONS_UNDER_REPLICATED, lambda each: len(each.isr) < len(each.replicas)),
+        (catalogue.PARTITIONS_UNDER_MIN_ISR, lambda each: each.under_min_isr),
+        (catalogue.PARTITIONS_AT_MIN_ISR, lambda each: len(each.isr) == each.min_insync_replicas),
+    ):
+        metrics.reading(
+            metric,
+            lambda counts=counts: [((), sum(each.leads and counts(each) for each in partitions()))],  # type: ignore[misc]
+        )
+    metrics.reading(catalogue.REPLICA_LAG_MAX, lambda: [((), max((each.lag for each in partitions()), default=0))])
+    for metric in (catalogue.ISR_SHRINKS, catalogue.ISR_EXPANSIONS, catalogue.ISR_CHANGES_FAILED, *_REPLICATION):
+        # On the page from the beginning, and not only once it has happened.
+        metrics.counter(metric)
     metrics.reading(catalogue.DIRECTORIES_OFFLINE, lambda: [((), sum(not each.online for each in replicas.directories))])
     metrics.reading(
         catalogue.LOG_BYTES,

@@ -34,6 +34,7 @@ class FetchedPartition:
         "fetch_offset",
         "index",
         "last_fetched_epoch",
+        "log_start_offset",
         "size_bytes_max",
         "told_high_watermark",
         "told_log_start_offset",
@@ -51,7 +52,9 @@ class FetchedPartition:
         size_bytes_max: int,
         current_leader_epoch: int,
         last_fetched_epoch: int,
+        log_start_offset: int = -1,
     ) -> None:
+        """``log_start_offset`` is the asking follower's; consumers have none."""
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
@@ -59,6 +62,7 @@ class FetchedPartition:
         self.size_bytes_max = size_bytes_max
         self.current_leader_epoch = current_leader_epoch
         self.last_fetched_epoch = last_fetched_epoch
+        self.log_start_offset = log_start_offset
         self.told_high_watermark = -1
         self.told_log_start_offset = -1
 
@@ -71,6 +75,7 @@ class FetchedPartition:
         self.size_bytes_max = newer.size_bytes_max
         self.current_leader_epoch = newer.current_leader_epoch
         self.last_fetched_epoch = newer.last_fetched_epoch
+        self.log_start_offset = newer.log_start_offset
 
     def news(self, read: PartitionRead) -> bool:
         """Whether an incremental answer must mention this, and remember it as told."""
@@ -81,6 +86,7 @@ class FetchedPartition:
         changed = (
             read.region is not None
             or read.diverging is not None
+            or read.preferred_replica >= 0
             or read.high_watermark != self.told_high_watermark
             or read.log_start_offset != self.told_log_start_offset
         )

@@ -3,7 +3,13 @@
     high watermark: everything below is on all in-sync replicas; consumers see nothing above it
     last stable offset: the high watermark, or the first offset of a transaction still open below it
 
-A leader appends and moves the high watermark; it is what this node leads that producers and consumers talk to.
+A leader appends what producers send and moves the high watermark when its followers have it, as far as their fetches tell. A follower
+appends what it fetched, and learns the high watermark from the answers; it never goes back on it, except when its log is cut below.
+
+    follows --metadata names this node--> leads: its epoch begins at its log end offset; what it knew as committed stays committed
+    leads --metadata names another--> follows: whoever waits for an acknowledgement here is told to look elsewhere
+
+Where a partition has one replica, as on a node of its own, none of this costs anything: ``_alone`` is looked at first.
 """
 
 from __future__ import annotations
@@ -12,20 +18,29 @@ from collections import deque
 from typing import Final
 
 from barnabas.metadata.topics import PartitionImage
+from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.model.ids import NO_NODE, TopicPartition, Uuid
 from barnabas.model.promise import Promise
 from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT, BatchHeader, read_header
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.validation import Refused, validate
+from barnabas.replication.following import append_fetched, truncation_offset
+from barnabas.replication.isr import IsrAnswer, IsrChange
+from barnabas.replication.leadership import Leadership
+from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.replication.verification import Verification, Verifications
 from barnabas.replication.waiting_fetch import WaitingFetch
+from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.log import Appended, Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.producer_state import SentBatch
 
 ACKS_ALL = -1
+# How many appends are remembered apart that no consumer sees yet. Beyond it they are taken together, and a consumer that waits for many
+# bytes may be woken a little late.
+INVISIBLE_APPENDS_MAX = 1024
 
 _NOT_LEADER = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker does not lead the partition")
 _OFFLINE = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory has failed")
@@ -38,19 +53,27 @@ _REPLICATED: Final[Promise[ErrorCode]] = Promise.kept(ErrorCode.NONE)
 class Partition:
     __slots__ = (
         "_alone",
+        "_cleared",
+        "_invisible",
         "_replicating",
         "_unstable_bytes",
         "_waiting",
+        "_waiting_followers",
         "counters",
         "directory",
         "high_watermark",
+        "image",
         "isr",
+        "lag",
+        "leader",
         "leader_epoch",
+        "leadership",
         "leads",
         "log",
         "node_id",
         "partition",
         "replicas",
+        "surroundings",
         "topic_id",
         "verifications",
     )
@@ -65,6 +88,7 @@ class Partition:
         node_id: int,
         high_watermark: int,
         counters: TopicCounters,
+        surroundings: Surroundings | None = None,
     ) -> None:
         self.partition = partition
         self.topic_id = topic_id
@@ -73,40 +97,67 @@ class Partition:
         self.node_id = node_id
         self.high_watermark = high_watermark
         self.counters = counters
+        self.surroundings = surroundings or Surroundings()
+        self.image: PartitionImage | None = None
         self.leads = False
+        self.leader: int = NO_NODE
         self.leader_epoch = -1
         self.replicas: tuple[int, ...] = ()
-        self.isr: tuple[int, ...] = ()
-        self._alone = False  # in sync
+        self.isr: tuple[int, ...] = ()  # as committed by the controller, as far as this node knows
+        self.leadership: Leadership | None = None
+        self.lag = 0  # of a follower: how many records its leader has committed that are not here
+        self._alone = False  # the only replica
         self._waiting: dict[WaitingFetch, None] = {}
+        self._waiting_followers: dict[WaitingFetch, None] = {}
         # Appended since readers of committed data were last woken.
         self._unstable_bytes = 0
+        # Appended and not yet below the high watermark: end offsets and sizes.
+        self._invisible: deque[tuple[int, int]] = deque()
         self._replicating: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by end offset
+        self._cleared: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by log start offset
         self.verifications = Verifications()
 
     # -- roles ----------------------------------------------------------------------------------------------------------------
 
-    def follow_metadata(self, image: PartitionImage) -> None:
-        """Be what the metadata says. A new leader writes its epoch down before it takes anything from producers."""
+    def follow_metadata(self, image: PartitionImage, now_ms: int = 0) -> None:
+        """Be what the metadata says. A new leader writes its epoch down before it takes anything from producers.
+
+        ``now_ms`` is of the clock that does not jump. Metadata that is older than what the controller answered is left alone."""
+        leadership = self.leadership
+        if leadership is not None and image.partition_epoch < leadership.isr.partition_epoch:
+            return
         led, epoch = self.leads, self.leader_epoch
-        self.replicas, self.isr, self.leader_epoch = image.replicas, image.isr, image.leader_epoch
+        self.image, self.replicas, self.leader, self.leader_epoch = image, image.replicas, image.leader, image.leader_epoch
         # In a directory that failed nothing is led any more, whatever the metadata says: nothing may be written there.
         self.leads = image.leader == self.node_id and self.directory.failure is None
-        self._alone = self.isr == (self.node_id,)
-        if self.leads and (not led or epoch != image.leader_epoch):
-            self.log.leader_epochs.assign(self.leader_epoch, self.log.log_end_offset)
-        if self.leads:
-            self._advance_high_watermark()
-        elif led:
-            self.resign()
+        self._alone = image.replicas == (self.node_id,)
+        if not self.leads:
+            self.isr = image.isr
+            if led or epoch != image.leader_epoch:
+                self.resign()
+            return
+        self.lag = 0
+        if leadership is None or not led or epoch != image.leader_epoch:
+            end = self.log.log_end_offset
+            self.log.leader_epochs.assign(self.leader_epoch, end)
+            self.leadership = Leadership(
+                image, self.surroundings, node_id=self.node_id, log_end_offset=end, now_ms=now_ms, before=leadership if led else None
+            )
+        else:
+            leadership.follow(image)
+        assert self.leadership is not None
+        self.isr = self.leadership.isr.committed
+        self._advance_high_watermark()
 
     def resign(self) -> None:
         """Stop leading; readers who wait here must learn it and look elsewhere."""
         self.leads = False
-        for waiting in list(self._waiting):
+        self.leadership = None
+        for waiting in [*self._waiting, *self._waiting_followers]:
             waiting.complete()
-        while self._replicating:
-            self._replicating.popleft()[1].resolve(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        for promises in (self._replicating, self._cleared):
+            while promises:
+                promises.popleft()[1].resolve(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     @property
     def online(self) -> bool:
@@ -122,7 +173,7 @@ class Partition:
             return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
         log = self.log
         settings = log.settings
-        if acks == ACKS_ALL and len(self.isr) < settings.min_insync_replicas:
+        if acks == ACKS_ALL and not self._alone and self.under_min_isr:
             return _TOO_FEW_REPLICAS
         if (
             records is not None
@@ -176,7 +227,7 @@ class Partition:
     def _refuses_own(self) -> Refused | None:
         if not self.leads:
             return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
-        return _TOO_FEW_REPLICAS if len(self.isr) < self.log.settings.min_insync_replicas else None
+        return _TOO_FEW_REPLICAS if self.under_min_isr else None
 
     def _append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:
         view = memoryview(batch)
@@ -195,32 +246,195 @@ class Partition:
         return isinstance(producers.check(header), SentBatch)
 
     def _grew(self, size_bytes: int) -> None:
+        if self._alone:
+            self._advance_high_watermark()
+            if self._waiting:
+                self._wake(size_bytes)
+            return
+        self._hide(size_bytes)
         self._advance_high_watermark()
-        if self._waiting:
-            self._wake(size_bytes)
+        for waiting in list(self._waiting_followers):
+            waiting.arrived(size_bytes)
+
+    # -- the high watermark ---------------------------------------------------------------------------------------------------
+
+    @property
+    def min_insync_replicas(self) -> int:
+        """More than there are replicas cannot be demanded."""
+        return min(self.log.settings.min_insync_replicas, len(self.replicas))
+
+    @property
+    def under_min_isr(self) -> bool:
+        return len(self.isr) < self.min_insync_replicas
 
     def replicated(self, end_offset: int) -> Promise[ErrorCode]:
-        """NONE once all in-sync replicas have everything below ``end_offset``; NOT_LEADER_OR_FOLLOWER when this node resigns before."""
+        """NONE once all in-sync replicas have everything below ``end_offset``; NOT_LEADER_OR_FOLLOWER when this node resigns before, and
+        NOT_ENOUGH_REPLICAS_AFTER_APPEND when they have it and have become too few."""
+        if not self.leads:
+            return Promise.kept(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if end_offset <= self.high_watermark:
-            return _REPLICATED
+            return _REPLICATED if self._alone else Promise.kept(self._replicated_enough())
         promise: Promise[ErrorCode] = Promise()
-        self._replicating.append((end_offset, promise))
+        waiting = self._replicating
+        if waiting and waiting[-1][0] > end_offset:
+            # A retry of something older than what waits already: rare enough to be sorted in.
+            self._replicating = deque(sorted([*waiting, (end_offset, promise)], key=lambda each: each[0]))
+        else:
+            waiting.append((end_offset, promise))
         return promise
 
+    def _replicated_enough(self) -> ErrorCode:
+        leadership = self.leadership
+        enough = leadership is None or len(leadership.isr.maximal) >= self.min_insync_replicas
+        return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
     def _advance_high_watermark(self) -> None:
-        # Followers' progress will be the minimum here; a leader alone in sync is its own minimum.
         if self._alone:
-            log = self.log
-            self.high_watermark = log.log_end_offset
-            if log.producers.unreplicated:
-                log.producers.replicated_up_to(log.log_end_offset)
-            while self._replicating and self._replicating[0][0] <= self.high_watermark:
-                self._replicating.popleft()[1].resolve(ErrorCode.NONE)
+            high_watermark = self.log.log_end_offset
+        elif self.leadership is None or self.under_min_isr:
+            # With too few in sync nothing new is committed, for whatever acks it was sent: who is eligible to lead
+            # without being in sync (KIP-966) has everything that was committed, and must go on having it.
+            return
+        else:
+            high_watermark = self.leadership.high_watermark(self.log.log_end_offset)
+        if high_watermark > self.high_watermark:
+            self._commit(high_watermark)
+
+    def _commit(self, high_watermark: int) -> None:
+        self.high_watermark = high_watermark
+        producers = self.log.producers
+        if producers.unreplicated:
+            producers.replicated_up_to(high_watermark)
+        if self._replicating:
+            code = self._replicated_enough()
+            while self._replicating and self._replicating[0][0] <= high_watermark:
+                self._replicating.popleft()[1].resolve(code)
+        if self._invisible:
+            size_bytes = self._uncover(high_watermark)
+            if self._waiting:
+                self._wake(size_bytes)
+
+    def _hide(self, size_bytes: int) -> None:
+        invisible = self._invisible
+        if len(invisible) >= INVISIBLE_APPENDS_MAX:
+            size_bytes += invisible.pop()[1]
+        invisible.append((self.log.log_end_offset, size_bytes))
+
+    def _uncover(self, high_watermark: int) -> int:
+        invisible, size_bytes = self._invisible, 0
+        while invisible and invisible[0][0] <= high_watermark:
+            size_bytes += invisible.popleft()[1]
+        return size_bytes
+
+    # -- followers of this leader ---------------------------------------------------------------------------------------------
+
+    def follower_fetched(self, replica: int, *, offset: int, log_start_offset: int, replica_epoch: int, now_ms: int) -> ErrorCode:
+        """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that has been replaced by a later
+        incarnation of its broker (KIP-903)."""
+        leadership = self.leadership
+        if leadership is None or replica not in leadership.followers:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        broker = self.surroundings.broker(replica)
+        if broker is not None and 0 <= replica_epoch < broker.epoch:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        end, progress = self.log.log_end_offset, leadership.followers[replica]
+        progress.fetched(offset, log_start_offset=log_start_offset, replica_epoch=replica_epoch, leader_end_offset=end, now_ms=now_ms)
+        progress.look(end, now_ms=now_ms, lag_ms_max=self.surroundings.lag_ms_max)
+        change = leadership.expand(replica, high_watermark=self.high_watermark)
+        if change is not None:
+            self.surroundings.propose(self, change)
+        self._advance_high_watermark()
+        if self._cleared:
+            self._report_cleared()
+        return ErrorCode.NONE
+
+    def check_isr(self, now_ms: int) -> IsrChange | None:
+        """To be called every now and then: followers that lag leave the in-sync replicas. What was proposed, if anything."""
+        if self.leadership is None or self._alone:
+            return None
+        change = self.leadership.shrink(self.log.log_end_offset, now_ms=now_ms)
+        if change is not None:
+            self.surroundings.propose(self, change)
+        # Somebody who no longer keeps up may have held the high watermark without being in sync.
+        self._advance_high_watermark()
+        return change
+
+    def isr_agreed(self, change: IsrChange, answer: IsrAnswer) -> bool:
+        """The controller committed what was proposed, perhaps with other changes. Whether that is news here."""
+        leadership = self.leadership
+        counters = self.surroundings.counters
+        if leadership is None or not leadership.isr.agreed(change, answer):
+            counters.failed.value += 1
+            return False
+        (counters.expansions if change.grows else counters.shrinks).value += 1
+        self.isr = leadership.isr.committed
+        self._advance_high_watermark()
+        return True
+
+    def isr_refused(self, change: IsrChange, code: ErrorCode) -> bool:
+        """Whether to propose the same again."""
+        self.surroundings.counters.failed.value += 1
+        return self.leadership is not None and self.leadership.isr.refused(change, code)
+
+    # -- following ------------------------------------------------------------------------------------------------------------
+
+    def append_as_follower(self, records: Buffer, *, leader_epoch: int, now_ms: int) -> int:
+        """Append what was fetched from the leader of ``leader_epoch``; how many bytes. ``CorruptBatch`` when it is not what it
+        should be; ``OSError`` when the disk failed."""
+        assert not self.leads
+        end = self.log.log_end_offset
+        try:
+            return append_fetched(self.log, records, leader_epoch=leader_epoch, now_ms=now_ms, begin_at=self.restart_at)
+        finally:
+            if self.log.log_end_offset > end:
+                self._hide(len(records))
+
+    def learn_offsets(self, *, high_watermark: int, log_start_offset: int) -> None:
+        """What the leader's answer says about its log, after its batches were appended."""
+        self.lag = max(0, high_watermark - self.log.log_end_offset)
+        high_watermark = min(high_watermark, self.log.log_end_offset)
+        if high_watermark > self.high_watermark:
+            self._commit(high_watermark)
+        start = min(log_start_offset, self.high_watermark)
+        if start > self.log.log_start_offset:
+            self.log.advance_start(start)
+
+    def truncate_by_epoch(self, diverging: EpochStart) -> None:
+        """Cut what the leader does not have. Afterwards the next fetch may find another divergence, further below."""
+        self.truncate_to(truncation_offset(self.log, diverging))
+
+    def truncate_to(self, offset: int) -> None:
+        assert not self.leads
+        before = self.log.recovery_point
+        self.log.truncate_to(offset)
+        self._was_cut(before)
+
+    def restart_at(self, offset: int) -> None:
+        """Give up everything and begin at ``offset``, where the leader's log begins."""
+        assert not self.leads
+        before = self.log.recovery_point
+        self.log.truncate_fully(offset)
+        self.high_watermark = offset
+        self._was_cut(before)
+
+    def _was_cut(self, recovery_point_before: int) -> None:
+        log = self.log
+        # Durable before anything is appended: a crash would find the old recovery point and take what came after for flushed.
+        if log.recovery_point != recovery_point_before:
+            self.directory.write_recovery_points()
+        self.high_watermark = min(self.high_watermark, log.log_end_offset)
+        self._invisible.clear()
 
     @property
     def last_stable_offset(self) -> int:
         unstable = self.log.producers.first_unstable_offset()
         return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+
+    @property
+    def low_watermark(self) -> int:
+        """Nothing below is left on any replica that is alive."""
+        start = self.log.log_start_offset
+        return start if self.leadership is None or self._alone else self.leadership.low_watermark(start)
 
     def delete_records(self, offset: int) -> int:
         """Move the start up to ``offset`` (-1: to the high watermark); the new start. ``ValueError`` when it is out of range."""
@@ -230,13 +444,30 @@ class Partition:
         self.log.advance_start(target)
         return self.log.log_start_offset
 
+    def deleted(self, offset: int) -> Promise[ErrorCode]:
+        """NONE once no replica that is alive has anything below ``offset``."""
+        if self.low_watermark >= offset:
+            return _REPLICATED
+        promise: Promise[ErrorCode] = Promise()
+        self._cleared.append((offset, promise))
+        return promise
+
+    def _report_cleared(self) -> None:
+        low_watermark = self.low_watermark
+        waiting, self._cleared = self._cleared, deque()
+        for offset, promise in waiting:
+            if offset <= low_watermark:
+                promise.resolve(ErrorCode.NONE)
+            else:
+                self._cleared.append((offset, promise))
+
     # -- waiting --------------------------------------------------------------------------------------------------------------
 
     def await_data(self, waiting: WaitingFetch) -> None:
-        self._waiting[waiting] = None
+        (self._waiting_followers if waiting.follower else self._waiting)[waiting] = None
 
     def stop_waiting(self, waiting: WaitingFetch) -> None:
-        self._waiting.pop(waiting, None)
+        (self._waiting_followers if waiting.follower else self._waiting).pop(waiting, None)
 
     def _wake(self, size_bytes: int) -> None:
         """Those who read only what is committed sleep on while a transaction is open: there would be nothing for them."""

@@ -22,13 +22,19 @@ class PartitionRead(NamedTuple):
     region: FileRegion | None = None
     aborted: list[AbortedTransaction] | None = None
     diverging: EpochStart | None = None
+    preferred_replica: int = -1
 
     @property
     def size_bytes(self) -> int:
         return len(self.region) if self.region is not None else 0
 
+    @property
+    def urgent(self) -> bool:
+        """Whether the asker should hear of it at once, however many bytes it waits for."""
+        return bool(self.error) or self.diverging is not None or self.preferred_replica >= 0
 
-def check_leader(partition: Partition | None, current_leader_epoch: int) -> ErrorCode:
+
+def check_leader(partition: Partition | None, current_leader_epoch: int, *, leader_only: bool = True) -> ErrorCode:
     """Whether this node may speak for the partition to somebody who believes in ``current_leader_epoch`` (-1: has no belief)."""
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -39,7 +45,7 @@ def check_leader(partition: Partition | None, current_leader_epoch: int) -> Erro
             return ErrorCode.FENCED_LEADER_EPOCH
         if current_leader_epoch > partition.leader_epoch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
-    if not partition.leads:
+    if leader_only and not partition.leads:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     return ErrorCode.NONE
 
@@ -53,20 +59,18 @@ def read_partition(
     current_leader_epoch: int = -1,
     last_fetched_epoch: int = -1,
     at_least_one: bool,
+    leader_only: bool = True,
 ) -> PartitionRead:
-    """``OSError`` when the disk failed."""
-    error = check_leader(partition, current_leader_epoch)
+    """For a consumer. ``OSError`` when the disk failed."""
+    error = check_leader(partition, current_leader_epoch, leader_only=leader_only)
     if error:
         return PartitionRead(error)
     assert partition is not None
+    refused = _check_epoch(partition, offset, last_fetched_epoch)
+    if refused is not None:
+        return refused
     log = partition.log
     high_watermark, stable, start = partition.high_watermark, partition.last_stable_offset, log.log_start_offset
-    if last_fetched_epoch >= 0:
-        end = log.leader_epochs.end_offset_for(last_fetched_epoch, log.log_end_offset)
-        if end.epoch < 0:
-            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
-        if end.epoch < last_fetched_epoch or end.start_offset < offset:
-            return PartitionRead(ErrorCode.NONE, high_watermark, stable, start, diverging=end)
     committed = isolation == READ_COMMITTED
     bound = stable if committed else high_watermark
     try:
@@ -77,3 +81,46 @@ def read_partition(
     if committed:
         aborted = log.aborted_transactions(offset, log.end_of_region(region, offset)) if region is not None else []
     return PartitionRead(ErrorCode.NONE, high_watermark, stable, start, region, aborted)
+
+
+def read_for_follower(
+    partition: Partition | None,
+    replica: int,
+    *,
+    offset: int,
+    size_bytes_max: int,
+    current_leader_epoch: int,
+    last_fetched_epoch: int,
+    at_least_one: bool,
+) -> PartitionRead:
+    """Up to the log's end, for a broker that is one of the partition's replicas. ``OSError`` when the disk failed."""
+    error = check_leader(partition, current_leader_epoch)
+    if error:
+        return PartitionRead(error)
+    assert partition is not None
+    if partition.leadership is None or replica not in partition.leadership.followers:
+        # Right about the epoch and yet unknown: one of us has not heard of the latest assignment, and it will come again.
+        return PartitionRead(ErrorCode.UNKNOWN_LEADER_EPOCH if current_leader_epoch >= 0 else ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    refused = _check_epoch(partition, offset, last_fetched_epoch)
+    if refused is not None:
+        return refused
+    log = partition.log
+    try:
+        region = log.read(offset, size_bytes_max=size_bytes_max, end_offset=log.log_end_offset, at_least_one=at_least_one).region
+    except OffsetOutOfRange:
+        return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
+    return PartitionRead(ErrorCode.NONE, partition.high_watermark, partition.last_stable_offset, log.log_start_offset, region)
+
+
+def _check_epoch(partition: Partition, offset: int, last_fetched_epoch: int) -> PartitionRead | None:
+    """What to answer to somebody whose last batch is of ``last_fetched_epoch``, if not data."""
+    if last_fetched_epoch < 0:
+        return None
+    log = partition.log
+    end = log.leader_epochs.end_offset_for(last_fetched_epoch, log.log_end_offset)
+    if end.epoch < 0 or offset < log.log_start_offset:
+        return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if end.epoch < last_fetched_epoch or end.start_offset < offset:
+        stable, start = partition.last_stable_offset, log.log_start_offset
+        return PartitionRead(ErrorCode.NONE, partition.high_watermark, stable, start, diverging=end)
+    return None

@@ -18,14 +18,22 @@ class Timer(Protocol):
 
 
 class WaitingFetch:
-    __slots__ = ("_complete", "_missing_bytes", "_partitions", "committed_only", "timer")
+    __slots__ = ("_complete", "_missing_bytes", "_partitions", "committed_only", "follower", "timer")
 
     def __init__(
-        self, partitions: Sequence[Partition], *, missing_bytes: int, complete: Callable[[], None], committed_only: bool = False
+        self,
+        partitions: Sequence[Partition],
+        *,
+        missing_bytes: int,
+        complete: Callable[[], None],
+        committed_only: bool = False,
+        follower: bool = False,
     ) -> None:
+        """A ``follower`` waits for what is appended, the others for what is committed."""
         self._partitions = partitions
         self._missing_bytes = missing_bytes
         self.committed_only = committed_only
+        self.follower = follower
         self._complete: Callable[[], None] | None = complete
         self.timer: Timer | None = None
         for partition in partitions:

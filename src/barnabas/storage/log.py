@@ -22,7 +22,7 @@ from barnabas.records.batch_header import BatchHeader, assign_offset, read_heade
 from barnabas.records.batches import walk
 from barnabas.records.record import Record, open_batch
 from barnabas.records.validation import Refused
-from barnabas.storage.append_plan import roll_reason
+from barnabas.storage.append_plan import RollReason, roll_reason
 from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, offset_name
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_settings import LogSettings
@@ -152,13 +152,40 @@ class Log:
             self.flush()
         return Appended(base_offset, last_offset, append_time_ms)
 
+    def append_as_follower(self, batch: Buffer, header: BatchHeader, now_ms: int) -> None:
+        """Write a batch that a leader has given its offset, as it is. It must be whole, and begin at or above the log end offset:
+        where the leader's log was compacted there are gaps, and the follower's has the same.
+
+        No size is too large here: the leader took it, under settings that may have been others.
+        """
+        base_offset, last_offset = header.base_offset, header.last_offset
+        assert base_offset >= self.log_end_offset, f"offset {base_offset} is below the log's end {self.log_end_offset}"
+        settings, size = self.settings, len(batch)
+        active = self.segments.active
+        reason = roll_reason(active, settings, size, last_offset, header.max_timestamp, now_ms)
+        if reason is not None and (active.size_bytes or reason is RollReason.OFFSETS):
+            active = self.roll(now_ms=now_ms, base_offset=base_offset)
+        if header.leader_epoch > self.leader_epochs.latest:
+            self.leader_epochs.assign(header.leader_epoch, base_offset)
+        if self.leader_epochs.unsaved:
+            self.leader_epochs.save()
+        self._touched = True
+        active.append(batch, last_offset, header.max_timestamp)
+        self.log_end_offset = last_offset + 1
+        if header.producer_id >= 0:
+            self._follow_producer(header, batch, base_offset)
+        self._unflushed_records += header.record_count
+        if self._unflushed_records >= settings.flush_messages:
+            self.flush()
+
     def _follow_producer(self, header: BatchHeader, batch: Buffer, base_offset: int) -> None:
         aborted = self.producers.replay(header, batch, base_offset)
         if aborted is not None:
             self.segments.active.transaction_index.append(aborted)
 
-    def roll(self, *, now_ms: int) -> Segment:
-        """Close the active segment and start the next at the log end offset. The caller may rely on nothing being flushed."""
+    def roll(self, *, now_ms: int, base_offset: int | None = None) -> Segment:
+        """Close the active segment and start the next at the log end offset, or above it where the next batch leaves a gap. The caller
+        may rely on nothing being flushed."""
         sealed = self.segments.active
         sealed.seal()
         if self.recovery_point >= self.log_end_offset:
@@ -172,7 +199,7 @@ class Log:
         segment = Segment.create(
             self.disk,
             self.directory,
-            self.log_end_offset,
+            self.log_end_offset if base_offset is None else base_offset,
             index_interval_bytes=self.settings.index_interval_bytes,
             created_ms=now_ms,
         )
@@ -383,6 +410,7 @@ class Log:
 
     def _remove_files(self, segment: Segment) -> None:
         """For good: callers go from the last segment to the first, so that a power cut in between leaves no hole."""
+        segment.discarded = True
         segment.close()
         for suffix in SEGMENT_SUFFIXES:
             path = f"{self.directory}/{offset_name(segment.base_offset)}{suffix}"

@@ -13,6 +13,7 @@ import errno
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from threading import Lock
 
 from barnabas.env.disk import DirectoryLock, Disk, write_atomically
 from barnabas.model.ids import METADATA_TOPIC, TopicPartition, Uuid
@@ -62,6 +63,9 @@ class LogDirectory:
         self.failure: str | None = None
         self._lock: DirectoryLock | None = None
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
+        self._writing = Lock()
+        self._turns: dict[str, int] = {}  # of the newest checkpoint that is in its file
+        self._turn = 0
         self.reserved = 0  # logs about to be made here
 
     # -- owning it ------------------------------------------------------------------------------------------------------------
@@ -203,7 +207,21 @@ class LogDirectory:
         if self._written.get(name) == offsets:
             return None
         self._written[name] = offsets
-        return lambda: write_offsets(self.disk, f"{self.path}/{name}", offsets)
+        self._turn += 1
+        return lambda turn=self._turn: self._write(name, offsets, turn)  # type: ignore[misc]
+
+    def _write(self, name: str, offsets: Mapping[TopicPartition, int], turn: int) -> None:
+        """Possibly on another thread, and after one that was taken later: what is older must never replace what is newer."""
+        with self._writing:
+            if turn > self._turns.get(name, 0):
+                write_offsets(self.disk, f"{self.path}/{name}", offsets)
+                self._turns[name] = turn
+
+    def write_recovery_points(self) -> None:
+        """Here and now: a log was cut, and what is appended next must not be taken for flushed."""
+        write = self.recovery_point_checkpoint()
+        if write is not None:
+            write()
 
     # -- stopping -------------------------------------------------------------------------------------------------------------
 

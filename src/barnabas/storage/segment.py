@@ -55,6 +55,7 @@ class Segment:
         "created_ms",
         "damage",
         "directory",
+        "discarded",
         "disk",
         "file",
         "first_timestamp",
@@ -90,6 +91,7 @@ class Segment:
         self._index_interval_bytes = index_interval_bytes
         self.damage: str | None = None  # why the last rebuild had to cut the file
         self.nameless = False  # new, and its directory not synced since
+        self.discarded = False
 
     @classmethod
     def create(cls, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, created_ms: int) -> Segment:
@@ -290,7 +292,16 @@ class Segment:
         self.time_index.file.write_out()
 
     def sync(self) -> None:
-        """Wait until what was written out is durable, and findable: a new segment's names count only from here on."""
+        """Wait until what was written out is durable, and findable: a new segment's names count only from here on.
+
+        A segment that was thrown away meanwhile, on the loop's thread, has nothing that could be lost."""
+        try:
+            self._sync()
+        except OSError:
+            if not self.discarded:
+                raise
+
+    def _sync(self) -> None:
         if self.nameless:
             self.disk.sync_directory(self.directory)
             self.disk.sync_directory(self.directory.rpartition("/")[0])

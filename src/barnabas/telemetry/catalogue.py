@@ -34,6 +34,26 @@ TOPIC_BATCHES_REFUSED = Metric(
 PARTITIONS = Metric("barnabas_partitions", _GAUGE, "partitions", "Replicas on this node.")
 PARTITIONS_LED = Metric("barnabas_partitions_led", _GAUGE, "partitions", "Partitions this node leads.")
 PARTITIONS_OFFLINE = Metric("barnabas_partitions_offline", _GAUGE, "partitions", "Replicas on directories that failed.")
+PARTITIONS_UNDER_REPLICATED = Metric(
+    "barnabas_partitions_under_replicated", _GAUGE, "partitions", "Partitions led here with fewer replicas in sync than they have."
+)
+PARTITIONS_UNDER_MIN_ISR = Metric(
+    "barnabas_partitions_under_min_isr", _GAUGE, "partitions", "Partitions led here with fewer in sync than min.insync.replicas."
+)
+PARTITIONS_AT_MIN_ISR = Metric(
+    "barnabas_partitions_at_min_isr", _GAUGE, "partitions", "Partitions led here with exactly min.insync.replicas in sync."
+)
+ISR_SHRINKS = Metric("barnabas_isr_shrinks_total", _COUNTER, "changes", "In-sync replicas put out because they lagged.")
+ISR_EXPANSIONS = Metric("barnabas_isr_expansions_total", _COUNTER, "changes", "Replicas let in because they had caught up.")
+ISR_CHANGES_FAILED = Metric("barnabas_isr_changes_failed_total", _COUNTER, "changes", "Changes of in-sync replicas the controller refused.")
+REPLICA_LAG_MAX = Metric(
+    "barnabas_replica_lag_records_max", _GAUGE, "records", "How far the replica on this node that lags most is behind its leader."
+)
+REPLICATION_BYTES_IN = Metric("barnabas_replication_bytes_in_total", _COUNTER, "bytes", "Bytes of record batches fetched from leaders.")
+REPLICATION_BYTES_OUT = Metric("barnabas_replication_bytes_out_total", _COUNTER, "bytes", "Bytes of record batches handed to followers.")
+REPLICATION_FAILURES = Metric(
+    "barnabas_replication_failures_total", _COUNTER, "answers", "Fetches from leaders that failed or brought a damaged batch."
+)
 DIRECTORIES_OFFLINE = Metric("barnabas_log_directories_offline", _GAUGE, "directories", "Log directories that failed.")
 LOG_BYTES = Metric("barnabas_log_bytes", _GAUGE, "bytes", "Size of all logs in a directory.", ("directory",))
 FETCH_SESSIONS = Metric("barnabas_fetch_sessions", _GAUGE, "sessions", "Incremental fetch sessions kept.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from random import Random
 
 from barnabas.metadata.topics import PartitionImage
@@ -19,8 +20,12 @@ ME = 1
 TOPIC_ID = Uuid(b"t" * 16)
 
 
+# Every image is newer than the one made before it, as the metadata's are.
+_partition_epochs = count()
+
+
 def led_by(leader: int, *, epoch: int = 0, replicas: tuple[int, ...] = (ME,), isr: tuple[int, ...] | None = None) -> PartitionImage:
-    return PartitionImage(replicas, replicas if isr is None else isr, leader, leader_epoch=epoch, partition_epoch=0)
+    return PartitionImage(replicas, replicas if isr is None else isr, leader, leader_epoch=epoch, partition_epoch=next(_partition_epochs))
 
 
 class World:

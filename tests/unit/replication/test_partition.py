@@ -70,9 +70,15 @@ def test_metadata_that_changes_nothing_about_the_leader_writes_nothing() -> None
 
 
 def test_too_few_in_sync_refuse_only_those_who_want_all() -> None:
-    partition = World().partition(settings=LogSettings(min_insync_replicas=2))
+    partition = World().partition(image=led_by(ME, replicas=(ME, 2), isr=(ME,)), settings=LogSettings(min_insync_replicas=2))
     assert refusal(offer(partition, acks=-1)) == ErrorCode.NOT_ENOUGH_REPLICAS
     assert isinstance(offer(partition, acks=1), Appended)
+
+
+def test_no_more_replicas_can_be_demanded_than_there_are() -> None:
+    partition = World().partition(settings=LogSettings(min_insync_replicas=2))
+    assert isinstance(offer(partition, acks=-1), Appended)
+    assert partition.high_watermark == 1
 
 
 def test_transactions_without_their_coordinator_are_refused() -> None:

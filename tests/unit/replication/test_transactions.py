@@ -120,7 +120,7 @@ def test_where_every_end_has_its_own_epoch_a_late_end_does_not_end_the_next_tran
 
 
 def test_too_few_replicas_take_no_ends() -> None:
-    partition = World().partition(settings=LogSettings(min_insync_replicas=2))
+    partition = World().partition(image=led_by(ME, replicas=(ME, 2), isr=(ME,)), settings=LogSettings(min_insync_replicas=2))
     assert code(end(partition)) == ErrorCode.NOT_ENOUGH_REPLICAS
     assert code(partition.append_own(data(), NOW_MS)) == ErrorCode.NOT_ENOUGH_REPLICAS
 

@@ -1,14 +1,19 @@
 """DeleteRecords (key 21): move the start of partitions forward; -1 means up to the high watermark.
 
 Behaviour: offsets above the high watermark are refused, and topics that are only compacted too, since their records are not
-deleted by position.
+deleted by position. Answered when no replica that is alive has them any more, or after ``timeout_ms`` with REQUEST_TIMED_OUT.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from barnabas.api.broker import Broker
+from barnabas.api.leader_hints import not_here
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.replication.partition import Partition
 from barnabas.replication.reads import check_leader
 from barnabas.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -19,32 +24,70 @@ from barnabas.wire.messages.delete_records import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-    return DeleteRecordsResponse(
+class _Waiting(NamedTuple):
+    result: DeleteRecordsPartitionResult
+    partition: Partition
+    deleted: Promise[ErrorCode]
+
+
+def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> Answer[DeleteRecordsResponse]:
+    waiting: list[_Waiting] = []
+    response = DeleteRecordsResponse(
         throttle_time_ms=0,
         topics=[
-            DeleteRecordsTopicResult(name=topic.name, partitions=[_delete(broker, topic.name, partition) for partition in topic.partitions])
+            DeleteRecordsTopicResult(
+                name=topic.name, partitions=[_delete(broker, topic.name, partition, waiting) for partition in topic.partitions]
+            )
             for topic in request.topics
         ],
     )
+    return _settle(broker, request, response, waiting) if waiting else response
 
 
-def _delete(broker: Broker, topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+def _delete(broker: Broker, topic: str, asked: DeleteRecordsPartition, waiting: list[_Waiting]) -> DeleteRecordsPartitionResult:
     partition = broker.replicas.get(topic, asked.partition_index)
-    error = check_leader(partition, -1)
-    low_watermark = -1
-    if not error:
-        assert partition is not None
-        policy = broker.metadata.effective.topic(topic)["cleanup.policy"]
-        assert isinstance(policy, tuple)
-        if policy and "delete" not in policy:
-            error = ErrorCode.POLICY_VIOLATION
-        else:
-            try:
-                low_watermark = partition.delete_records(asked.offset)
-            except ValueError:
-                error = ErrorCode.OFFSET_OUT_OF_RANGE
-            except OSError as failure:
-                broker.replicas.disk_failed(partition.directory, failure)
-                error = ErrorCode.KAFKA_STORAGE_ERROR
-    return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=low_watermark, error_code=error)
+    result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1, error_code=ErrorCode.NONE)
+    if partition is None:
+        result.error_code = not_here(broker, topic, asked.partition_index)
+        return result
+    result.error_code = check_leader(partition, -1) or _check_policy(broker, topic)
+    if result.error_code:
+        return result
+    try:
+        start = partition.delete_records(asked.offset)
+    except ValueError:
+        result.error_code = ErrorCode.OFFSET_OUT_OF_RANGE
+    except OSError as failure:
+        broker.replicas.disk_failed(partition.directory, failure)
+        result.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    else:
+        result.low_watermark = partition.low_watermark
+        if result.low_watermark < start:
+            waiting.append(_Waiting(result, partition, partition.deleted(start)))
+    return result
+
+
+def _check_policy(broker: Broker, topic: str) -> ErrorCode:
+    policy = broker.metadata.effective.topic(topic)["cleanup.policy"]
+    assert isinstance(policy, tuple)
+    return ErrorCode.POLICY_VIOLATION if policy and "delete" not in policy else ErrorCode.NONE
+
+
+def _settle(
+    broker: Broker, request: DeleteRecordsRequest, response: DeleteRecordsResponse, waiting: list[_Waiting]
+) -> Promise[DeleteRecordsResponse]:
+    settled: Promise[DeleteRecordsResponse] = Promise()
+    everywhere = all_of([each.deleted for each in waiting])
+
+    def finish() -> None:
+        if settled.done:
+            return
+        timer.cancel()
+        for each in waiting:
+            each.result.error_code = each.deleted.value if each.deleted.done else ErrorCode.REQUEST_TIMED_OUT
+            each.result.low_watermark = each.partition.low_watermark if each.partition.leads else -1
+        settled.resolve(response)
+
+    timer = broker.loop.call_later(max(0, request.timeout_ms) / 1000, finish)
+    everywhere.then(lambda _: finish())
+    return settled

@@ -1,26 +1,32 @@
-"""Fetch (key 1): batches from partitions, at once or when there is enough of them.
+"""Fetch (key 1): batches from partitions, at once or when there is enough of them; for consumers and for followers.
 
 Behaviour:
 - answered at once when there are ``min_bytes``, when anything is wrong with any partition, or when the client will not wait;
 - the first partition with data gives at least one batch, however large, so that a reader always gets on;
-- nothing above the high watermark, and for ``read_committed`` nothing above the last stable offset, with the aborted transactions to skip;
+- consumers get nothing above the high watermark, and for ``read_committed`` nothing above the last stable offset, with the aborted
+  transactions to skip; they may read from any replica (KIP-392), and a leader that knows one in the reader's rack sends it there;
+- followers get everything, and what they ask for says what they have: that moves the high watermark. A broker that is not one of the
+  replicas is UNKNOWN_LEADER_EPOCH, one that has been restarted since is NOT_LEADER_OR_FOLLOWER;
+- who is beyond where its last epoch ended here is told where that was (a diverging epoch), and cuts its log;
 - batches are not read here: the answer carries file regions that the kernel sends.
 
-Version notes: sessions from 7; diverging epochs from 12; topic ids from 13. A fetch in a replica's name is refused: followers come
-with replication.
+Version notes: sessions from 7; reading from followers from 11; diverging epochs from 12; topic ids from 13; the replica's epoch from 15;
+who does not lead says who does from 16 (KIP-951).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from barnabas.api.broker import Broker
+from barnabas.api.leader_hints import HINTED, LeaderHints, not_here, topic_name
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise
 from barnabas.replication.fetch_sessions import FetchContext, FetchedPartition, PartitionKey
-from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_partition
+from barnabas.replication.partition import Partition
+from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR, preferred_replica
+from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_for_follower, read_partition
 from barnabas.replication.waiting_fetch import WaitingFetch
+from barnabas.telemetry.catalogue import REPLICATION_BYTES_OUT
 from barnabas.wire.declare import default_struct
 from barnabas.wire.messages.fetch import (
     AbortedTransaction,
@@ -29,12 +35,15 @@ from barnabas.wire.messages.fetch import (
     FetchRequest,
     FetchResponse,
     LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
     SnapshotId,
 )
 
+_READ_FROM_FOLLOWERS_VERSION_MIN = 11
 _TOPIC_ID_VERSION_MIN = 13
 _REPLICA_STATE_VERSION_MIN = 15
+_HINTS_VERSION_MIN = 16
 
 # Shared defaults: building three structs for every partition of every answer would cost more than the rest of it.
 _NO_DIVERGENCE = default_struct(EpochEndOffset)
@@ -55,6 +64,7 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> An
             size_bytes_max=partition.partition_max_bytes,
             current_leader_epoch=partition.current_leader_epoch,
             last_fetched_epoch=partition.last_fetched_epoch,
+            log_start_offset=partition.log_start_offset,
         )
         for topic in request.topics
         for partition in topic.partitions
@@ -71,50 +81,128 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> An
     )
     if isinstance(fetch, ErrorCode):
         return FetchResponse(throttle_time_ms=0, error_code=fetch, session_id=0, responses=[])
-    replica_id = request.replica_state.replica_id if context.api_version >= _REPLICA_STATE_VERSION_MIN else request.replica_id
-    if replica_id >= 0:
-        refused = PartitionRead(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return _respond(broker, fetch, [(each, refused) for each in fetch.partitions], by_id=by_id)
-
-    def read() -> tuple[Reads, int, bool]:
-        return _read_all(broker, fetch, request, by_id=by_id)
-
-    reads, size, urgent = read()
+    reader = _Follower(broker, context, request) if _replica_id(context, request) >= 0 else _Consumer(broker, context, request)
+    reads, size, urgent = _read_all(broker, fetch, request, reader, by_id=by_id)
     if urgent or size >= request.min_bytes or request.max_wait_ms <= 0 or not fetch.partitions:
-        return _respond(broker, fetch, reads, by_id=by_id)
-    return _wait(broker, fetch, reads, size, request, read, by_id=by_id)
+        return _respond(broker, context, fetch, reads, reader, by_id=by_id)
+    return _wait(broker, context, fetch, reads, size, request, reader, by_id=by_id)
 
 
-def _read_all(broker: Broker, fetch: FetchContext, request: FetchRequest, *, by_id: bool) -> tuple[Reads, int, bool]:
+def _replica_id(context: RequestContext, request: FetchRequest) -> int:
+    return request.replica_state.replica_id if context.api_version >= _REPLICA_STATE_VERSION_MIN else request.replica_id
+
+
+class _Consumer:
+    """How a consumer reads: what is committed, from whichever replica it came to."""
+
+    follower = False
+
+    def __init__(self, broker: Broker, context: RequestContext, request: FetchRequest) -> None:
+        self.committed_only = request.isolation_level == READ_COMMITTED
+        self._broker = broker
+        self._isolation = request.isolation_level
+        self._listener = context.listener
+        self._leader_only = context.api_version < _READ_FROM_FOLLOWERS_VERSION_MIN
+        selects = request.rack_id and broker.settings.text_or_none("replica.selector.class") == RACK_AWARE_SELECTOR
+        self._rack = request.rack_id if selects else ""
+
+    def read(self, partition: Partition | None, each: FetchedPartition, size_bytes_max: int, *, at_least_one: bool) -> PartitionRead:
+        if self._rack and partition is not None and partition.leads:
+            replica = preferred_replica(
+                partition, self._rack, each.fetch_offset, listener=self._listener, broker=self._broker.metadata.image.cluster.brokers.get
+            )
+            if replica is not None:
+                start, stable = partition.log.log_start_offset, partition.last_stable_offset
+                return PartitionRead(ErrorCode.NONE, partition.high_watermark, stable, start, preferred_replica=replica)
+        return read_partition(
+            partition,
+            offset=each.fetch_offset,
+            size_bytes_max=size_bytes_max,
+            isolation=self._isolation,
+            current_leader_epoch=each.current_leader_epoch,
+            last_fetched_epoch=each.last_fetched_epoch,
+            at_least_one=at_least_one,
+            leader_only=self._leader_only,
+        )
+
+    def waits(self) -> None:
+        pass
+
+    @staticmethod
+    def sent(partition: Partition, size_bytes: int) -> None:
+        partition.counters.bytes_out.value += size_bytes
+
+
+class _Follower:
+    """How a replica reads: to the end, and what it asks for is its acknowledgement of all below, once for every request."""
+
+    follower = True
+    committed_only = False
+
+    def __init__(self, broker: Broker, context: RequestContext, request: FetchRequest) -> None:
+        self._broker = broker
+        self._replica = _replica_id(context, request)
+        self._epoch = request.replica_state.replica_epoch if context.api_version >= _REPLICA_STATE_VERSION_MIN else -1
+        self._now_ms = broker.clock.monotonic_ms()
+        self._acknowledges = True
+
+    def read(self, partition: Partition | None, each: FetchedPartition, size_bytes_max: int, *, at_least_one: bool) -> PartitionRead:
+        read = read_for_follower(
+            partition,
+            self._replica,
+            offset=each.fetch_offset,
+            size_bytes_max=size_bytes_max,
+            current_leader_epoch=each.current_leader_epoch,
+            last_fetched_epoch=each.last_fetched_epoch,
+            at_least_one=at_least_one,
+        )
+        if not self._acknowledges or partition is None or read.error or read.diverging is not None:
+            return read
+        refused = partition.follower_fetched(
+            self._replica,
+            offset=each.fetch_offset,
+            log_start_offset=each.log_start_offset,
+            replica_epoch=self._epoch,
+            now_ms=self._now_ms,
+        )
+        if refused:
+            if read.region is not None:
+                read.region.release()
+            return PartitionRead(refused)
+        # It may have moved just now, by this very fetch.
+        return read._replace(high_watermark=partition.high_watermark)
+
+    def waits(self) -> None:
+        """When it is read again, it may have been overtaken by its own next request."""
+        self._acknowledges = False
+
+    def sent(self, partition: Partition, size_bytes: int) -> None:
+        self._broker.metrics.counter(REPLICATION_BYTES_OUT).value += size_bytes
+
+
+def _read_all(
+    broker: Broker, fetch: FetchContext, request: FetchRequest, reader: _Consumer | _Follower, *, by_id: bool
+) -> tuple[Reads, int, bool]:
     """What is there now, how many bytes, and whether the client should hear of it at once."""
     remaining = min(request.max_bytes, broker.settings.integer("fetch.max.bytes"))
     replicas = broker.replicas
-    isolation = request.isolation_level
     reads: Reads = []
     total = 0
     urgent = False
     for each in fetch.partitions:
-        topic = replicas.topic_names.get(each.topic_id) if by_id else each.topic
+        topic = topic_name(broker, each.topic_id) if by_id else each.topic
         partition = replicas.get(topic, each.index) if topic is not None else None
         if topic is None:
             read = PartitionRead(ErrorCode.UNKNOWN_TOPIC_ID)
+        elif partition is None:
+            read = PartitionRead(not_here(broker, topic, each.index))
         else:
             try:
-                read = read_partition(
-                    partition,
-                    offset=each.fetch_offset,
-                    size_bytes_max=max(0, min(each.size_bytes_max, remaining)),
-                    isolation=isolation,
-                    current_leader_epoch=each.current_leader_epoch,
-                    last_fetched_epoch=each.last_fetched_epoch,
-                    at_least_one=total == 0,
-                )
+                read = reader.read(partition, each, max(0, min(each.size_bytes_max, remaining)), at_least_one=total == 0)
             except OSError as error:
-                assert partition is not None
                 replicas.disk_failed(partition.directory, error)
                 read = PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
-        if read.error or read.diverging is not None:
-            urgent = True
+        urgent = urgent or read.urgent
         size = read.size_bytes
         total += size
         remaining -= size
@@ -124,37 +212,48 @@ def _read_all(broker: Broker, fetch: FetchContext, request: FetchRequest, *, by_
 
 def _wait(
     broker: Broker,
+    context: RequestContext,
     fetch: FetchContext,
     reads: Reads,
     size: int,
     request: FetchRequest,
-    read: Callable[[], tuple[Reads, int, bool]],
+    reader: _Consumer | _Follower,
     *,
     by_id: bool,
 ) -> Promise[FetchResponse]:
     answer: Promise[FetchResponse] = Promise()
+    reader.waits()
     partitions = []
     for each, found in reads:
         if found.region is not None:
             found.region.release()
-        topic = broker.replicas.topic_names.get(each.topic_id) if by_id else each.topic
+        topic = topic_name(broker, each.topic_id) if by_id else each.topic
         partition = broker.replicas.get(topic, each.index) if topic is not None else None
         assert partition is not None, "a fetch with an unknown partition is answered at once"
         partitions.append(partition)
+
+    def complete() -> None:
+        read_again = _read_all(broker, fetch, request, reader, by_id=by_id)[0]
+        answer.resolve(_respond(broker, context, fetch, read_again, reader, by_id=by_id))
+
     waiting = WaitingFetch(
         partitions,
         missing_bytes=request.min_bytes - size,
-        committed_only=request.isolation_level == READ_COMMITTED,
-        complete=lambda: answer.resolve(_respond(broker, fetch, read()[0], by_id=by_id)),
+        committed_only=reader.committed_only,
+        follower=reader.follower,
+        complete=complete,
     )
     answer.if_abandoned(waiting.cancel)
     waiting.timer = broker.loop.call_later(request.max_wait_ms / 1000, waiting.complete)
     return answer
 
 
-def _respond(broker: Broker, fetch: FetchContext, reads: Reads, *, by_id: bool) -> FetchResponse:
+def _respond(
+    broker: Broker, context: RequestContext, fetch: FetchContext, reads: Reads, reader: _Consumer | _Follower, *, by_id: bool
+) -> FetchResponse:
     responses: list[FetchableTopicResponse] = []
     served = []
+    hints: LeaderHints | None = None
     for each, read in reads:
         if fetch.session is not None and not each.news(read) and fetch.incremental:
             continue
@@ -163,7 +262,13 @@ def _respond(broker: Broker, fetch: FetchContext, reads: Reads, *, by_id: bool) 
             topic = broker.replicas.topic_names[each.topic_id] if by_id else each.topic
             partition = broker.replicas.get(topic, each.index)
             if partition is not None:
-                partition.counters.bytes_out.value += len(read.region)
+                reader.sent(partition, len(read.region))
+        leader = _NO_LEADER
+        if read.error in HINTED and context.api_version >= _HINTS_VERSION_MIN:
+            hints = hints or LeaderHints(broker, context.listener)
+            hint = hints.leader_of(topic_name(broker, each.topic_id) if by_id else each.topic, each.index)
+            if hint is not None:
+                leader = LeaderIdAndEpoch(leader_id=hint.leader_id, leader_epoch=hint.leader_epoch)
         data = PartitionData(
             partition_index=each.index,
             error_code=read.error,
@@ -175,13 +280,14 @@ def _respond(broker: Broker, fetch: FetchContext, reads: Reads, *, by_id: bool) 
                 if read.diverging is None
                 else EpochEndOffset(epoch=read.diverging.epoch, end_offset=read.diverging.start_offset)
             ),
-            current_leader=_NO_LEADER,
+            current_leader=leader,
             snapshot_id=_NO_SNAPSHOT,
             aborted_transactions=(
                 None
                 if read.aborted is None
                 else [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in read.aborted]
             ),
+            preferred_read_replica=read.preferred_replica,
             records=read.region if read.region is not None else b"",
         )
         if responses and responses[-1].topic == each.topic and responses[-1].topic_id == each.topic_id:
@@ -190,4 +296,9 @@ def _respond(broker: Broker, fetch: FetchContext, reads: Reads, *, by_id: bool) 
             responses.append(FetchableTopicResponse(topic=each.topic, topic_id=each.topic_id, partitions=[data]))
     if fetch.session is not None:
         fetch.session.serve_last(served)
-    return FetchResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=responses)
+    response = FetchResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, session_id=fetch.session_id, responses=responses)
+    if hints is not None:
+        response.node_endpoints = [
+            NodeEndpoint(node_id=each.node_id, host=each.host, port=each.port, rack=each.rack) for each in hints.addresses()
+        ]
+    return response

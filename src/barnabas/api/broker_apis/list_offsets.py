@@ -5,7 +5,9 @@
     -5 latest in remote storage (9): none here                                         -6 earliest not yet uploaded (11): none here
 
 Behaviour: a time for which there is no record below the bound is answered with offset -1 and no error. A partition named twice is refused;
-a negative time that means nothing, or nothing yet in the request's version, is UNSUPPORTED_VERSION.
+a negative time that means nothing, or nothing yet in the request's version, is UNSUPPORTED_VERSION. A new leader does not know yet what was
+committed before it: until its high watermark has reached the start of its epoch, it tells clients no latest offset and none above the high
+watermark (OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE). A replica is told the end of the log.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 
 from barnabas.api.broker import Broker
+from barnabas.api.leader_hints import not_here
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.replication.partition import Partition
@@ -29,6 +32,8 @@ from barnabas.wire.messages.list_offsets import (
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 _VERSION_MIN = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _EPOCH_VERSION_MIN = 4
+_NOT_AVAILABLE_VERSION_MIN = 5
+_FOR_REPLICAS = -1  # in place of an isolation level
 _NOWHERE = TimestampOffset(-1, -1, -1)
 
 
@@ -47,9 +52,9 @@ def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest)
                     _answer(
                         broker,
                         context,
-                        broker.replicas.get(name, index),
+                        name,
                         partition,
-                        request.isolation_level,
+                        _FOR_REPLICAS if request.replica_id >= 0 else request.isolation_level,
                         repeated=times[name, index] > 1,
                     )
                     for index, partition in partitions.items()
@@ -63,18 +68,21 @@ def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest)
 def _answer(
     broker: Broker,
     context: RequestContext,
-    partition: Partition | None,
+    topic: str,
     asked: ListOffsetsPartition,
     isolation: int,
     *,
     repeated: bool,
 ) -> ListOffsetsPartitionResponse:
+    partition = broker.replicas.get(topic, asked.partition_index)
     if repeated:
         error = ErrorCode.INVALID_REQUEST
     elif asked.timestamp < EARLIEST_PENDING_UPLOAD or context.api_version < _VERSION_MIN.get(asked.timestamp, 0):
         error = ErrorCode.UNSUPPORTED_VERSION
     else:
-        error = check_leader(partition, asked.current_leader_epoch)
+        error = (
+            check_leader(partition, asked.current_leader_epoch) if partition is not None else not_here(broker, topic, asked.partition_index)
+        )
     if error:
         return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error)
     assert partition is not None
@@ -83,6 +91,10 @@ def _answer(
     except OSError as failure:
         broker.replicas.disk_failed(partition.directory, failure)
         return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+    if found is None:
+        known = context.api_version >= _NOT_AVAILABLE_VERSION_MIN
+        error = ErrorCode.OFFSET_NOT_AVAILABLE if known else ErrorCode.LEADER_NOT_AVAILABLE
+        return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error)
     return ListOffsetsPartitionResponse(
         partition_index=asked.partition_index,
         error_code=ErrorCode.NONE,
@@ -92,12 +104,18 @@ def _answer(
     )
 
 
-def _find(partition: Partition, timestamp: int, isolation: int) -> TimestampOffset:
+def _find(partition: Partition, timestamp: int, isolation: int) -> TimestampOffset | None:
+    """None: this leader cannot know yet."""
     log = partition.log
-    bound = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
+    if isolation == _FOR_REPLICAS:
+        bound, catching_up = log.log_end_offset, False
+    else:
+        bound = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
+        leadership = partition.leadership
+        catching_up = leadership is not None and leadership.epoch_start_offset > partition.high_watermark
     match timestamp:
         case -1:
-            return TimestampOffset(-1, bound, partition.leader_epoch)
+            return TimestampOffset(-1, bound, partition.leader_epoch) if not catching_up else None
         case -2 | -4:
             return TimestampOffset(-1, log.log_start_offset, log.leader_epochs.epoch_at(log.log_start_offset))
         case -5 | -6:
@@ -106,4 +124,6 @@ def _find(partition: Partition, timestamp: int, isolation: int) -> TimestampOffs
             found = log.offset_of_max_timestamp()
         case _:
             found = log.offset_for_timestamp(timestamp)
-    return found if found is not None and found.offset < bound else _NOWHERE
+    if found is not None and found.offset < bound:
+        return found
+    return None if catching_up else _NOWHERE

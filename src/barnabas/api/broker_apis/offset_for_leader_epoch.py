@@ -6,6 +6,7 @@ Behaviour: answers the largest epoch at or below the one asked for and its end o
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.leader_hints import not_here
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.replication.reads import check_leader
@@ -32,7 +33,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetForLeaderEpoc
 
 def _answer(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
     partition = broker.replicas.get(topic, asked.partition)
-    error = check_leader(partition, asked.current_leader_epoch)
+    error = check_leader(partition, asked.current_leader_epoch) if partition is not None else not_here(broker, topic, asked.partition)
     if error:
         return EpochEndOffset(error_code=error, partition=asked.partition)
     assert partition is not None

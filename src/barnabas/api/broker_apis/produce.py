@@ -2,20 +2,26 @@
 
 Behaviour:
 - acks 0 gets no answer; where a batch fails, the connection is closed, which is all such a producer can notice;
-- acks 1 and -1 are answered when the batch is in the log of all who must have it; any other value is refused for every partition;
+- acks 1 is answered when the batch is in this log, -1 when it is in the logs of all in-sync replicas: until then, or for ``timeout_ms``
+  (REQUEST_TIMED_OUT, and then it may be there or not), the answer waits. Any other value is refused for every partition;
+- with fewer in sync than min.insync.replicas a batch with acks -1 is NOT_ENOUGH_REPLICAS; when they became too few while it waited, it is
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND; when this broker stops leading, NOT_LEADER_OR_FOLLOWER. In all these cases the producer tries again;
 - nobody writes into internal topics (INVALID_TOPIC_EXCEPTION), except who calls itself ``__admin_client``, as in Kafka;
 - every partition has its own outcome; a retried batch of an idempotent producer is answered like the first time;
 - the first batch of a transaction in a partition waits until the transaction's coordinator has confirmed it.
 
-Version notes: topics by id from 13 (UNKNOWN_TOPIC_ID), by name before. zstd from 7 on. Error messages and record errors from 8. From 12 on
-partitions become part of a transaction by being produced to.
+Version notes: topics by id from 13 (UNKNOWN_TOPIC_ID), by name before. zstd from 7 on. Error messages and record errors from 8. From 10
+on who does not lead says who does (KIP-951). From 12 on partitions become part of a transaction by being produced to.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from barnabas.api.broker import Broker
+from barnabas.api.leader_hints import not_here, topic_name
+from barnabas.api.produce_hints import HINTS_VERSION_MIN, give_hints
 from barnabas.api.request_context import RequestContext
 from barnabas.api.transaction_verification import Verdicts, verify
 from barnabas.coordinators.outcome import ProducerIdentity
@@ -25,7 +31,7 @@ from barnabas.model.topic_names import INTERNAL_TOPICS
 from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, CODEC_MASK, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.validation import Refused
-from barnabas.replication.partition import NOT_VERIFIED, Partition
+from barnabas.replication.partition import ACKS_ALL, NOT_VERIFIED, Partition
 from barnabas.replication.verification import Verification
 from barnabas.storage.log import Appended
 from barnabas.wire.messages.produce import (
@@ -53,7 +59,8 @@ _RETRIED = frozenset(
     }
 )
 
-_UNKNOWN = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "this broker has no such partition")
+_UNKNOWN = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
+_ELSEWHERE = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker has no replica of the partition")
 _UNKNOWN_ID = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
 _INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "nobody but the broker itself may append to an internal topic")
 _WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
@@ -73,6 +80,10 @@ class _Unverified(NamedTuple):
     position: int
 
 
+# An answer that is right as soon as the promise says NONE, and wrong by what it says else.
+_Waiting = tuple[PartitionProduceResponse, Promise[ErrorCode]]
+
+
 def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> Answer[ProduceResponse | None]:
     now_ms = broker.clock.wall_ms()
     acks = request.acks
@@ -80,8 +91,9 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
     by_id = context.api_version >= _TOPIC_ID_VERSION_MIN
     topics = []
     unverified: list[_Unverified] = []
+    waiting: list[_Waiting] = []
     for topic in request.topic_data:
-        name = replicas.topic_names.get(topic.topic_id) if by_id else topic.name
+        name = topic_name(broker, topic.topic_id) if by_id else topic.name
         partitions = replicas.by_topic.get(name) if name is not None else None
         forbidden = name in INTERNAL_TOPICS and context.client_id != _ADMIN_CLIENT_ID
         answers: list[PartitionProduceResponse] = []
@@ -89,7 +101,7 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
             partition = partitions.get(data.index) if partitions is not None else None
             outcome: Appended | Refused
             if partition is None:
-                outcome = _UNKNOWN_ID if by_id and name is None else _UNKNOWN
+                outcome = _missing(broker, name, data.index)
             elif acks not in _ACKS:
                 outcome = _WRONG_ACKS
             elif forbidden:
@@ -100,20 +112,24 @@ def handle(broker: Broker, context: RequestContext, request: ProduceRequest) -> 
                 outcome = _append(broker, partition, data, acks, now_ms)
                 if outcome is NOT_VERIFIED:
                     unverified.append(_Unverified(partition, data, answers, len(answers)))
-            answers.append(_answer(data.index, partition, outcome))
+            answer = _answer(data.index, partition, outcome)
+            answers.append(answer)
+            if acks == ACKS_ALL:
+                _await_replicas(partition, outcome, answer, waiting)
         topics.append(TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers))
     response = ProduceResponse(responses=topics, throttle_time_ms=0)
     if unverified:
-        return _verify(broker, context, request, unverified).map(lambda _: _finish(context, acks, response))
-    return _finish(context, acks, response)
+        verified = _verify(broker, context, request, unverified, waiting)
+        return _after(verified, lambda: _settle(broker, context, request, response, waiting))
+    if waiting:
+        return _settle(broker, context, request, response, waiting)
+    return _finish(broker, context, acks, response)
 
 
-def _finish(context: RequestContext, acks: int, response: ProduceResponse) -> ProduceResponse | None:
-    if acks != 0:
-        return response
-    if any(each.error_code for topic in response.responses for each in topic.partition_responses):
-        context.connection.close()
-    return None
+def _missing(broker: Broker, topic: str | None, index: int) -> Refused:
+    if topic is None:
+        return _UNKNOWN_ID
+    return _ELSEWHERE if not_here(broker, topic, index) == ErrorCode.NOT_LEADER_OR_FOLLOWER else _UNKNOWN
 
 
 def _append(
@@ -126,10 +142,70 @@ def _append(
         return _DISK_FAILED
 
 
+# -- waiting for replicas -----------------------------------------------------------------------------------------------------
+
+
+def _await_replicas(
+    partition: Partition | None, outcome: Appended | Refused, answer: PartitionProduceResponse, waiting: list[_Waiting]
+) -> None:
+    if isinstance(outcome, Appended) and partition is not None and outcome.last_offset >= partition.high_watermark:
+        waiting.append((answer, partition.replicated(outcome.last_offset + 1)))
+
+
+def _settle(
+    broker: Broker, context: RequestContext, request: ProduceRequest, response: ProduceResponse, waiting: list[_Waiting]
+) -> Promise[ProduceResponse | None]:
+    """The answer once all replicas have everything, or the time is up."""
+    settled: Promise[ProduceResponse | None] = Promise()
+    missing = dict(enumerate(waiting))
+
+    def finish() -> None:
+        for answer, _ in missing.values():
+            answer.error_code = ErrorCode.REQUEST_TIMED_OUT
+        missing.clear()
+        settled.resolve(_finish(broker, context, request.acks, response))
+
+    def replicated(place: int, code: ErrorCode) -> None:
+        if place not in missing:
+            return
+        missing.pop(place)[0].error_code = code
+        if not missing and timer is not None:
+            timer.cancel()
+            finish()
+
+    timer = None
+    for place, (_, promise) in list(missing.items()):
+        promise.then(lambda code, place=place: replicated(place, code))  # type: ignore[misc]
+    if missing:
+        timer = broker.loop.call_later(max(0, request.timeout_ms) / 1000, finish)
+    else:
+        finish()
+    return settled
+
+
+def _after(first: Promise[list[None]], then: Callable[[], Promise[ProduceResponse | None]]) -> Promise[ProduceResponse | None]:
+    answer: Promise[ProduceResponse | None] = Promise()
+    first.then(lambda _: then().then(answer.resolve))
+    return answer
+
+
+def _finish(broker: Broker, context: RequestContext, acks: int, response: ProduceResponse) -> ProduceResponse | None:
+    failed = any(each.error_code for topic in response.responses for each in topic.partition_responses)
+    if acks != 0:
+        if failed and context.api_version >= HINTS_VERSION_MIN:
+            give_hints(broker, context.listener, response)
+        return response
+    if failed:
+        context.connection.close()
+    return None
+
+
 # -- transactions -------------------------------------------------------------------------------------------------------------
 
 
-def _verify(broker: Broker, context: RequestContext, request: ProduceRequest, unverified: list[_Unverified]) -> Promise[list[None]]:
+def _verify(
+    broker: Broker, context: RequestContext, request: ProduceRequest, unverified: list[_Unverified], waiting: list[_Waiting]
+) -> Promise[list[None]]:
     transactional_id = request.transactional_id
     if transactional_id is None:
         for each in unverified:
@@ -140,11 +216,16 @@ def _verify(broker: Broker, context: RequestContext, request: ProduceRequest, un
     for each in unverified:
         header = read_header(each.data.records)  # type: ignore[arg-type]
         by_producer.setdefault(ProducerIdentity(header.producer_id, header.producer_epoch), []).append(each)
-    return all_of([_verify_producer(broker, context, request, producer, batches) for producer, batches in by_producer.items()])
+    return all_of([_verify_producer(broker, context, request, producer, batches, waiting) for producer, batches in by_producer.items()])
 
 
 def _verify_producer(
-    broker: Broker, context: RequestContext, request: ProduceRequest, producer: ProducerIdentity, batches: list[_Unverified]
+    broker: Broker,
+    context: RequestContext,
+    request: ProduceRequest,
+    producer: ProducerIdentity,
+    batches: list[_Unverified],
+    waiting: list[_Waiting],
 ) -> Promise[None]:
     assert request.transactional_id is not None
     verifications = [each.partition.verifications.begin(*producer) for each in batches]
@@ -158,7 +239,9 @@ def _verify_producer(
             else:
                 outcome = _append(broker, each.partition, each.data, request.acks, now_ms, verification)
             each.partition.verifications.end(verification)
-            each.answers[each.position] = _answer(each.data.index, each.partition, outcome)
+            answer = each.answers[each.position] = _answer(each.data.index, each.partition, outcome)
+            if request.acks == ACKS_ALL:
+                _await_replicas(each.partition, outcome, answer, waiting)
 
     partitions = [each.partition.partition for each in batches]
     implicit = context.api_version >= _IMPLICIT_VERSION_MIN

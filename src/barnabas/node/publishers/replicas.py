@@ -18,6 +18,7 @@ from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
+from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.topic_counters import TopicCounters, forget_topic
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import FoundLog, LogDirectory
@@ -43,10 +44,14 @@ class ReplicaPublisher:
         log: EventLog,
         on_placed: Callable[[Uuid, int, LogDirectory], None],
         on_new_log: Callable[[Log], None],
+        surroundings: Surroundings | None = None,
+        on_role: Callable[[Partition], None] = lambda _: None,
+        on_removed: Callable[[Partition], None] = lambda _: None,
     ) -> None:
         """``found`` are the logs that were on disk at start; what the first image does not claim is put aside as stray.
 
-        ``on_placed`` hears of replicas whose directory the metadata does not know yet.
+        ``on_placed`` hears of replicas whose directory the metadata does not know yet; ``on_role`` of every replica whose role was
+        looked at, and perhaps changed; ``on_removed`` of those that are gone.
         """
         self._node_id = node_id
         self._replicas = replicas
@@ -58,22 +63,28 @@ class ReplicaPublisher:
         self._log = log
         self._on_placed = on_placed
         self._on_new_log = on_new_log
+        self._surroundings = surroundings or Surroundings()
+        self._on_role = on_role
+        self._on_removed = on_removed
         self._counters: dict[str, TopicCounters] = {}
         self._removals: set[asyncio.TimerHandle] = set()
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         for topic in delta.topics.deleted.values():
-            await self._delete(topic)
+            self._delete(topic)
         wanted = []
+        moved = []
         for topic, index in delta.topics.changed_partitions():
             partition = image.topics.by_id[topic.topic_id].partitions[index]
-            if self._node_id not in partition.replicas:
-                continue
             known = self._replicas.by_id(topic.topic_id, index)
-            if known is not None:
+            if self._node_id not in partition.replicas:
+                if known is not None:
+                    moved.append(known)
+            elif known is not None:
                 self._follow(known, partition)
             else:
                 wanted.append((TopicPartition(topic.name, index), topic.topic_id, partition))
+        self._remove(moved)
         for start in range(0, len(wanted), CREATED_AT_ONCE):
             await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
 
@@ -102,8 +113,7 @@ class ReplicaPublisher:
         made = await asyncio.get_running_loop().run_in_executor(
             self._executor,
             lambda: [
-                _make(directory, partition, topic_id, settings[partition.topic], image.leader_epoch, now_ms)
-                for partition, topic_id, image, directory in plans
+                _make(directory, partition, topic_id, settings[partition.topic], now_ms) for partition, topic_id, _, directory in plans
             ],
         )
         for (partition, topic_id, image, directory), log in zip(plans, made, strict=True):
@@ -138,39 +148,51 @@ class ReplicaPublisher:
         counters = self._counters.get(partition.topic)
         if counters is None:
             counters = self._counters[partition.topic] = TopicCounters(self._metrics, partition.topic)
-        replica = Partition(partition, topic_id, log, directory, node_id=self._node_id, high_watermark=high_watermark, counters=counters)
-        self._follow(replica, image)
+        replica = Partition(
+            partition,
+            topic_id,
+            log,
+            directory,
+            node_id=self._node_id,
+            high_watermark=high_watermark,
+            counters=counters,
+            surroundings=self._surroundings,
+        )
         self._replicas.add(replica)
+        self._follow(replica, image)
         if image.directory_of(self._node_id) != directory.directory_id:
             self._on_placed(topic_id, partition.partition, directory)
 
     def _follow(self, replica: Partition, image: PartitionImage) -> None:
         try:
-            replica.follow_metadata(image)
+            replica.follow_metadata(image, self._clock.monotonic_ms())
         except OSError as error:
             self._replicas.disk_failed(replica.directory, error)
             replica.resign()
+        self._on_role(replica)
 
     # -- removing -------------------------------------------------------------------------------------------------------------
 
-    async def _delete(self, topic: TopicImage) -> None:
+    def _delete(self, topic: TopicImage) -> None:
+        found = (self._replicas.by_id(topic.topic_id, index) for index in topic.partitions)
+        self._remove([replica for replica in found if replica is not None])
+        self._counters.pop(topic.name, None)
+        forget_topic(self._metrics, topic.name)
+
+    def _remove(self, replicas: list[Partition]) -> None:
+        """Of topics that were deleted, and those that were moved to other brokers."""
         marked: list[tuple[LogDirectory, str]] = []
         delay_ms = 0
-        for index in topic.partitions:
-            partition = TopicPartition(topic.name, index)
-            replica = self._replicas.by_id(topic.topic_id, index)
-            if replica is None:
-                continue
-            self._replicas.remove(partition)
+        for replica in replicas:
+            self._replicas.remove(replica.partition)
+            self._on_removed(replica)
             if replica.directory.online:
                 delay_ms = replica.log.settings.file_delete_delay_ms
                 try:
-                    path = replica.directory.mark_deleted(partition, Uuid(random_uuid(self._entropy)))
+                    path = replica.directory.mark_deleted(replica.partition, Uuid(random_uuid(self._entropy)))
                     marked.append((replica.directory, path))
                 except OSError as error:
                     self._replicas.disk_failed(replica.directory, error)
-        self._counters.pop(topic.name, None)
-        forget_topic(self._metrics, topic.name)
         if marked:
             self._remove_later(marked, delay_ms)
 
@@ -205,12 +227,8 @@ class ReplicaPublisher:
             handle.cancel()
 
 
-def _make(
-    directory: LogDirectory, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, leader_epoch: int, now_ms: int
-) -> Log | OSError:
+def _make(directory: LogDirectory, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, now_ms: int) -> Log | OSError:
     try:
-        log = directory.create(partition, topic_id, settings, now_ms=now_ms)
-        log.leader_epochs.assign(leader_epoch, 0)
+        return directory.create(partition, topic_id, settings, now_ms=now_ms)
     except OSError as error:
         return error
-    return log

@@ -1,0 +1,331 @@
+"""A follower's side of one connection to one leader: what to ask next, and what to do with the answer. No clock, no network.
+
+    fetching --out of range--> asking the leader's end --it is not below ours--> asking its start --> fetching
+        |                             `--it is below ours: cut there--> fetching
+        |--diverging epoch: cut, and fetch again
+        |--an error, a damaged batch, no answer--> backing off --> fetching
+        |--the epoch is too old--> failed, until the metadata brings a newer one
+
+One request is under way at a time. Partitions that back off or failed are left out of the fetch. An answer counts for a partition only
+if it is still followed in the epoch, and at the offset, for which it was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from barnabas.model.errors import ErrorCode, known_error
+from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.records.batches import CorruptBatch
+from barnabas.replication.leader_session import SESSION_LOST, Asked, Key, LeaderSession
+from barnabas.replication.partition import Partition
+from barnabas.storage.leader_epochs import EpochStart
+from barnabas.wire.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+    PartitionData,
+    ReplicaState,
+)
+from barnabas.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from barnabas.wire.types import RecordsSource
+
+LATEST, EARLIEST = -1, -2
+# The first wait after something failed is this part of replica.fetch.backoff.ms, and then it doubles: after an election the leader often
+# hears of it some milliseconds after its followers, and a whole second lost there is a second in which nothing is acknowledged.
+FIRST_BACKOFF_PART = 32
+# How long throttled partitions rest before somebody looks whether they may be fetched again.
+THROTTLE_LOOK_MS = 100
+
+Request = FetchRequest | ListOffsetsRequest
+Response = FetchResponse | ListOffsetsResponse
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """From ``replica.fetch.*``."""
+
+    wait_ms_max: int = 500
+    size_bytes_min: int = 1
+    size_bytes_max: int = 10_485_760
+    partition_bytes_max: int = 1_048_576
+    backoff_ms: int = 1000
+
+
+class Ask(Enum):
+    DATA = "batches"
+    END = "where the leader's log ends"
+    START = "where the leader's log begins"
+
+
+class Followed:
+    """A partition, in the leader epoch in which it is followed."""
+
+    __slots__ = ("ask", "asked", "failed", "failures", "leader_epoch", "partition", "resumes_ms")
+
+    def __init__(self, partition: Partition) -> None:
+        self.partition = partition
+        self.leader_epoch = partition.leader_epoch
+        self.ask = Ask.DATA
+        self.resumes_ms = 0
+        self.failures = 0  # in a row
+        self.failed = False
+        self.asked: Asked | None = None  # in the request that is under way
+
+    @property
+    def now(self) -> Asked:
+        log = self.partition.log
+        return Asked(self.leader_epoch, log.log_end_offset, log.leader_epochs.latest, log.log_start_offset)
+
+
+def _never(_: Partition) -> bool:
+    return False
+
+
+def _uncounted(_: Partition, __: int) -> None:
+    pass
+
+
+class FollowerFetch:
+    def __init__(
+        self,
+        replica_id: int,
+        limits: FetchLimits,
+        *,
+        replica_epoch: Callable[[], int],
+        on_disk_failure: Callable[[Partition, OSError], None],
+        on_event: Callable[[str, Partition, str], None],
+        throttled: Callable[[Partition], bool] = _never,
+        on_bytes: Callable[[Partition, int], None] = _uncounted,
+    ) -> None:
+        """``on_event(what, partition, detail)`` hears of what an operator should know. Partitions that are ``throttled`` are left out of
+        a fetch; ``on_bytes`` counts what came."""
+        self._replica_id = replica_id
+        self._limits = limits
+        self._replica_epoch = replica_epoch
+        self._on_disk_failure = on_disk_failure
+        self._on_event = on_event
+        self._throttled = throttled
+        self._on_bytes = on_bytes
+        self._followed: dict[Key, Followed] = {}
+        self._session = LeaderSession()
+        self._under_way: Request | None = None
+        self.failures = 0  # of whole requests, and of single partitions
+
+    # -- partitions -----------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    def __iter__(self) -> Iterator[Followed]:
+        return iter(self._followed.values())
+
+    def follow(self, partition: Partition) -> None:
+        """Follow in the partition's leader epoch. In the same epoch nothing changes."""
+        key = (partition.topic_id, partition.partition.partition)
+        known = self._followed.get(key)
+        if known is None or known.partition is not partition or known.leader_epoch != partition.leader_epoch:
+            self._followed[key] = Followed(partition)
+
+    def forget(self, partition: Partition) -> None:
+        self._followed.pop((partition.topic_id, partition.partition.partition), None)
+
+    # -- asking ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        return self._under_way is not None
+
+    def next_request(self, now_ms: int) -> Request | None:
+        """What to send now; None while a request is under way, and when there is nothing to ask before :meth:`resumes_ms`."""
+        if self._under_way is not None:
+            return None
+        ready = {key: each for key, each in self._followed.items() if not each.failed and each.resumes_ms <= now_ms}
+        lost = {key: each for key, each in ready.items() if each.ask is not Ask.DATA}
+        if lost:
+            self._under_way = self._offsets_request(lost)
+        else:
+            fetched = {key: each for key, each in ready.items() if not self._throttled(each.partition)}
+            self._under_way = self._fetch_request(fetched) if fetched else None
+        return self._under_way
+
+    def resumes_ms(self, now_ms: int) -> int | None:
+        """When to ask for the next request, if there was none; None when nothing is followed that could be asked for."""
+        waiting = [each.resumes_ms for each in self._followed.values() if not each.failed]
+        if not waiting:
+            return None
+        return min(waiting) if min(waiting) > now_ms else now_ms + THROTTLE_LOOK_MS
+
+    def _fetch_request(self, wanted: dict[Key, Followed]) -> FetchRequest:
+        for each in wanted.values():
+            each.asked = each.now
+        session, limits = self._session, self._limits
+        named, forgotten = session.update({key: each.asked for key, each in wanted.items() if each.asked is not None})
+        topics: dict[Uuid, FetchTopic] = {}
+        for key in named:
+            each = wanted[key]
+            asked = each.asked
+            assert asked is not None
+            topic = topics.get(key[0])
+            if topic is None:
+                topic = topics[key[0]] = FetchTopic(topic=each.partition.partition.topic, topic_id=key[0], partitions=[])
+            topic.partitions.append(
+                FetchPartition(
+                    partition=key[1],
+                    current_leader_epoch=asked.leader_epoch,
+                    fetch_offset=asked.offset,
+                    last_fetched_epoch=asked.last_epoch,
+                    log_start_offset=asked.log_start_offset,
+                    partition_max_bytes=limits.partition_bytes_max,
+                    replica_directory_id=each.partition.directory.directory_id,
+                )
+            )
+        dropped: dict[Uuid, ForgottenTopic] = {}
+        for topic_id, index in forgotten:
+            dropped.setdefault(topic_id, ForgottenTopic(topic_id=topic_id)).partitions.append(index)
+        return FetchRequest(
+            replica_state=ReplicaState(replica_id=self._replica_id, replica_epoch=self._replica_epoch()),
+            max_wait_ms=limits.wait_ms_max,
+            min_bytes=limits.size_bytes_min,
+            max_bytes=limits.size_bytes_max,
+            session_id=session.session_id,
+            session_epoch=session.epoch,
+            topics=list(topics.values()),
+            forgotten_topics_data=list(dropped.values()),
+        )
+
+    def _offsets_request(self, wanted: dict[Key, Followed]) -> ListOffsetsRequest:
+        topics: dict[str, ListOffsetsTopic] = {}
+        for (_, index), each in wanted.items():
+            each.asked = each.now
+            name = each.partition.partition.topic
+            topics.setdefault(name, ListOffsetsTopic(name=name, partitions=[])).partitions.append(
+                ListOffsetsPartition(
+                    partition_index=index,
+                    current_leader_epoch=each.leader_epoch,
+                    timestamp=LATEST if each.ask is Ask.END else EARLIEST,
+                )
+            )
+        return ListOffsetsRequest(replica_id=self._replica_id, isolation_level=0, topics=list(topics.values()))
+
+    # -- answers --------------------------------------------------------------------------------------------------------------
+
+    def answered(self, response: Response | ErrorCode, now_ms: int, *, wall_ms: int) -> None:
+        """The answer to the request that is under way, or why there is none. ``wall_ms`` is the time by which segments age."""
+        request, self._under_way = self._under_way, None
+        if isinstance(request, FetchRequest) and isinstance(response, FetchResponse):
+            self._fetched(response, now_ms, wall_ms)
+        elif isinstance(request, ListOffsetsRequest) and isinstance(response, ListOffsetsResponse):
+            for topic in response.topics:
+                for answer in topic.partitions:
+                    each = self._by_name(topic.name, answer.partition_index)
+                    if each is not None and each.ask is not Ask.DATA and each.asked == each.now:
+                        self._guard(each, now_ms, lambda each=each, answer=answer: self._locate(each, answer, now_ms))  # type: ignore[misc]
+        elif request is not None:
+            self._lose(now_ms)
+        for each in self._followed.values():
+            each.asked = None
+
+    def _lose(self, now_ms: int) -> None:
+        """Nobody knows what the leader made of the request."""
+        self._session.lost()
+        for each in self._followed.values():
+            if each.asked is not None:
+                self._back_off(each, now_ms)
+
+    def _fetched(self, response: FetchResponse, now_ms: int, wall_ms: int) -> None:
+        code = known_error(response.error_code)
+        if code in SESSION_LOST:
+            self._session.lost(code)
+            return
+        if code:
+            self._lose(now_ms)
+            return
+        self._session.answered(response.session_id)
+        for topic in response.responses:
+            by_id = topic.topic_id != ZERO_UUID
+            for data in topic.partitions:
+                index = data.partition_index
+                each = self._followed.get((topic.topic_id, index)) if by_id else self._by_name(topic.topic, index)
+                # Followed anew, or cut, since it was asked: then the answer is about something else.
+                if each is not None and each.ask is Ask.DATA and each.asked == each.now:
+                    self._guard(each, now_ms, lambda each=each, data=data: self._take(each, data, now_ms, wall_ms))  # type: ignore[misc]
+
+    def _guard(self, each: Followed, now_ms: int, deed: Callable[[], None]) -> None:
+        try:
+            deed()
+        except CorruptBatch as damage:
+            self._on_event("a leader sent a damaged batch", each.partition, str(damage))
+            self._back_off(each, now_ms)
+        except OSError as error:
+            each.failed = True
+            self._on_disk_failure(each.partition, error)
+
+    def _take(self, each: Followed, data: PartitionData, now_ms: int, wall_ms: int) -> None:
+        code = known_error(data.error_code)
+        partition = each.partition
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            each.ask = Ask.END
+        elif code:
+            self._refused(each, code, now_ms)
+        elif data.diverging_epoch.epoch >= 0:
+            before = partition.log.log_end_offset
+            partition.truncate_by_epoch(EpochStart(data.diverging_epoch.epoch, max(0, data.diverging_epoch.end_offset)))
+            self._on_event("a log was cut where its leader's diverged", partition, f"{before} to {partition.log.log_end_offset}")
+        else:
+            records = data.records
+            if records:
+                # What came over a network is bytes already; a simulated one may hand over the file.
+                batches = records.read() if isinstance(records, RecordsSource) else records
+                self._on_bytes(partition, partition.append_as_follower(batches, leader_epoch=each.leader_epoch, now_ms=wall_ms))
+            partition.learn_offsets(high_watermark=data.high_watermark, log_start_offset=data.log_start_offset)
+            each.failures = 0
+
+    def _locate(self, each: Followed, answer: ListOffsetsPartitionResponse, now_ms: int) -> None:
+        """Our end is not in the leader's log. Behind its end there is nothing to have; below its start there is nothing left."""
+        code = known_error(answer.error_code)
+        partition = each.partition
+        if code or answer.offset < 0:
+            self._refused(each, code or ErrorCode.UNKNOWN_SERVER_ERROR, now_ms)
+        elif each.ask is Ask.END and answer.offset >= partition.log.log_end_offset:
+            each.ask = Ask.START
+        elif each.ask is Ask.END:
+            self._on_event("a log reached beyond its leader's end", partition, f"{partition.log.log_end_offset} to {answer.offset}")
+            partition.truncate_to(answer.offset)
+            each.ask = Ask.DATA
+        else:
+            each.ask = Ask.DATA
+            if answer.offset > partition.log.log_end_offset:
+                self._on_event("a log ended before its leader's began", partition, f"{partition.log.log_end_offset} to {answer.offset}")
+                partition.restart_at(answer.offset)
+            else:
+                # In range after all, and yet refused: the leader's log moves, or cannot place our epoch.
+                self._back_off(each, now_ms)
+
+    def _refused(self, each: Followed, code: ErrorCode, now_ms: int) -> None:
+        if code is ErrorCode.FENCED_LEADER_EPOCH:
+            # There is a newer leader epoch, and the metadata will tell.
+            each.failed = True
+        else:
+            self._back_off(each, now_ms)
+
+    def _back_off(self, each: Followed, now_ms: int) -> None:
+        self.failures += 1
+        most = self._limits.backoff_ms
+        each.resumes_ms = now_ms + min(most, max(1, most // FIRST_BACKOFF_PART) << min(each.failures, 16))
+        each.failures += 1
+
+    def _by_name(self, topic: str, index: int) -> Followed | None:
+        return next(
+            (each for (_, number), each in self._followed.items() if number == index and each.partition.partition.topic == topic), None
+        )

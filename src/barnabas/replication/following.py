@@ -1,0 +1,64 @@
+"""A follower's log made equal to its leader's: where to cut, and what to append.
+
+Cutting goes by leader epochs and by nothing else. The leader answers a fetch with the last epoch that both can have in common and where
+that epoch ended on its side; the follower cuts to the earlier of the two ends. The high watermark would not do: it lags, and a
+follower that cuts to it throws away what is committed (KIP-101, KIP-279).
+
+What a leader sends is believed only after its checksum: a byte that was turned over on the way, or on the leader's disk, must not become a
+second copy of the damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from barnabas.model.buffers import Buffer
+from barnabas.records.batches import CorruptBatch, check_crc, walk
+from barnabas.storage.leader_epochs import UNDEFINED_EPOCH, EpochStart
+from barnabas.storage.log import Log
+
+
+def truncation_offset(log: Log, diverging: EpochStart) -> int:
+    """Where to cut when the leader says that its log has ``diverging.epoch`` up to ``diverging.start_offset`` and then something else.
+
+    Where the follower does not know that epoch, it goes back to the end of the one before, and the next fetch asks again.
+    """
+    end = log.log_end_offset
+    own = log.leader_epochs.end_offset_for(diverging.epoch, end)
+    if own.epoch == UNDEFINED_EPOCH:
+        return min(diverging.start_offset, end)
+    if own.epoch != diverging.epoch:
+        return min(own.start_offset, end)
+    return min(own.start_offset, diverging.start_offset, end)
+
+
+def append_fetched(log: Log, records: Buffer, *, leader_epoch: int, now_ms: int, begin_at: Callable[[int], None]) -> int:
+    """Append what a leader of ``leader_epoch`` sent; how many bytes. ``CorruptBatch`` at the first batch that is not what it should
+    be, when those before it are in the log. ``begin_at`` empties the log.
+
+    A batch of a later epoch than the one that was asked in is left out: it was written after the answer was decided, by somebody
+    whose log may have been cut first.
+    """
+    view = memoryview(records)
+    appended = 0
+    for position, header in walk(view):
+        batch = view[position : position + header.size_bytes]
+        check_crc(batch, header)
+        if header.leader_epoch > leader_epoch:
+            break
+        if header.base_offset < log.log_end_offset:
+            if log.log_end_offset != log.log_start_offset or header.last_offset < log.log_end_offset:
+                raise CorruptBatch(f"batch at offset {header.base_offset} came where {log.log_end_offset} was expected")
+            # Records were deleted up to somewhere inside this batch, and an empty log begins with the whole of it.
+            start = log.log_start_offset
+            begin_at(header.base_offset)
+            log.append_as_follower(batch, header, now_ms)
+            log.advance_start(start)
+        else:
+            if header.leader_epoch < log.leader_epochs.latest:
+                raise CorruptBatch(
+                    f"batch at offset {header.base_offset} is of epoch {header.leader_epoch}, behind {log.leader_epochs.latest}"
+                )
+            log.append_as_follower(batch, header, now_ms)
+        appended += header.size_bytes
+    return appended

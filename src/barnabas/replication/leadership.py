@@ -1,0 +1,114 @@
+"""What a leader knows in one leader epoch: where the epoch began, how far its followers are, and who is in sync.
+
+The high watermark is the least end of all replicas that count, and these are more than the in-sync ones: one that keeps up and only waits
+to be let in counts too. Without that it would chase an end that runs away from it and never come in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from barnabas.metadata.topics import PartitionImage
+from barnabas.replication.isr import InSync, Isr, IsrChange
+from barnabas.replication.progress import UNKNOWN_REPLICA_EPOCH, ReplicaProgress
+from barnabas.replication.surroundings import Surroundings
+
+
+class Leadership:
+    __slots__ = ("_node_id", "_surroundings", "epoch_start_offset", "followers", "isr")
+
+    def __init__(
+        self,
+        image: PartitionImage,
+        surroundings: Surroundings,
+        *,
+        node_id: int,
+        log_end_offset: int,
+        now_ms: int,
+        before: Leadership | None = None,
+    ) -> None:
+        """``before`` where this node led in the epoch before: what it knows of its followers stays true."""
+        self._node_id = node_id
+        self._surroundings = surroundings
+        self.epoch_start_offset = log_end_offset
+        self.isr = Isr(image)
+        self.followers: dict[int, ReplicaProgress] = {}
+        for replica in image.replicas:
+            if replica == node_id:
+                continue
+            in_sync = replica in image.isr
+            known = before.followers.get(replica) if before is not None else None
+            if known is None:
+                known = ReplicaProgress(caught_up_ms=now_ms if in_sync else -surroundings.lag_ms_max - 1, caught_up=in_sync)
+            else:
+                known.lead_again(log_end_offset, in_sync=in_sync, now_ms=now_ms)
+            self.followers[replica] = known
+
+    def follow(self, image: PartitionImage) -> None:
+        """New metadata of the same leader epoch."""
+        self.isr.follow(image)
+        others = [replica for replica in image.replicas if replica != self._node_id]
+        lag_ms_max = self._surroundings.lag_ms_max
+        self.followers = {
+            replica: self.followers.get(replica) or ReplicaProgress(caught_up_ms=-lag_ms_max - 1, caught_up=False) for replica in others
+        }
+
+    # -- the high watermark ---------------------------------------------------------------------------------------------------
+
+    def high_watermark(self, log_end_offset: int) -> int:
+        lowest, maximal = log_end_offset, self.isr.maximal
+        for replica, progress in self.followers.items():
+            if progress.log_end_offset < lowest and (replica in maximal or (progress.caught_up and self._eligible(replica, progress))):
+                lowest = progress.log_end_offset
+        return lowest
+
+    def low_watermark(self, log_start_offset: int) -> int:
+        """Below this nothing is left on any replica that is alive."""
+        lowest = log_start_offset
+        for replica, progress in self.followers.items():
+            broker = self._surroundings.broker(replica)
+            if progress.log_start_offset < lowest and broker is not None and not broker.fenced:
+                lowest = progress.log_start_offset
+        return lowest
+
+    # -- who is in sync -------------------------------------------------------------------------------------------------------
+
+    def expand(self, replica: int, *, high_watermark: int) -> IsrChange | None:
+        """Let a follower in that has all that is committed, and something of this epoch: what an earlier leader committed may lie
+        above the high watermark that this one knows of, but never above the start of its epoch."""
+        isr, progress = self.isr, self.followers[replica]
+        if isr.pending is not None or replica in isr.committed:
+            return None
+        if progress.log_end_offset < max(high_watermark, self.epoch_start_offset) or not self._eligible(replica, progress):
+            return None
+        return isr.propose(self._members([*isr.committed, replica]), grows=True)
+
+    def shrink(self, log_end_offset: int, *, now_ms: int) -> IsrChange | None:
+        """Put those out who have not kept up. Every follower is looked at: who fell back no longer holds the high watermark."""
+        lag_ms_max = self._surroundings.lag_ms_max
+        behind = {
+            replica
+            for replica, progress in self.followers.items()
+            if not progress.look(log_end_offset, now_ms=now_ms, lag_ms_max=lag_ms_max)
+        }
+        isr = self.isr
+        # Also who is in sync and no replica any more.
+        kept = [each for each in isr.committed if each == self._node_id or (each in self.followers and each not in behind)]
+        if isr.pending is not None or len(kept) == len(isr.committed):
+            return None
+        return isr.propose(self._members(kept), grows=False)
+
+    def _members(self, brokers: Iterable[int]) -> list[InSync]:
+        return [InSync(broker, self._epoch_of(broker)) for broker in brokers]
+
+    def _epoch_of(self, broker: int) -> int:
+        if broker == self._node_id:
+            return self._surroundings.own_epoch()
+        progress = self.followers.get(broker)
+        known = progress.replica_epoch if progress is not None else None
+        return UNKNOWN_REPLICA_EPOCH if known is None else known
+
+    def _eligible(self, replica: int, progress: ReplicaProgress) -> bool:
+        """Whether the controller would let it in: alive, staying, and in the incarnation in which it fetched."""
+        broker = self._surroundings.broker(replica)
+        return broker is not None and broker.active and progress.replica_epoch in (UNKNOWN_REPLICA_EPOCH, broker.epoch)

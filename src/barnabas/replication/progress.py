@@ -1,0 +1,52 @@
+"""How far a follower has come, as its leader sees it from its fetches.
+
+A follower that asks for offset N has everything below N on its disk's page cache: its fetch offset is its acknowledgement. It was *caught
+up* at the last moment at which it had all that the leader had: at a fetch that asked for the leader's end, or, for one who reads a busy
+partition and is always a little behind, at the fetch before, when this one asks for what was the end then.
+"""
+
+from __future__ import annotations
+
+UNKNOWN_OFFSET = -1
+# A fetch in versions before 15 does not say in which incarnation its broker is (KIP-903).
+UNKNOWN_REPLICA_EPOCH = -1
+
+
+class ReplicaProgress:
+    """Times are the leader's, from a clock that does not jump."""
+
+    __slots__ = ("_fetch_end_offset", "_fetch_ms", "caught_up", "caught_up_ms", "log_end_offset", "log_start_offset", "replica_epoch")
+
+    def __init__(self, *, caught_up_ms: int, caught_up: bool) -> None:
+        self.log_end_offset = UNKNOWN_OFFSET
+        self.log_start_offset = UNKNOWN_OFFSET
+        self.replica_epoch: int | None = None  # None until it has fetched from this leader
+        self.caught_up_ms = caught_up_ms
+        # Whether it was within the allowed lag when somebody last looked: at each of its fetches, and every now and then.
+        self.caught_up = caught_up
+        self._fetch_ms = 0
+        self._fetch_end_offset = 0
+
+    def fetched(self, offset: int, *, log_start_offset: int, replica_epoch: int, leader_end_offset: int, now_ms: int) -> None:
+        if offset >= leader_end_offset:
+            self.caught_up_ms = max(self.caught_up_ms, now_ms)
+        elif offset >= self._fetch_end_offset:
+            self.caught_up_ms = max(self.caught_up_ms, self._fetch_ms)
+        self.log_end_offset = offset
+        self.log_start_offset = log_start_offset
+        self.replica_epoch = replica_epoch
+        self._fetch_ms = now_ms
+        self._fetch_end_offset = leader_end_offset
+
+    def look(self, leader_end_offset: int, *, now_ms: int, lag_ms_max: int) -> bool:
+        """Whether it keeps up: it has everything, or had at some time in the last ``lag_ms_max``."""
+        self.caught_up = self.log_end_offset == leader_end_offset or now_ms - self.caught_up_ms <= lag_ms_max
+        return self.caught_up
+
+    def lead_again(self, leader_end_offset: int, *, in_sync: bool, now_ms: int) -> None:
+        """The same leader has a new epoch: what it knows stays true, and who is in sync gets its full time to fetch in the new epoch."""
+        self._fetch_end_offset = leader_end_offset
+        self._fetch_ms = now_ms if in_sync else 0
+        if in_sync:
+            self.caught_up_ms = max(self.caught_up_ms, now_ms)
+        self.caught_up = in_sync
