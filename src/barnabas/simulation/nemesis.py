@@ -35,6 +35,11 @@ PAUSE_MS_MAX = 6000
 DISK_OPERATIONS_MAX = 40
 EFFECTS_MAX = 20
 SLOWNESS_MAX = 60
+# A process that has just promised something dies so often, and so soon: this is where forgetting shows.
+TEMPTATION = 0.3
+TEMPTED_OPERATIONS_MAX = 8
+TEMPTED_EFFECTS_MAX = 4
+SWIFT_REPAIR_MS_MAX = 50
 CLOCK_WRONG_MS_MAX = 3_600_000
 
 
@@ -100,7 +105,7 @@ class Nemesis:
     def _do(self, kind: str, host: Host) -> None:
         chance, network = self._chance, self._network
         repair_ms = chance.random() * REPAIR_MS_MAX
-        if kind in (POWER, BOUNDARY) and not self._may_lose_power(host):
+        if kind == POWER and not self._may_lose_power(host):
             kind = KILL
         self._say(f"{kind} {host.name}")
         match kind:
@@ -109,10 +114,7 @@ class Nemesis:
             case "power":
                 host.cut_power()
             case "boundary":
-                if chance.random() < 0.6:
-                    host.cut_power_after(chance.randint(1, DISK_OPERATIONS_MAX))
-                else:
-                    host.kill_after(chance.randint(1, EFFECTS_MAX))
+                self._strike_soon(host, DISK_OPERATIONS_MAX, EFFECTS_MAX)
             case "pause":
                 host.pause(chance.randint(1, PAUSE_MS_MAX))
             case "slow":
@@ -137,7 +139,22 @@ class Nemesis:
 
     def went_down(self, host: Host) -> None:
         """To be told of every death, so that there is a resurrection."""
-        self._scheduler.after_ms(self._chance.random() * REPAIR_MS_MAX, self._up_again, host)
+        repair_ms_max = self._chance.choice([SWIFT_REPAIR_MS_MAX, REPAIR_MS_MAX])
+        self._scheduler.after_ms(self._chance.random() * repair_ms_max, self._up_again, host)
+
+    def tempt(self, host: Host) -> None:
+        """To be told when a process is about to promise something."""
+        if self._over or BOUNDARY not in self.kinds or self._chance.random() >= TEMPTATION:
+            return
+        self.faults += 1
+        self._say(f"tempted {host.name}")
+        self._strike_soon(host, TEMPTED_OPERATIONS_MAX, TEMPTED_EFFECTS_MAX)
+
+    def _strike_soon(self, host: Host, operations_max: int, effects_max: int) -> None:
+        if self._chance.random() < 0.6 and self._may_lose_power(host):
+            host.cut_power_after(self._chance.randint(1, operations_max))
+        else:
+            host.kill_after(self._chance.randint(1, effects_max))
 
     def _up_again(self, host: Host) -> None:
         if not host.up:

@@ -1,0 +1,117 @@
+"""Quorums through faults, and three mistakes that would be easy to make there, each of which some seed must find."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from barnabas.raft import effects, events
+from barnabas.raft.effects import Effect
+from barnabas.simulation.quorum_process import QuorumProcess
+from barnabas.simulation.quorum_world import QuorumWorld
+from barnabas.simulation.run import run
+from barnabas.simulation.violations import Violation
+from barnabas.simulation.world import Scenario
+
+SEEDS = 120
+SOAK_SEEDS = 6000
+PLANTED_SEEDS_MAX = 100
+
+
+def run_all(level: str, seeds: Sequence[int]) -> int:
+    """How much was committed, all together: a world in which nothing happens keeps every promise."""
+    return sum(run(Scenario(level, seed)).facts["committed"] for seed in seeds)
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, 20))
+def test_a_quorum_keeps_its_promises(first: int) -> None:
+    assert run_all("quorum", range(first, first + 20)) > 20 * 20
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+def test_a_quorum_keeps_its_promises_for_long() -> None:
+    assert run_all("quorum", range(1000, 1000 + SOAK_SEEDS)) > SOAK_SEEDS
+
+
+def test_a_quorum_without_faults_has_one_leader() -> None:
+    report = run(Scenario("quorum", 1, faults=()))
+    assert report.facts["epochs"] == 1
+    assert report.faults == 0
+
+
+def test_one_seed_one_run_in_every_process() -> None:
+    """Nothing depends on how Python hashes text or where objects lie."""
+    here = run(Scenario("quorum", 7)).digest
+    assert run(Scenario("quorum", 7)).digest == here
+    program = (
+        "from barnabas.simulation.run import run\nfrom barnabas.simulation.world import Scenario\nprint(run(Scenario('quorum', 7)).digest)"
+    )
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=120)
+        assert int(ran.stdout) == here
+    assert run(Scenario("quorum", 8)).digest != here
+
+
+def test_a_broken_promise_says_how_to_see_it_again() -> None:
+    found = _first_violation(_ForgetsVotes)
+    assert "replay: barnabas simulate quorum --seed" in found
+
+
+# -- planted ------------------------------------------------------------------------------------------------------------------
+
+
+class _ForgetsVotes(QuorumProcess):
+    """Answers first and writes its vote down later: a crash in between forgets it."""
+
+    def perform(self, effect: Effect) -> None:
+        if isinstance(effect, effects.Persist):
+            loop = self.host.loop
+            assert loop is not None
+            loop.call_later(0.05, super().perform, effect)
+        else:
+            super().perform(effect)
+
+
+class _CountsBeforeTheDisk(QuorumProcess):
+    """Takes what it has written for durable."""
+
+    def perform(self, effect: Effect) -> None:
+        if isinstance(effect, effects.Flush):
+            self._events.append(events.Flushed(effect.end_offset, effect.generation))
+        else:
+            super().perform(effect)
+
+
+class _CutsToTheHighWatermark(QuorumProcess):
+    """Whoever comes to follow somebody new throws away all that it does not know to be committed, as Kafka did before KIP-101."""
+
+    def perform(self, effect: Effect) -> None:
+        super().perform(effect)
+        if isinstance(effect, effects.LeaderKnown) and not self.core.leading and self.core.high_watermark < self.log.log_end_offset:
+            self.log.truncate_to(self.core.high_watermark)
+            self.world.truncated(self, self.log.log_end_offset)
+            self._events.append(events.Truncated(self.log.log_end_offset))
+
+
+def _first_violation(process: type[QuorumProcess]) -> str:
+    class PlantedWorld(QuorumWorld):
+        process_class = process
+
+    for seed in range(PLANTED_SEEDS_MAX):
+        try:
+            PlantedWorld(Scenario("quorum", seed)).run()
+        except Violation as found:
+            return str(found)
+    pytest.fail(f"{PLANTED_SEEDS_MAX} seeds do not find it")
+
+
+@pytest.mark.parametrize("process", [_ForgetsVotes, _CountsBeforeTheDisk, _CutsToTheHighWatermark])
+def test_a_planted_mistake_is_found(process: type[QuorumProcess]) -> None:
+    found = _first_violation(process)
+    assert any(sign in found for sign in ("votes for", "so does", "comes to lead", "was committed", "nothing at")), found
