@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from barnabas.api.internal_topics import InternalTopics
+from barnabas.api.request_context import RequestContext
+from barnabas.api.transaction_verification import QuestionsToCoordinators
 from barnabas.config.settings import BrokerSettings
 from barnabas.coordinators.coordinator import Coordinator
 from barnabas.coordinators.group.machine import GroupMachine
@@ -14,8 +17,9 @@ from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.env.clock import Clock
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.model.ids import NodeId
+from barnabas.model.ids import NodeId, Uuid
 from barnabas.model.promise import Promise
+from barnabas.network.peers import Peers
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.telemetry.logs import Log
@@ -35,13 +39,18 @@ class MetadataView(Protocol):
 class ControllerPort(Protocol):
     """The way to the active controller, wherever it is."""
 
-    def submit(self, request: Any) -> Promise[Any]:
-        """The controller's response, once what it decided is committed and applied here."""
+    def submit(self, request: Any, context: RequestContext | None = None) -> Promise[Any]:
+        """The controller's response, once what it decided is committed; ``context`` is that of the client in whose name it is asked.
+
+        Always a response of the request's own API: one that says why, where no controller could be asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumReplica:
+    """How far a replica of the metadata log has come; times are on the wall, -1 where there is none."""
+
     replica_id: int
+    directory_id: Uuid
     log_end_offset: int
     last_fetch_timestamp: int
     last_caught_up_timestamp: int
@@ -49,15 +58,23 @@ class QuorumReplica:
 
 @dataclass(frozen=True, slots=True)
 class QuorumStatus:
+    """As the leader sees it; another node knows the leader and the voters, and nothing of their progress."""
+
     leader_id: int
     leader_epoch: int
     high_watermark: int
     voters: tuple[QuorumReplica, ...]
     observers: tuple[QuorumReplica, ...]
+    leading: bool = True
+    # Listener name, host and port of each voter.
+    nodes: Mapping[int, Sequence[tuple[str, str, int]]] = field(default_factory=dict)
 
 
 class QuorumPort(Protocol):
     def status(self) -> QuorumStatus: ...
+
+    def serve(self, request: Any, version: int) -> Promise[Any]:
+        """The answer to one of the quorum's own requests: votes, epochs, fetches of the metadata log and its snapshots, voters."""
 
 
 class ProducerIdPort(Protocol):
@@ -82,4 +99,6 @@ class Broker:
     transactions: Coordinator[TransactionMachine]
     metrics: Metrics
     log: Log
+    peers: Peers = field(default_factory=lambda: Peers("broker"))
     internal_topics: InternalTopics = field(default_factory=InternalTopics)
+    questions_to_coordinators: QuestionsToCoordinators = field(default_factory=QuestionsToCoordinators)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from barnabas.api.broker import Broker
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Promise
 from barnabas.records.control_batch import ControlType
 from barnabas.records.validation import Refused
@@ -27,7 +28,8 @@ def write_marker(broker: Broker, topic: str, index: int, marker: Marker) -> Prom
     """NONE once all in-sync replicas have it."""
     partition = broker.replicas.get(topic, index)
     if partition is None:
-        return Promise.kept(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        known = broker.metadata.image.topics.partition(TopicPartition(topic, index)) is not None
+        return Promise.kept(ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     try:
         outcome = partition.end_transaction(
             ControlType.COMMIT if marker.committed else ControlType.ABORT,

@@ -57,7 +57,7 @@ class LeaderView(Protocol):
 class LocalController(Protocol):
     """The controller in this node. One that is not active answers NOT_CONTROLLER."""
 
-    def submit(self, request: Any) -> Promise[Any]: ...
+    def submit(self, request: Any, context: RequestContext | None = None) -> Promise[Any]: ...
 
 
 class ControllerChannel:
@@ -114,6 +114,7 @@ class _Submission:
         self.answer: Promise[Any] = Promise()
         self._channel = channel
         self._request = request
+        self._client = context
         # What clients may not have forwarded, this broker asks in its own name.
         self._context = context if self.key in FORWARDABLE else None
         self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
@@ -142,7 +143,7 @@ class _Submission:
 
     def _ask(self, leader: Leader, left_ms: int) -> Promise[Any] | None:
         if leader.node_id == self._channel.node_id:
-            return self._channel.local.submit(self._request) if self._channel.local is not None else None
+            return self._channel.local.submit(self._request, self._client) if self._channel.local is not None else None
         if leader.endpoint is None:
             return None
         request = self._wrapped()
@@ -244,7 +245,7 @@ class _Submission:
         self._finish(self._error(ErrorCode.REQUEST_TIMED_OUT))
 
     def _error(self, code: ErrorCode) -> Any:
-        return error_response(self._request, code, version=self._context.api_version if self._context is not None else None)
+        return error_response(self._request, code, version=self._client.api_version if self._client is not None else None)
 
     def _finish(self, response: Any) -> None:
         self._end()

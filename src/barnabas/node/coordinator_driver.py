@@ -102,6 +102,8 @@ class CoordinatorDriver(Generic[M]):
                     await asyncio.sleep(0)
                     slice_ends = monotonic() + LOADING_SLICE_SECONDS_MAX
             if offset == before:
+                if not replica.leads or replica.leader_epoch != epoch:
+                    return  # a follower's log may be cut under its reader; the metadata that says so is on its way to this driver
                 raise OSError(EIO, f"nothing can be read at offset {offset}", log.directory)
         self.runtime.finish_loading(index, epoch, offset, self._clock.wall_ms())
 

@@ -32,4 +32,10 @@ class CoordinatorTopicLog:
         replica = self._replicas.get(self._topic, partition)
         if replica is None:
             return Promise.kept(ErrorCode.NOT_COORDINATOR)
-        return replica.replicated(end_offset)
+        return replica.replicated(end_offset).map(_committed)
+
+
+def _committed(code: ErrorCode) -> ErrorCode:
+    """What all in-sync replicas have stays, however few they have become since: a shard goes by that, and would otherwise take back
+    for its clients what it keeps for itself."""
+    return ErrorCode.NONE if code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND else code

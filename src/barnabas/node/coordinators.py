@@ -39,6 +39,7 @@ class Coordinators:
         broker: Callable[[], Broker],
     ) -> None:
         """``broker`` is asked for when the first transaction ends, and must be there by then."""
+        self._markers = MarkerWriter(broker)
         for_groups, for_transactions = group_settings(settings), transaction_settings(settings)
 
         def make_groups(partition: int) -> GroupMachine:
@@ -81,7 +82,7 @@ class Coordinators:
             replicas=replicas,
             clock=clock,
             log=log,
-            on_effect=MarkerWriter(broker).perform,
+            on_effect=self._markers.perform,
             partition_count=partition_count_of(TRANSACTION_STATE, lambda: applier.image),
         )
 
@@ -90,5 +91,6 @@ class Coordinators:
         return (self.groups, self.transactions, OffsetsOfDeletedTopics(self.groups.coordinator))
 
     def stop(self) -> None:
+        self._markers.stop()
         self.groups.stop()
         self.transactions.stop()

@@ -1,41 +1,110 @@
 """Carries out what a transaction coordinator decided: the end of a transaction is written into every partition that it touched.
 
-Tried until it is done, or until this node is not the transaction's coordinator any more; a transaction whose end is decided is ended.
+Partitions led here are written to directly; those led elsewhere with WriteTxnMarkers to their leader, many transactions in one
+request. Tried until it is done, or until this node is not the transaction's coordinator any more: a transaction whose end is decided is
+ended.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import NamedTuple
 
 from barnabas.api.broker import Broker
+from barnabas.api.other_brokers import leader_of, peer_of, told_by_peer
+from barnabas.api.outboxes import Outboxes
 from barnabas.api.transaction_markers import Marker, write_marker
 from barnabas.coordinators.transaction.effects import WriteMarkers
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import TopicPartition
+from barnabas.model.ids import NO_NODE, TopicPartition
+from barnabas.model.promise import Promise
+from barnabas.wire.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
 
 RETRY_SECONDS = 0.1
+_PURPOSE = "markers"
 # Somebody newer has taken over: nothing that this coordinator decides counts any more.
 _FENCED = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
+# The shard is not here any more; whoever has it now reads in its log what is to be done.
+_ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_LEADER_OR_FOLLOWER})
 
 
 class MarkerWriter:
     def __init__(self, broker: Callable[[], Broker]) -> None:
         self._broker = broker
+        self.outboxes: Outboxes[_Letter] = Outboxes(self._send, key=lambda letter: letter.ending.marker.producer_id)
+        self.stopped = False
 
     def perform(self, shard: int, effect: WriteMarkers) -> None:
-        _Ending(self._broker(), shard, effect).start()
+        _Ending(self, self._broker(), shard, effect).start()
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def _send(self, broker_id: int, letters: list[_Letter]) -> Promise[None]:
+        broker = self._broker()
+        peer = peer_of(broker, broker_id, _PURPOSE)
+        if peer is None:
+            _received(letters, ErrorCode.BROKER_NOT_AVAILABLE)
+            return Promise.kept(None)
+        request = WriteTxnMarkersRequest(markers=[letter.as_marker() for letter in letters])
+        sent = peer.send(request, timeout_ms=broker.settings.integer("request.timeout.ms"))
+        return sent.map(lambda outcome: _received(letters, outcome))
+
+
+class _Letter(NamedTuple):
+    """A transaction's end, to one broker."""
+
+    ending: _Ending
+    partitions: list[TopicPartition]
+
+    def as_marker(self) -> WritableTxnMarker:
+        by_topic: dict[str, list[int]] = {}
+        for topic, partition in self.partitions:
+            by_topic.setdefault(topic, []).append(partition)
+        marker = self.ending.marker
+        return WritableTxnMarker(
+            producer_id=marker.producer_id,
+            producer_epoch=marker.producer_epoch,
+            transaction_result=marker.committed,
+            topics=[WritableTxnMarkerTopic(name=topic, partition_indexes=indexes) for topic, indexes in by_topic.items()],
+            coordinator_epoch=marker.coordinator_epoch,
+            transaction_version=marker.transaction_version,
+        )
+
+
+def _received(letters: list[_Letter], outcome: WriteTxnMarkersResponse | ErrorCode) -> None:
+    """A partition that the answer does not name is tried again, like one that failed."""
+    found: dict[tuple[int, str, int], ErrorCode] = {}
+    missing = outcome if isinstance(outcome, ErrorCode) else ErrorCode.UNKNOWN_SERVER_ERROR
+    if not isinstance(outcome, ErrorCode):
+        for marker in outcome.markers:
+            for topic in marker.topics:
+                for each in topic.partitions:
+                    found[marker.producer_id, topic.name, each.partition_index] = told_by_peer(each.error_code)
+    for letter in letters:
+        for partition in letter.partitions:
+            letter.ending.tried(partition, found.get((letter.ending.marker.producer_id, *partition), missing))
 
 
 class _Ending:
     """One transaction on its way to its end."""
 
-    def __init__(self, broker: Broker, shard: int, effect: WriteMarkers) -> None:
+    def __init__(self, writer: MarkerWriter, broker: Broker, shard: int, effect: WriteMarkers) -> None:
+        self._writer = writer
         self._broker = broker
         self._shard = shard
         self._effect = effect
         self._epoch = broker.transactions.runtime.epoch_of(shard)
         self._missing = set(effect.partitions)
-        self._marker = Marker(
+        self._again: set[TopicPartition] = set()
+        self.marker = Marker(
             producer_id=effect.producer_id,
             producer_epoch=effect.producer_epoch,
             coordinator_epoch=effect.coordinator_epoch,
@@ -43,35 +112,65 @@ class _Ending:
             transaction_version=effect.transaction_version,
         )
 
+    @property
+    def _over(self) -> bool:
+        return self._writer.stopped or self._broker.transactions.runtime.epoch_of(self._shard) != self._epoch
+
     def start(self) -> None:
-        if not self._missing:
+        if self._missing:
+            self._try(list(self._missing))
+        else:
             self._written()
-            return
-        for partition in list(self._missing):
-            self._try(partition)
 
-    def _try(self, partition: TopicPartition) -> None:
-        if self._broker.transactions.runtime.epoch_of(self._shard) != self._epoch:
+    def _try(self, partitions: Collection[TopicPartition]) -> None:
+        if self._over:
             return
-        write_marker(self._broker, partition.topic, partition.partition, self._marker).then(lambda code: self._tried(partition, code))
+        elsewhere: dict[int, list[TopicPartition]] = {}
+        for partition in partitions:
+            leader = leader_of(self._broker, partition)
+            if leader == self._broker.node_id:
+                write_marker(self._broker, *partition, self.marker).then(partial(self.tried, partition))
+            elif leader == NO_NODE:
+                self.tried(partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            else:
+                elsewhere.setdefault(leader, []).append(partition)
+        for leader, led in elsewhere.items():
+            self._writer.outboxes.put(leader, _Letter(self, led))
 
-    def _tried(self, partition: TopicPartition, code: ErrorCode) -> None:
+    def tried(self, partition: TopicPartition, code: ErrorCode) -> None:
         if code in _FENCED:
             return
         if code and not (code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and self._is_gone(partition)):
-            self._broker.loop.call_later(RETRY_SECONDS, self._try, partition)
+            self._try_later(partition)
             return
         self._missing.discard(partition)
         if not self._missing:
             self._written()
+
+    def _try_later(self, partition: TopicPartition) -> None:
+        self._again.add(partition)
+        if len(self._again) == 1 and not self._over:
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._try_again)
+
+    def _try_again(self) -> None:
+        again, self._again = self._again, set()
+        self._try(again)
 
     def _is_gone(self, partition: TopicPartition) -> bool:
         topic = self._broker.metadata.image.topics.by_name.get(partition.topic)
         return topic is None or partition.partition not in topic.partitions
 
     def _written(self) -> None:
+        if self._over:
+            return
         effect = self._effect
-        self._broker.transactions.run_at(
+        noted = self._broker.transactions.run_at(
             self._shard,
             lambda machine, now_ms: machine.markers_written(effect.transactional_id, effect.producer_id, effect.producer_epoch, now_ms),
         )
+        noted.then(self._noted)
+
+    def _noted(self, outcome: ErrorCode | None) -> None:
+        """The shard's log may not take it now, for want of replicas; until it does the producer's next transaction cannot begin."""
+        if outcome and outcome not in _ELSEWHERE:
+            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._written)

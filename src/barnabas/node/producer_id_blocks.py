@@ -41,7 +41,8 @@ class ProducerIdBlocks:
     def _received(self, response: AllocateProducerIdsResponse) -> None:
         self._asking = False
         waiting, self._waiting = self._waiting, deque()
-        if response.error_code != ErrorCode.NONE:
+        # An empty block is no better than none: whoever waits would be asked for again and again.
+        if response.error_code != ErrorCode.NONE or response.producer_id_len <= 0:
             for promise in waiting:
                 promise.resolve(NO_PRODUCER_ID)
             return

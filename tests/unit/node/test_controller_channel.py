@@ -56,7 +56,7 @@ class Local:
         self.answers = list(answers)
         self.asked: list[Any] = []
 
-    def submit(self, request: Any) -> Promise[Any]:
+    def submit(self, request: Any, context: RequestContext | None = None) -> Promise[Any]:
         self.asked.append(request)
         given = self.answers.pop(0)
         return given if isinstance(given, Promise) else Promise.kept(given)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
+from barnabas.api.other_brokers import any_alive
 from barnabas.api.request_context import RequestContext
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
@@ -28,7 +29,6 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
             "Brokers know the brokers and controllers know the controllers; this is the other kind.",
         )
     image = broker.metadata.image
-    quorum = broker.quorum.status()
     return DescribeClusterResponse(
         throttle_time_ms=0,
         error_code=ErrorCode.NONE,
@@ -36,7 +36,7 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
         endpoint_type=served,
         cluster_id=broker.cluster_id,
         # Clients of brokers send admin requests to any of them; clients of controllers must find the active one.
-        controller_id=quorum.leader_id if served == CONTROLLERS else broker.node_id,
+        controller_id=broker.quorum.status().leader_id if served == CONTROLLERS else any_alive(image, context.listener, broker.node_id),
         brokers=_controllers(image, context) if served == CONTROLLERS else _brokers(image, context, request),
         cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
     )

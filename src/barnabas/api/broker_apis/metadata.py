@@ -2,26 +2,29 @@
 
 Behaviour:
 - brokers and leaders are given with their addresses on the listener the client came through;
-- a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it. The answer waits until it
-  exists, so the client need not ask again; Kafka answers at once with an error and lets the client retry.
-
+- any broker that is alive is called the controller, since each passes admin requests on;
+- a replica is offline when its broker is fenced or gone, is not on that listener, or has lost the directory it lies in;
+- a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it. The answer waits until the controller
+  has created it, so a client need not ask again unless this broker has not heard of it yet; Kafka answers at once with an error;
 - a topic named twice is described once, and where any topic is asked for by id, names are not looked at.
 
-Version notes: an empty list means all topics in version 0 and none later; null means all. Topic ids from 10, lookup by id from 12:
-asking by id in 10 and 11 fails the whole request.
+Version notes: an empty list means all topics in version 0 and none later; null means all. A leader that is not on the listener is
+LISTENER_NOT_FOUND from 6 on. Topic ids from 10, lookup by id from 12: asking by id in 10 and 11 fails the whole request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
 from barnabas.api.internal_topics import creatable
+from barnabas.api.other_brokers import any_alive
 from barnabas.api.request_context import RequestContext
 from barnabas.metadata.cluster import Endpoint
 from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.metadata.topics import TopicImage
+from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
 from barnabas.model.promise import Answer
@@ -37,6 +40,7 @@ from barnabas.wire.messages.metadata import (
 )
 
 _ID_LOOKUP_VERSION_MIN = 12
+_LISTENER_NOT_FOUND_VERSION_MIN = 6
 
 
 def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> Answer[MetadataResponse]:
@@ -71,55 +75,61 @@ def _creation_errors(created: CreateTopicsResponse) -> dict[str, ErrorCode]:
     }
 
 
+class _Sight(NamedTuple):
+    """The cluster as the asking client sees it."""
+
+    image: MetadataImage
+    reachable: Mapping[int, Endpoint | None]
+    """Brokers that are not fenced, with their address on the client's listener."""
+    operations: int
+    not_on_listener: ErrorCode
+
+
 def _respond(broker: Broker, context: RequestContext, request: MetadataRequest, errors: dict[str, ErrorCode]) -> MetadataResponse:
     image = broker.metadata.image
     listener = context.listener
-    operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
-    reachable = {each.broker_id: each.endpoint(listener) for each in image.cluster.brokers.values() if not each.fenced}
+    sight = _Sight(
+        image,
+        {each.broker_id: each.endpoint(listener) for each in image.cluster.brokers.values() if not each.fenced},
+        TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED,
+        ErrorCode.LISTENER_NOT_FOUND if context.api_version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
+    )
     if request.topics is None or (not request.topics and context.api_version == 0):
-        topics = [_describe(topic, reachable, operations) for topic in image.topics.by_name.values()]
+        topics = [_describe(topic, sight) for topic in image.topics.by_name.values()]
     else:
-        topics = _look_up_all(request.topics, image, reachable, operations, errors)
+        topics = _look_up_all(request.topics, sight, errors)
     return MetadataResponse(
         throttle_time_ms=0,
         brokers=[
             MetadataResponseBroker(node_id=broker_id, host=endpoint.host, port=endpoint.port, rack=image.cluster.brokers[broker_id].rack)
-            for broker_id, endpoint in reachable.items()
+            for broker_id, endpoint in sight.reachable.items()
             if endpoint is not None
         ],
         cluster_id=broker.cluster_id,
-        # Any broker passes admin requests on to the controller, so clients are sent to one that is alive.
-        controller_id=broker.node_id if broker.node_id in reachable else NO_NODE,
+        controller_id=any_alive(image, listener, broker.node_id),
         topics=topics,
         cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
     )
 
 
-def _look_up_all(
-    asked: Sequence[MetadataRequestTopic],
-    image: MetadataImage,
-    reachable: Mapping[int, Endpoint | None],
-    operations: int,
-    errors: Mapping[str, ErrorCode],
-) -> list[MetadataResponseTopic]:
+def _look_up_all(asked: Sequence[MetadataRequestTopic], sight: _Sight, errors: Mapping[str, ErrorCode]) -> list[MetadataResponseTopic]:
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     if ids:
-        unknown = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in image.topics.by_id]
-        return unknown + [_describe(image.topics.by_id[each], reachable, operations) for each in ids if each in image.topics.by_id]
+        by_id = sight.image.topics.by_id
+        unknown = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in by_id]
+        return unknown + [_describe(by_id[each], sight) for each in ids if each in by_id]
     names = dict.fromkeys(topic.name for topic in asked)
-    return [_look_up(name, image, reachable, operations, errors) for name in names if name is not None]
+    return [_look_up(name, sight, errors) for name in names if name is not None]
 
 
-def _look_up(
-    name: str, image: MetadataImage, reachable: Mapping[int, Endpoint | None], operations: int, errors: Mapping[str, ErrorCode]
-) -> MetadataResponseTopic:
-    topic = image.topics.by_name.get(name)
+def _look_up(name: str, sight: _Sight, errors: Mapping[str, ErrorCode]) -> MetadataResponseTopic:
+    topic = sight.image.topics.by_name.get(name)
     if topic is not None:
-        return _describe(topic, reachable, operations)
+        return _describe(topic, sight)
     illegal = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     answer = _missing(name, ZERO_UUID, errors.get(name, illegal))
     answer.is_internal = name in INTERNAL_TOPICS
-    answer.topic_authorized_operations = operations
+    answer.topic_authorized_operations = sight.operations
     return answer
 
 
@@ -134,7 +144,8 @@ def _all_refused(asked: Sequence[MetadataRequestTopic]) -> MetadataResponse:
     )
 
 
-def _describe(topic: TopicImage, reachable: Mapping[int, Endpoint | None], operations: int) -> MetadataResponseTopic:
+def _describe(topic: TopicImage, sight: _Sight) -> MetadataResponseTopic:
+    reachable = sight.reachable
     partitions = []
     for index, partition in sorted(topic.partitions.items()):
         leader = partition.leader
@@ -142,7 +153,7 @@ def _describe(topic: TopicImage, reachable: Mapping[int, Endpoint | None], opera
         if leader == NO_NODE or leader not in reachable:
             leader, error = NO_NODE, ErrorCode.LEADER_NOT_AVAILABLE
         elif reachable[leader] is None:
-            leader, error = NO_NODE, ErrorCode.LISTENER_NOT_FOUND
+            leader, error = NO_NODE, sight.not_on_listener
         partitions.append(
             MetadataResponsePartition(
                 error_code=error,
@@ -151,7 +162,7 @@ def _describe(topic: TopicImage, reachable: Mapping[int, Endpoint | None], opera
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=list(partition.replicas),
                 isr_nodes=list(partition.isr),
-                offline_replicas=[replica for replica in partition.replicas if replica not in reachable],
+                offline_replicas=[replica for replica in partition.replicas if _offline(replica, partition, sight)],
             )
         )
     return MetadataResponseTopic(
@@ -160,5 +171,11 @@ def _describe(topic: TopicImage, reachable: Mapping[int, Endpoint | None], opera
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
         partitions=partitions,
-        topic_authorized_operations=operations,
+        topic_authorized_operations=sight.operations,
     )
+
+
+def _offline(replica: int, partition: PartitionImage, sight: _Sight) -> bool:
+    if sight.reachable.get(replica) is None:
+        return True
+    return bool(partition.directories) and not sight.image.cluster.brokers[replica].has_online(partition.directory_of(replica))
