@@ -1,6 +1,7 @@
 """From a frame to an answer: header, route, decode, handle, encode.
 
-A producer's request that repeats its last one skips most of this, see :mod:`~barnabas.api.repeated_produce`. A route is made the
+A producer's request that repeats its last one skips most of this, see :mod:`~barnabas.api.repeated_produce`, and so does a consumer's
+commit, see :mod:`~barnabas.api.repeated_commit`. A route is made the
 first time an API is called in a version, and then found by one dictionary lookup. What goes wrong before a handler runs is the
 peer's fault and ends the connection, as it does with Kafka: an unknown API, a version that was not offered, bytes that do not
 decode. The one exception is ApiVersions, which is asked by clients that cannot know the versions yet.
@@ -15,10 +16,11 @@ from typing import Any, cast
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis.api_versions import unsupported_version
 from barnabas.api.handler import Handler, Handlers
+from barnabas.api.repeated_commit import RepeatedCommit
 from barnabas.api.repeated_produce import RepeatedProduce
 from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
-from barnabas.network.connection import Connection, Reply
+from barnabas.network.connection import Connection, Frame, Reply
 from barnabas.telemetry.catalogue import REQUEST_SECONDS, REQUESTS
 from barnabas.telemetry.metrics import Counter, LatencyHistogram
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -28,6 +30,7 @@ from barnabas.wire.headers import read_request_prefix, request_header_version, r
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 
 _CORRELATION_ID = struct.Struct(">i")
+_CORRELATION_POSITION = 4  # in a request
 
 
 class Route:
@@ -71,6 +74,9 @@ class Dispatch:
         if repeated is not None:
             reply = repeated.serve(frame)
             if reply is not None:
+                if type(reply) is Promise:
+                    (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _CORRELATION_POSITION)
+                    return self._finish_later(repeated.route, started, correlation_id, reply)
                 repeated.route.requests.value += 1
                 repeated.route.seconds.observe((perf_counter_ns() - started) // 1000)
                 return cast(bytes, reply)
@@ -92,15 +98,22 @@ class Dispatch:
         except Exception as bug:  # noqa: BLE001
             self._failed(connection, route, bug)
             return None
+        if api_key == ApiKey.OFFSET_COMMIT:
+            if repeated is None or repeated.route is not route:
+                repeated = connection.memo = RepeatedCommit(self._broker, route, frame)
+            repeated.remember(frame, position, request)
         if type(response) is Promise:
             if not response.done:
-                return response.map(lambda value: self._finish(route, started, correlation_id, value))
+                return self._finish_later(route, started, correlation_id, response)
             response = response.value
         if api_key == ApiKey.PRODUCE and response is not None:
             if repeated is None or repeated.route is not route:
                 repeated = connection.memo = RepeatedProduce(self._broker, route, frame)
             repeated.remember(frame, request, response)
         return self._finish(route, started, correlation_id, response)
+
+    def _finish_later(self, route: Route, started: int, correlation_id: int, response: Promise[Any]) -> Promise[Frame | None]:
+        return response.map(lambda value: self._finish(route, started, correlation_id, value))
 
     def _finish(self, route: Route, started: int, correlation_id: int, response: Any) -> OutFrame | None:
         route.requests.value += 1

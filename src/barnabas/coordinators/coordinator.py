@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from barnabas.coordinators.outcome import Outcome
 from barnabas.coordinators.placement import partition_for
-from barnabas.coordinators.runtime import CoordinatorRuntime, Machine
+from barnabas.coordinators.runtime import CoordinatorRuntime, Machine, Prepared
 from barnabas.env.clock import Clock
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
@@ -38,3 +38,8 @@ class Coordinator(Generic[M]):
     def run_at(self, partition: int, operation: Callable[[M, int], Outcome[R]]) -> Promise[R | ErrorCode]:
         now_ms = self._clock.wall_ms()
         return self.runtime.run(partition, now_ms, lambda machine: operation(machine, now_ms))
+
+    def run_prepared(self, identity: str, prepared: Prepared[M]) -> Promise[ErrorCode] | None:
+        """As :meth:`CoordinatorRuntime.run_prepared`, on the shard of ``identity``."""
+        partition = self.partition_of(identity)
+        return self.runtime.run_prepared(partition, self._clock.wall_ms(), prepared) if partition is not None else None

@@ -14,7 +14,7 @@ No clock and no loop here: time comes in with every call, and :attr:`Coordinator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
@@ -50,6 +50,20 @@ class Machine(Protocol):
 
 
 M = TypeVar("M", bound=Machine)
+
+
+ContraM = TypeVar("ContraM", bound=Machine, contravariant=True)
+
+
+class Prepared(Protocol[ContraM]):
+    """An operation that always writes one record, whose batch is all but encoded."""
+
+    @property
+    def record(self) -> CoordinatorRecord:
+        """What was decided last."""
+
+    def decide(self, machine: ContraM, now_ms: int) -> bytearray | None:
+        """The batch to write; None when the operation must be performed the ordinary way."""
 
 
 class CoordinatorLog(Protocol):
@@ -217,16 +231,30 @@ class CoordinatorRuntime(Generic[M]):
         else:
             answer.resolve(given)
 
-    def _write(
-        self,
-        partition: int,
-        shard: _Shard[M],
-        records: Iterable[CoordinatorRecord],
-        transaction: ProducerIdentity | None,
-        now_ms: int,
-    ) -> ErrorCode:
-        records = list(records)
-        batch = build_batch(
+    def run_prepared(self, partition: int, now_ms: int, prepared: Prepared[M]) -> Promise[ErrorCode] | None:
+        """Perform an operation that is encoded already: NONE once it is committed. None when it must be performed the ordinary way,
+        which knows why; nothing was written then."""
+        shard = self._shards.get(partition)
+        if shard is None or not shard.active:
+            return None
+        batch = prepared.decide(shard.machine, now_ms)
+        if batch is None:
+            return None
+        end_offset = self._log.append(partition, batch)
+        if isinstance(end_offset, ErrorCode):
+            return None
+        shard.written_end = end_offset
+        shard.machine.replay(prepared.record, None)
+        self._announce_deadline(shard)
+        return self._committed(partition, shard)
+
+    @property
+    def compresses(self) -> bool:
+        return self._codec is not Codec.NONE
+
+    def encode(self, records: Sequence[CoordinatorRecord], now_ms: int, transaction: ProducerIdentity | None = None) -> bytearray:
+        """The batch in which these records are written."""
+        return build_batch(
             (Record(index, now_ms, *record.encode()) for index, record in enumerate(records)),
             codec=self._codec,
             producer_id=transaction.producer_id if transaction is not None else -1,
@@ -234,7 +262,16 @@ class CoordinatorRuntime(Generic[M]):
             base_sequence=self._base_sequence,
             transactional=transaction is not None,
         )
-        end_offset = self._log.append(partition, batch)
+
+    def _write(
+        self,
+        partition: int,
+        shard: _Shard[M],
+        records: Sequence[CoordinatorRecord],
+        transaction: ProducerIdentity | None,
+        now_ms: int,
+    ) -> ErrorCode:
+        end_offset = self._log.append(partition, self.encode(records, now_ms, transaction))
         if isinstance(end_offset, ErrorCode):
             return end_offset
         shard.written_end = end_offset

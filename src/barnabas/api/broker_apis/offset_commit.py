@@ -56,7 +56,7 @@ def _keep_existing(broker: Broker, request: OffsetCommitRequest, *, by_id: bool)
         if missing:
             unknown_id = by_id and known is None
             error = ErrorCode.UNKNOWN_TOPIC_ID if unknown_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            refused.append(_refused(topic, missing, error))
+            refused.append(_answered(topic, missing, error))
         if existing:
             topic.partitions = existing
             kept.append(topic)
@@ -67,22 +67,24 @@ def _keep_existing(broker: Broker, request: OffsetCommitRequest, *, by_id: bool)
 def _answer(
     request: OffsetCommitRequest, missing: list[OffsetCommitResponseTopic], outcome: OffsetCommitResponse | ErrorCode
 ) -> OffsetCommitResponse:
-    if isinstance(outcome, ErrorCode):
-        answered = [_refused(topic, topic.partitions, told(outcome)) for topic in request.topics]
-    else:
-        answered = outcome.topics
+    answer = answer_all(request, outcome) if isinstance(outcome, ErrorCode) else outcome
     if not missing:
-        return OffsetCommitResponse(topics=answered)
+        return answer
     return OffsetCommitResponse(
         topics=merged(
-            [*missing, *answered],
+            [*missing, *answer.topics],
             key=lambda topic: topic.name or topic.topic_id,
             add=lambda topic, more: topic.partitions.extend(more.partitions),
         )
     )
 
 
-def _refused(
+def answer_all(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
+    """One answer for everything that was asked."""
+    return OffsetCommitResponse(topics=[_answered(topic, topic.partitions, told(code)) for topic in request.topics])
+
+
+def _answered(
     topic: OffsetCommitRequestTopic, partitions: Sequence[OffsetCommitRequestPartition], error: ErrorCode
 ) -> OffsetCommitResponseTopic:
     return OffsetCommitResponseTopic(

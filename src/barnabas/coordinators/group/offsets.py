@@ -79,12 +79,9 @@ class Offsets:
 
     def commit(self, request: OffsetCommitRequest, version: int, now_ms: int) -> Outcome[OffsetCommitResponse | ErrorCode]:
         """The topics are named, whatever the version, and exist."""
-        group = self._shard.groups.get(request.group_id)
-        refused = why_no_commit(group, request, version)
+        refused = self.why_no_commit(request, version, now_ms)
         if refused:
             return Outcome(refused)
-        if group is not None:
-            group.committed(request.member_id, now_ms)
         retention_ms = request.retention_time_ms
         expire_timestamp_ms = NO_EXPIRY if retention_ms == _NO_RETENTION_TIME else min(now_ms + retention_ms, _TIMESTAMP_MS_MAX)
         records = []
@@ -92,7 +89,7 @@ class Offsets:
         for topic in request.topics:
             partitions = []
             for asked in topic.partitions:
-                error = self._why_no_metadata(asked.committed_metadata)
+                error = self.why_no_metadata(asked.committed_metadata)
                 partitions.append(OffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error))
                 if not error:
                     records.append(
@@ -121,7 +118,7 @@ class Offsets:
         for topic in request.topics:
             partitions = []
             for asked in topic.partitions:
-                error = self._why_no_metadata(asked.committed_metadata)
+                error = self.why_no_metadata(asked.committed_metadata)
                 partitions.append(TxnOffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error))
                 if not error:
                     records.append(
@@ -141,7 +138,15 @@ class Offsets:
             transaction=ProducerIdentity(request.producer_id, request.producer_epoch),
         )
 
-    def _why_no_metadata(self, metadata: str | None) -> ErrorCode:
+    def why_no_commit(self, request: OffsetCommitRequest, version: int, now_ms: int) -> ErrorCode:
+        """Whether the group lets this be committed; if so, its member is alive."""
+        group = self._shard.groups.get(request.group_id)
+        refused = why_no_commit(group, request, version)
+        if not refused and group is not None:
+            group.committed(request.member_id, now_ms)
+        return refused
+
+    def why_no_metadata(self, metadata: str | None) -> ErrorCode:
         """The setting says bytes; Kafka counts characters, as Java does."""
         if metadata is None or len(metadata) <= self._shard.settings.offset_metadata_bytes_max // 2:
             return ErrorCode.NONE
