@@ -31,15 +31,17 @@ def heartbeat(
     sessions.heard(broker.broker_id, broker.epoch, now_ms=now_ms, metadata_offset=request.current_metadata_offset)
     # A broker that has not yet seen its own registration would answer clients from an older world.
     caught_up = request.current_metadata_offset >= broker.epoch
+    # Without any directory it can serve nothing, whatever it wants.
+    want_fence = request.want_fence or (bool(broker.directories) and set(broker.directories) <= set(request.offline_log_dirs))
     fenced, may_stop = broker.fenced, False
     records: list[MetadataRecord] = []
     if broker.fenced:
         may_stop = request.want_shut_down
-        if not request.want_shut_down and not request.want_fence and caught_up:
+        if not request.want_shut_down and not want_fence and caught_up:
             with_broker(partitions, broker.broker_id)
             records = [_change(broker, fenced=UNFENCE), *partitions.records]
             fenced = False
-    elif request.want_fence or (request.want_shut_down and _may_stop(partitions, sessions, broker)):
+    elif want_fence or (request.want_shut_down and _may_stop(partitions, sessions, broker)):
         records = fence(partitions, broker)
         fenced, may_stop = True, request.want_shut_down
     elif request.want_shut_down and sessions.stop_offset(broker.broker_id) == NOT_STOPPING:
@@ -74,7 +76,8 @@ def _may_stop(partitions: Partitions, sessions: BrokerSessions, broker: BrokerIm
 def _directory_records(partitions: Partitions, broker: BrokerImage, request: BrokerHeartbeatRequest) -> list[MetadataRecord]:
     records: list[MetadataRecord] = []
     offline = set(request.offline_log_dirs) & set(broker.directories)
-    if offline:
+    # An empty list would say that nothing changed.
+    if offline and offline < set(broker.directories):
         before = len(partitions.records)
         without_directories(partitions, broker.broker_id, offline)
         records.extend(partitions.records[before:])

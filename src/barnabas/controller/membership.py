@@ -44,7 +44,7 @@ def with_broker(partitions: Partitions, broker_id: int) -> None:
     """A broker becomes active: what nobody leads it may lead."""
     active = partitions.image.cluster.active
     for topic, index, partition in partitions:
-        if partition.leader == NO_NODE and broker_id in partition.replicas:
+        if partition.leader == NO_NODE:
             partitions.change(topic, index, Wanted(), alive=lambda each: each == broker_id or active(each))
 
 

@@ -182,6 +182,14 @@ def test_replicas_in_a_directory_that_failed_are_led_by_others() -> None:
     assert office.decide(reporting([uuid(11)])).records == []
 
 
+def test_a_broker_that_has_lost_all_its_directories_is_fenced_and_stays_so() -> None:
+    office = Office([registered(1, directories=2), registered(2), *topic(1, "t", [1, 2])])
+    assert office.ask(reporting([uuid(10), uuid(11)])).is_fenced
+    assert office.image.topics.by_name["t"].partitions[0].leader == 2
+    again = office.decide(reporting([uuid(10), uuid(11)]))
+    assert (again.response.is_fenced, again.records) == (True, [])
+
+
 def test_directories_that_the_broker_never_had_do_not_matter() -> None:
     assert Office([registered(1)]).decide(reporting([uuid(77)])).records == []
 
