@@ -47,11 +47,19 @@ def parse_snapshot_name(name: str) -> SnapshotId | None:
     return SnapshotId(int(found[1]), int(found[2])) if found else None
 
 
-def encode_snapshot(records: Sequence[MetadataRecord], *, epoch: int, last_contained_timestamp: int, timestamp: int) -> Iterator[bytearray]:
-    """The batches of a snapshot, in order."""
+def encode_snapshot(
+    records: Sequence[MetadataRecord],
+    *,
+    epoch: int,
+    last_contained_timestamp: int,
+    timestamp: int,
+    controls: Sequence[tuple[ControlType, bytes]] = (),
+) -> Iterator[bytearray]:
+    """The batches of a snapshot, in order. ``controls`` are what the quorum has to say of itself; they follow the header in its batch."""
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=last_contained_timestamp)
-    yield build_control_batch([(ControlType.SNAPSHOT_HEADER, encode(header, 0))], base_offset=0, timestamp=timestamp, leader_epoch=epoch)
-    offset = 1
+    first = [(ControlType.SNAPSHOT_HEADER, encode(header, 0)), *controls]
+    yield build_control_batch(first, base_offset=0, timestamp=timestamp, leader_epoch=epoch)
+    offset = len(first)
     for start in range(0, len(records), BATCH_RECORDS_MAX):
         chunk = records[start : start + BATCH_RECORDS_MAX]
         yield build_batch(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from barnabas.env.disk import Disk, write_atomically
+from barnabas.env.disk import Disk, DiskFile, write_atomically
 from barnabas.metadata.metadata_image import Provenance
 from barnabas.metadata.snapshot import (
     PART_SUFFIX,
@@ -20,10 +20,14 @@ from barnabas.metadata.snapshot import (
     parse_snapshot_name,
     snapshot_time,
 )
+from barnabas.model.buffers import Buffer
 from barnabas.model.ids import METADATA_PARTITION, METADATA_TOPIC_ID, NodeId
+from barnabas.raft.control_history import ControlChange, control_changes
+from barnabas.raft.log_outline import EMPTY, EpochStart, LogOutline, OffsetAndEpoch
 from barnabas.raft.quorum_state import QUORUM_STATE, QuorumState, decode_quorum_state, encode_quorum_state
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import read_header
+from barnabas.records.batches import check_crc, walk
 from barnabas.records.control_batch import ControlType, build_control_batch
 from barnabas.records.record import Record, open_batch
 from barnabas.records.validation import Refused
@@ -33,11 +37,7 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.partition_metadata import write_topic_id
 from barnabas.storage.recovery import RecoveryReport, open_log
 from barnabas.storage.segment import Segment
-from barnabas.wire.compiler import encode
-from barnabas.wire.embedded.control_records import LeaderChangeMessage, Voter
 from barnabas.wire.metadata_records import MetadataRecord, decode_metadata_record
-
-_LEADER_CHANGE_VERSION = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,11 @@ class MetadataLog:
             write_topic_id(disk, self.directory, METADATA_TOPIC_ID)
             disk.sync_directory(parent)
         self._remove_unfinished()
-        latest = self.snapshots()[-1:]
-        self._log, self.report = self._open(settings, latest[0].end_offset if latest else 0, clean=clean, now_ms=now_ms)
+        # A snapshot of another node that is being written here, piece by piece.
+        self._unfinished: tuple[OffsetAndEpoch, DiskFile] | None = None
+        self._log, self.report = self._open(settings, clean=clean, now_ms=now_ms)
 
-    def _open(self, settings: LogSettings, start: int, *, clean: bool, now_ms: int) -> tuple[Log, RecoveryReport]:
+    def _open(self, settings: LogSettings, *, clean: bool, now_ms: int) -> tuple[Log, RecoveryReport]:
         log, report = open_log(
             self._disk,
             self.directory,
@@ -72,9 +73,18 @@ class MetadataLog:
             log_start_offset=0,
             now_ms=now_ms,
         )
-        if log.log_end_offset < start:
-            # The snapshot was fetched or kept while the log behind it is gone: it begins where the snapshot ends.
-            log.truncate_fully(start)
+        if not clean:
+            # What a process that died had written may still be with the kernel, and a voter answers for all that its log has.
+            log.flush()
+        snapshots = self.snapshots()
+        if snapshots:
+            latest = snapshots[-1]
+            if (latest.epoch, latest.end_offset) > (log.leader_epochs.latest, log.log_end_offset):
+                # The snapshot was fetched or kept while the log behind it is gone, or has parted from the quorum's: it begins where
+                # the snapshot ends.
+                log.truncate_fully(latest.end_offset)
+            elif log.log_start_offset > 0:
+                log.advance_start(max(log.log_start_offset, snapshots[0].end_offset))
         return log, report
 
     # -- the log --------------------------------------------------------------------------------------------------------------
@@ -93,19 +103,36 @@ class MetadataLog:
     def write_batch(self, payloads: Sequence[bytes], *, epoch: int, now_ms: int) -> None:
         self._append(build_batch(Record(index, now_ms, None, payload) for index, payload in enumerate(payloads)), epoch, now_ms)
 
-    def write_leader_change(self, leader: NodeId, voters: Sequence[NodeId], *, epoch: int, now_ms: int) -> None:
-        everyone = [Voter(voter_id=voter) for voter in voters]
-        message = LeaderChangeMessage(
-            version=_LEADER_CHANGE_VERSION, leader_id=leader, voters=everyone, granting_voters=[Voter(voter_id=leader)]
-        )
-        batch = build_control_batch(
-            [(ControlType.LEADER_CHANGE, encode(message, _LEADER_CHANGE_VERSION))], base_offset=0, timestamp=now_ms, leader_epoch=epoch
-        )
-        self._append(batch, epoch, now_ms)
+    def write_control(self, records: Sequence[tuple[ControlType, bytes]], *, epoch: int, now_ms: int) -> None:
+        self._append(build_control_batch(list(records), base_offset=0, timestamp=now_ms, leader_epoch=epoch), epoch, now_ms)
+
+    def write_fetched(self, batches: Buffer, *, now_ms: int) -> None:
+        """Batches that were checked, with the offsets and epochs their leader gave them."""
+        # The log writes offset and epoch into what it is given; these are the same, but the bytes belong to a frame.
+        view = memoryview(bytearray(batches))
+        for position, header in walk(view):
+            assert header.base_offset == self._log.log_end_offset
+            self._write(view[position : position + header.size_bytes], header.leader_epoch, now_ms)
+
+    def truncate(self, end_offset: int) -> int:
+        """Durable on return; where the log ends now, which is lower when a batch spanned the place."""
+        self._log.truncate_to(end_offset)
+        return self._log.log_end_offset
+
+    def read(self, offset: int, *, size_bytes_max: int) -> bytes:
+        """Batches from ``offset`` on, at least one; the last may be cut off."""
+        read = self._log.read(offset, size_bytes_max=size_bytes_max, end_offset=self._log.log_end_offset, at_least_one=True)
+        if read.region is None:
+            return b""
+        data = read.region.read()
+        read.region.release()
+        return data
 
     def _append(self, batch: bytearray, epoch: int, now_ms: int) -> None:
-        view = memoryview(batch)
-        outcome = self._log.append(view, read_header(view), leader_epoch=epoch, now_ms=now_ms)
+        self._write(memoryview(batch), epoch, now_ms)
+
+    def _write(self, batch: memoryview, epoch: int, now_ms: int) -> None:
+        outcome = self._log.append(batch, read_header(batch), leader_epoch=epoch, now_ms=now_ms)
         assert not isinstance(outcome, Refused), f"the metadata log refuses its own leader: {outcome}"
 
     def flushable(self) -> tuple[int, list[Segment]]:
@@ -122,6 +149,34 @@ class MetadataLog:
             provenance = Provenance(header.last_offset, header.leader_epoch, header.max_timestamp)
             yield MetadataBatch(records, provenance, header.size_bytes)
 
+    # -- what the quorum knows of it ------------------------------------------------------------------------------------------
+
+    def outline(self) -> LogOutline:
+        log = self._log
+        return LogOutline(
+            start_offset=log.log_start_offset,
+            end_offset=log.log_end_offset,
+            epochs=[EpochStart(epoch, start) for epoch, start in log.leader_epochs.entries if start < log.log_end_offset],
+            snapshots=self.snapshot_ends(),
+            flushed_offset=log.log_end_offset,
+        )
+
+    def snapshot_ends(self) -> list[OffsetAndEpoch]:
+        return [OffsetAndEpoch(*snapshot) for snapshot in self.snapshots()]
+
+    def control_changes(self) -> list[ControlChange]:
+        """What the latest snapshot and the log behind it say of voters and kraft.version."""
+        changes: list[ControlChange] = []
+        start = self.start_offset
+        latest = self._latest_whole_snapshot()
+        if latest is not None:
+            snapshot, data = latest
+            start = max(start, snapshot.end_offset)
+            changes += snapshot_control_changes(snapshot, data)
+        for header, batch in self._log.batches(start, self.end_offset):
+            changes += control_changes(header, batch)
+        return changes
+
     def close(self) -> None:
         self._log.close()
 
@@ -134,7 +189,8 @@ class MetadataLog:
         path = f"{self.directory}/{QUORUM_STATE}"
         return decode_quorum_state(self._disk.read(path).decode()) if self._disk.exists(path) else QuorumState()
 
-    def write_quorum_state(self, state: QuorumState, voters: list[NodeId]) -> None:
+    def write_quorum_state(self, state: QuorumState, voters: list[NodeId] | None) -> None:
+        """``voters`` are the configured ones; None when they are in the log."""
         write_atomically(self._disk, f"{self.directory}/{QUORUM_STATE}", encode_quorum_state(state, voters).encode())
 
     # -- snapshots ------------------------------------------------------------------------------------------------------------
@@ -144,34 +200,107 @@ class MetadataLog:
         return sorted(each for each in found if each is not None)
 
     def read_latest_snapshot(self) -> tuple[SnapshotId, list[MetadataRecord], int] | None:
-        """The newest that is whole, with the timestamp of its last record."""
+        """The newest that is whole and has records, with the timestamp of its last record."""
+        latest = self._latest_whole_snapshot()
+        if latest is None or OffsetAndEpoch(*latest[0]) == EMPTY:
+            return None
+        records, timestamp = decode_snapshot(latest[1])
+        return latest[0], records, timestamp
+
+    def _latest_whole_snapshot(self) -> tuple[SnapshotId, bytes] | None:
         for snapshot in reversed(self.snapshots()):
             path = f"{self.directory}/{snapshot.file_name}"
+            data = self._disk.read(path)
             try:
-                records, timestamp = decode_snapshot(self._disk.read(path))
+                decode_snapshot(data)
             except SnapshotDamaged:
                 if snapshot.end_offset > self.start_offset:
                     # The log still has what this one tried to replace.
                     self._disk.remove(path)
                     continue
                 raise
-            return snapshot, records, timestamp
+            return snapshot, data
         return None
 
-    def write_snapshot(self, snapshot: SnapshotId, records: Sequence[MetadataRecord], *, last_timestamp: int, now_ms: int) -> None:
-        """Durable under its name only when it is whole."""
+    def write_snapshot(
+        self,
+        snapshot: SnapshotId,
+        records: Sequence[MetadataRecord],
+        *,
+        last_timestamp: int,
+        now_ms: int,
+        controls: Sequence[tuple[ControlType, bytes]] = (),
+    ) -> None:
+        """Durable under its name only when it is whole. ``controls`` are the quorum's own records as of its end."""
         path = f"{self.directory}/{snapshot.file_name}"
         part = path.removesuffix(".checkpoint") + PART_SUFFIX
         file = self._disk.open(part)
         file.truncate(0)
         position = 0
-        for batch in encode_snapshot(records, epoch=snapshot.epoch, last_contained_timestamp=last_timestamp, timestamp=now_ms):
+        for batch in encode_snapshot(
+            records, epoch=snapshot.epoch, last_contained_timestamp=last_timestamp, timestamp=now_ms, controls=controls
+        ):
             file.write_at(position, batch)
             position += len(batch)
         file.sync()
         file.close()
         self._disk.rename(part, path)
         self._disk.sync_directory(self.directory)
+
+    def read_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, *, size_bytes_max: int) -> tuple[int, bytes] | None:
+        """The size of the whole and the bytes from ``position`` on; None when there is no such snapshot."""
+        path = f"{self.directory}/{SnapshotId(*snapshot).file_name}"
+        if not self._disk.exists(path):
+            return None
+        file = self._disk.open(path)
+        try:
+            return file.size_bytes(), file.read_at(position, size_bytes_max)
+        finally:
+            file.close()
+
+    def write_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, data: Buffer) -> None:
+        """The first piece, at position 0, begins a file that counts once it is installed."""
+        if position == 0:
+            self._forget_unfinished()
+            file = self._disk.open(self._part_path(snapshot))
+            file.truncate(0)
+            self._unfinished = (snapshot, file)
+        assert self._unfinished is not None
+        assert self._unfinished[0] == snapshot
+        self._unfinished[1].write_at(position, data)
+
+    def install_snapshot(self, snapshot: OffsetAndEpoch) -> list[ControlChange] | None:
+        """The snapshot whose pieces were written takes the log's place; what it says of voters. None, and it is gone, if it is damaged."""
+        assert self._unfinished is not None
+        assert self._unfinished[0] == snapshot
+        file, part = self._unfinished[1], self._part_path(snapshot)
+        file.sync()
+        self._forget_unfinished()
+        name = SnapshotId(*snapshot)
+        try:
+            data = self._disk.read(part)
+            decode_snapshot(data)
+            changes = snapshot_control_changes(name, data)
+        except ValueError:
+            self._disk.remove(part)
+            return None
+        older = self.snapshots()
+        self._disk.rename(part, f"{self.directory}/{name.file_name}")
+        self._disk.sync_directory(self.directory)
+        # Only now: until here the log and the older snapshots are all there is.
+        self._log.truncate_fully(snapshot.offset)
+        for each in older:
+            if each != name:
+                self._disk.remove(f"{self.directory}/{each.file_name}")
+        return changes
+
+    def _part_path(self, snapshot: OffsetAndEpoch) -> str:
+        return f"{self.directory}/{SnapshotId(*snapshot).file_name.removesuffix('.checkpoint')}{PART_SUFFIX}"
+
+    def _forget_unfinished(self) -> None:
+        if self._unfinished is not None:
+            self._unfinished[1].close()
+            self._unfinished = None
 
     def retain(self, *, size_bytes_max: int, older_than_ms: int) -> int:
         """Drop the oldest snapshots, and log that a kept snapshot covers, while all together is too large or they are too old.
@@ -187,6 +316,9 @@ class MetadataLog:
             self._disk.remove(path)
         if snapshots and self._total_bytes(snapshots) > size_bytes_max:
             freed += self._log.drop_segments_below(snapshots[0].end_offset)
+            if self._log.log_start_offset > 0:
+                # As Kafka has it: a log whose front is gone begins where its oldest snapshot ends.
+                self._log.advance_start(max(self._log.log_start_offset, snapshots[0].end_offset))
         return freed
 
     def _time_of(self, snapshot: SnapshotId) -> int:
@@ -202,3 +334,14 @@ class MetadataLog:
         for name in self._disk.names(self.directory):
             if name.endswith(PART_SUFFIX):
                 self._disk.remove(f"{self.directory}/{name}")
+
+
+def snapshot_control_changes(snapshot: SnapshotId, data: Buffer) -> list[ControlChange]:
+    """As of the last record it contains, since the offsets inside mean nothing. ``ValueError`` when it is damaged."""
+    changes: list[ControlChange] = []
+    view = memoryview(data)
+    for position, header in walk(view):
+        batch = view[position : position + header.size_bytes]
+        check_crc(batch, header)
+        changes += control_changes(header, batch, at_offset=snapshot.end_offset - 1)
+    return changes

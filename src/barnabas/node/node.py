@@ -2,21 +2,23 @@
 
     lock and identify directories -> open logs -> quorum -> controller -> register -> publish -> listen -> unfenced, ready
 
-A node with one of the roles is the same with parts left out; today it has both, being a quorum of its own.
+A node with one of the roles is the same with parts left out. The quorum is in all of them: a node that has no vote follows it.
 Anything that stops a node from starting is a :class:`CannotStart` with one sentence for the user.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from barnabas.api.broker import Broker
-from barnabas.api.broker_apis import BROKER_HANDLERS, CONTROLLER_HANDLERS
+from barnabas.api.broker_apis import BROKER_HANDLERS
+from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.api.dispatch import Dispatch
-from barnabas.config.addresses import host_and_port, voter
+from barnabas.config.addresses import host_and_port
+from barnabas.config.listeners import inter_broker_listener_name
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.controller import Controller
 from barnabas.env.clock import Clock, SystemClock
@@ -24,15 +26,20 @@ from barnabas.env.disk import Disk
 from barnabas.env.entropy import Entropy, SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
 from barnabas.metadata.metadata_image import Provenance
+from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.listener import PortTaken
+from barnabas.network.peers import Peers
 from barnabas.node.broker_lifecycle import BrokerLifecycle, RegistrationRefused
 from barnabas.node.cannot_start import CannotStart
+from barnabas.node.controller_channel import ControllerChannel
 from barnabas.node.controller_driver import ControllerDriver
+from barnabas.node.controller_registration import register_controller
 from barnabas.node.coordinators import Coordinators
 from barnabas.node.directories import NodeDirectories
 from barnabas.node.directory_reports import DirectoryReports
 from barnabas.node.format import FormatRefused, read_bootstrap
+from barnabas.node.isr_reports import IsrReports
 from barnabas.node.log_housekeeping import LogHousekeeping
 from barnabas.node.metadata_applier import MetadataApplier, Snapshot
 from barnabas.node.metadata_log import MetadataLog
@@ -43,23 +50,29 @@ from barnabas.node.publishers.connection_limits import ConnectionLimitsPublisher
 from barnabas.node.publishers.log_settings import LogSettingsPublisher
 from barnabas.node.publishers.replicas import ReplicaPublisher
 from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.node.quorum_identity import quorum_node
 from barnabas.node.readings import register_readings
+from barnabas.node.replica_fetchers import ReplicaFetchers
 from barnabas.node.snapshots import Snapshots
-from barnabas.raft.node import QuorumNode
 from barnabas.raft.quorum_state import QuorumStateDamaged
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.surroundings import IsrCounters, Surroundings
 from barnabas.storage.log_directory import DirectoryLocked, LogDirectory
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged
 from barnabas.telemetry.logs import Log
 from barnabas.telemetry.metrics import Metrics
 from barnabas.telemetry.prometheus import PrometheusPage
+from barnabas.wire.metadata_records import MetadataRecord
 
 # Threads only wait for the disk; two let a checkpoint pass a long flush.
 DISK_THREADS = 2
 # How long a broker that stops waits for a controller to take over what it leads.
 LEAVE_SECONDS_MAX = 15.0
+# And how long for a controller to be there at all.
+LEADERLESS_SECONDS_MAX = 2.0
+LEADER_CHECK_SECONDS = 0.25
 
 
 _REFUSALS = (DirectoryLocked, PortTaken, FormatRefused, MetaPropertiesDamaged, QuorumStateDamaged, RegistrationRefused)
@@ -100,6 +113,14 @@ class Node:
         self._page: PrometheusPage | None = None
         self._lifecycle: BrokerLifecycle | None = None
         self._metadata_log: MetadataLog | None = None
+        roles = settings.strings("process.roles")
+        self._is_broker, self._is_controller = "broker" in roles, "controller" in roles
+        self._registering: asyncio.Future[None] | None = None
+        self._applier: MetadataApplier
+        self._controller: ControllerDriver
+        self._quorum: QuorumDriver
+        self._peers: Peers
+        self._snapshots: Snapshots
         self._stops: list[Callable[[], None]] = []
         self._delivered = 0  # committed batches of the metadata log up to here have been handed on
         self.failure: BaseException | None = None
@@ -136,7 +157,6 @@ class Node:
 
     async def _start(self) -> Ready:
         settings, now_ms = self.settings, self._clock.wall_ms()
-        self._check_quorum()
         self._addresses = addresses = OwnAddresses(
             settings, for_clients=BROKER_HANDLERS, for_controllers=CONTROLLER_HANDLERS, report=self._peer_refused
         )
@@ -149,37 +169,62 @@ class Node:
         self._metadata_log = metadata_log = MetadataLog(
             self._disk, directories.metadata_path, self._metadata_log_settings(), clean=clean, now_ms=now_ms
         )
-        applier = MetadataApplier(settings, self.node_id, self._fatal)
+        applier = self._applier = MetadataApplier(settings, self.node_id, self._fatal)
         replicas = LocalReplicas(list(directories), self._directory_failed)
-        core = QuorumNode(self.node_id, (self.node_id,), metadata_log.read_quorum_state())
-        quorum = QuorumDriver(
-            core,
-            metadata_log,
-            self._clock,
-            self._executor,
-            on_committed=lambda high_watermark: self._committed(applier, controller, high_watermark),
-            on_leader=lambda start: controller.elected(core.epoch, start),
-            on_fatal=self._fatal,
-        )
-        controller = ControllerDriver(
+        peers = self._peers = Peers(f"node-{self.node_id}", report=self._peer_failed)
+        quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, peers)
+        controller = self._controller = ControllerDriver(
             Controller(self.node_id, self.cluster_id, settings, self._entropy),
             quorum,
             applier,
             self._clock,
             read_bootstrap(self._disk, directories.metadata_path),
         )
+        channel = ControllerChannel(
+            self.node_id,
+            quorum,
+            peers,
+            self.log,
+            local=controller if self._is_controller else None,
+            timeout_ms=settings.integer("request.timeout.ms"),
+        )
         housekeeping = LogHousekeeping(replicas, settings, applier, self._clock, self._executor, self.metrics)
         online = [directory.directory_id for directory in directories if directory.online]
         lifecycle = self._lifecycle = BrokerLifecycle(
             addresses.broker_registration(self.node_id, self.cluster_id, Uuid(random_uuid(self._entropy)), online, previous_epoch),
-            controller,
+            channel,
             applier,
             lambda: [directory.directory_id for directory in directories if not directory.online],
             self.log,
             interval_ms=settings.integer("broker.heartbeat.interval.ms"),
             registration_timeout_ms=settings.integer("initial.broker.registration.timeout.ms"),
         )
-        reports = DirectoryReports(controller, self.node_id, lambda: lifecycle.epoch)
+
+        def broker_epoch() -> int:
+            return lifecycle.epoch
+
+        reports = DirectoryReports(channel, self.node_id, broker_epoch)
+        isr_reports = IsrReports(
+            channel,
+            replicas,
+            self._clock,
+            self.log,
+            node_id=self.node_id,
+            broker_epoch=broker_epoch,
+            lag_ms_max=settings.integer("replica.lag.time.max.ms"),
+        )
+        fetchers = ReplicaFetchers(
+            self.node_id,
+            replicas,
+            peers,
+            applier,
+            settings,
+            self._clock,
+            self.metrics,
+            self.log,
+            listener=inter_broker_listener_name(settings),
+            broker_epoch=broker_epoch,
+        )
         publisher = ReplicaPublisher(
             self.node_id,
             replicas,
@@ -191,19 +236,31 @@ class Node:
             log=self.log,
             on_placed=reports.placed,
             on_new_log=housekeeping.watch,
+            surroundings=Surroundings(
+                broker=lambda broker_id: applier.image.cluster.brokers.get(broker_id),
+                own_epoch=broker_epoch,
+                propose=isr_reports.propose,
+                lag_ms_max=settings.integer("replica.lag.time.max.ms"),
+                counters=IsrCounters(self.metrics),
+            ),
+            on_role=fetchers.follow,
+            on_removed=fetchers.forget,
         )
         for directory in directories:
             for log in directory.logs.values():
                 housekeeping.watch(log)
         coordinators = Coordinators(settings, self.node_id, replicas, applier, self._clock, self._entropy, self.log, lambda: self.broker)
-        applier.publishers = [
-            LogSettingsPublisher(self.node_id, replicas),
-            ConnectionLimitsPublisher(addresses.all),
-            publisher,
-            # After the replicas: they read their logs.
-            *coordinators.publishers,
-        ]
-        snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
+        applier.publishers = [ConnectionLimitsPublisher(addresses.all)]
+        if self._is_broker:
+            applier.publishers += [
+                LogSettingsPublisher(self.node_id, replicas),
+                publisher,
+                # After the replicas: they read their logs.
+                *coordinators.publishers,
+            ]
+        snapshots = self._snapshots = Snapshots(
+            metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal
+        )
 
         self.broker = Broker(
             node_id=self.node_id,
@@ -213,51 +270,84 @@ class Node:
             loop=asyncio.get_running_loop(),
             metadata=applier,
             replicas=replicas,
-            controller=controller,
+            controller=channel,
             quorum=quorum,
-            producer_ids=ProducerIdBlocks(controller, self.node_id, lambda: lifecycle.epoch),
+            producer_ids=ProducerIdBlocks(channel, self.node_id, broker_epoch),
             fetch_sessions=FetchSessions(settings.integer("max.incremental.fetch.session.cache.slots"), self._entropy),
             groups=coordinators.groups.coordinator,
             transactions=coordinators.transactions.coordinator,
             metrics=self.metrics,
             log=self.log,
+            peers=peers,
         )
-        self._serve(addresses)
+        self._serve(addresses, controller)
+        self._stops = [
+            controller.stop,
+            isr_reports.stop,
+            fetchers.stop,
+            reports.stop,
+            channel.close,
+            coordinators.stop,
+            housekeeping.stop,
+            snapshots.stop,
+            publisher.close,
+            quorum.close,
+            peers.close,
+        ]
 
         latest = metadata_log.read_latest_snapshot()
         if latest is not None:
-            snapshot, records, timestamp = latest
-            self._delivered = snapshot.end_offset
-            applier.apply([Snapshot(records, Provenance(snapshot.end_offset - 1, snapshot.epoch, timestamp))])
-            snapshots.loaded(snapshot)
+            self._load_snapshot(*latest)
         quorum.start()
-        await awaited(applier.read(core.epoch_start_offset))
-        await awaited(controller.submit(addresses.controller_registration(self.node_id, Uuid(random_uuid(self._entropy)))))
-
-        applier.publish_from(await lifecycle.register())
-        await awaited(applier.caught_up)
-        await lifecycle.become_active()
-        strays = publisher.put_strays_aside()
-        if strays:
-            self.log.warning("partitions without a topic were put aside", directories=strays)
         for listener in addresses:
-            listener.start()
+            if listener.for_controllers:
+                listener.start()
+        if self._is_controller:
+            registration = addresses.controller_registration(self.node_id, Uuid(random_uuid(self._entropy)))
+            self._registering = asyncio.ensure_future(register_controller(registration, channel))
+        if self._is_broker:
+            applier.publish_from(await lifecycle.register())
+            await awaited(applier.caught_up)
+            await lifecycle.become_active()
+            strays = publisher.put_strays_aside()
+            if strays:
+                self.log.warning("partitions without a topic were put aside", directories=strays)
+            isr_reports.start()
+            housekeeping.start()
+        else:
+            applier.publish_from(0)
+            await awaited(applier.caught_up)
+        for listener in addresses:
+            if not listener.for_controllers:
+                listener.start()
         register_readings(self.metrics, self.broker, quorum, applier, addresses.all)
         self._start_page()
-        housekeeping.start()
         snapshots.start()
-        self._stops = [controller.stop, coordinators.stop, housekeeping.stop, snapshots.stop, publisher.close, quorum.stop]
         self._keep_log_moving(controller)
         return Ready(addresses.bootstrap, self.node_id, self.cluster_id, self._page.port if self._page else None)
 
-    def _check_quorum(self) -> None:
-        roles = set(self.settings.strings("process.roles"))
-        voters = [parsed[0] for parsed in map(voter, self.settings.strings("controller.quorum.voters")) if parsed is not None]
-        if roles != {"broker", "controller"} or voters != [self.node_id]:
-            raise CannotStart(
-                "process.roles must be broker,controller and controller.quorum.voters must name this node alone:"
-                " clusters of several nodes arrive with replication."
-            )
+    def _make_quorum(self, log: MetadataLog, directories: NodeDirectories, addresses: OwnAddresses, peers: Peers) -> QuorumDriver:
+        core = quorum_node(
+            self.settings,
+            log.read_quorum_state(),
+            self._entropy,
+            cluster_id=self.cluster_id,
+            directory_id=directories.metadata_directory_id,
+            endpoints=addresses.for_controllers(),
+        )
+        return QuorumDriver(
+            core,
+            log,
+            peers,
+            self._clock,
+            self._executor,
+            on_committed=self._committed,
+            on_leader=lambda epoch, start: self._controller.elected(epoch, start),
+            on_resigned=lambda _: self._controller.resigned(),
+            on_snapshot=self._snapshot_came,
+            on_fatal=self._fatal,
+            report=lambda problem: self.log.warning("quorum", problem=problem),
+        )
 
     def _metadata_log_settings(self) -> LogSettings:
         return LogSettings(
@@ -272,12 +362,26 @@ class Node:
 
     # -- metadata -------------------------------------------------------------------------------------------------------------
 
-    def _committed(self, applier: MetadataApplier, controller: ControllerDriver, high_watermark: int) -> None:
+    def _committed(self, high_watermark: int) -> None:
         assert self._metadata_log is not None
-        batches = list(self._metadata_log.batches(self._delivered, high_watermark))
-        self._delivered = high_watermark
-        applier.apply(batches)
-        controller.committed(high_watermark)
+        # A snapshot that was fetched may stand for more than the quorum has told this node to be committed.
+        if high_watermark > self._delivered:
+            batches = list(self._metadata_log.batches(self._delivered, high_watermark))
+            self._delivered = high_watermark
+            self._applier.apply(batches)
+        self._controller.committed(high_watermark)
+
+    def _snapshot_came(self, snapshot: SnapshotId) -> None:
+        """This node had fallen behind what the leader still has of the log."""
+        assert self._metadata_log is not None
+        latest = self._metadata_log.read_latest_snapshot()
+        assert latest is not None, f"snapshot {snapshot} was installed and is not there"
+        self._load_snapshot(*latest)
+
+    def _load_snapshot(self, snapshot: SnapshotId, records: Sequence[MetadataRecord], timestamp_ms: int) -> None:
+        self._delivered = snapshot.end_offset
+        self._applier.apply([Snapshot(records, Provenance(snapshot.end_offset - 1, snapshot.epoch, timestamp_ms))])
+        self._snapshots.loaded(snapshot)
 
     def _keep_log_moving(self, controller: ControllerDriver) -> None:
         idle_ms = self.settings.integer("metadata.max.idle.interval.ms")
@@ -294,11 +398,15 @@ class Node:
 
     # -- network --------------------------------------------------------------------------------------------------------------
 
-    def _serve(self, addresses: OwnAddresses) -> None:
+    def _serve(self, addresses: OwnAddresses, controller: ControllerDriver) -> None:
+        """Behind a controller's listener nothing is passed on: who comes there wants this controller, or to hear that it is none."""
         serve_clients = Dispatch(self.broker, BROKER_HANDLERS).serve
-        serve_controllers = Dispatch(self.broker, CONTROLLER_HANDLERS).serve
+        serve_controllers = Dispatch(replace(self.broker, controller=controller), CONTROLLER_HANDLERS).serve
         for listener in addresses:
             listener.serve = serve_controllers if listener.for_controllers else serve_clients
+
+    def _peer_failed(self, address: str, reason: str) -> None:
+        self.log.info("connection failed", peer=address, reason=reason)
 
     def _peer_refused(self, address: str, reason: str) -> None:
         self.log.info("connection refused", client=address, reason=reason)
@@ -323,12 +431,15 @@ class Node:
         for listener in self._addresses:
             listener.stop_accepting()
         if self.failure is None:
-            await self._lifecycle.leave(seconds_max=LEAVE_SECONDS_MAX)
+            if self._is_broker:
+                await self._leave()
+            await awaited(self._quorum.stop())
         self._lifecycle.stop()
         for listener in self._addresses:
             listener.close()
         for stop in self._stops:
             stop()
+        self._stops = []
         # Connections get one turn of the loop to send what is written.
         await asyncio.sleep(0)
         self._executor.shutdown(wait=True)
@@ -338,12 +449,28 @@ class Node:
             self._directories.close(broker_epoch=self._lifecycle.epoch)
         await self._undo()
 
+    async def _leave(self) -> None:
+        """Without a quorum nobody can let this broker go, and there is no use in waiting for one that is being stopped as well."""
+        assert self._lifecycle is not None
+        leaving = asyncio.ensure_future(self._lifecycle.leave(seconds_max=LEAVE_SECONDS_MAX))
+        alone = 0.0
+        while not leaving.done() and alone < LEADERLESS_SECONDS_MAX:
+            await asyncio.wait([leaving], timeout=LEADER_CHECK_SECONDS)
+            alone = alone + LEADER_CHECK_SECONDS if self._quorum.leader is None else 0.0
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+
     async def _undo(self) -> None:
         """Give back what a node holds of the outside world, however far it came."""
         if self._page is not None:
             self._page.close()
+        if self._registering is not None:
+            self._registering.cancel()
         if self._lifecycle is not None:
             self._lifecycle.stop()
+        for stop in self._stops:
+            stop()
+        self._stops = []
         if self._addresses is not None:
             self._addresses.close()
         self._directories.unlock()

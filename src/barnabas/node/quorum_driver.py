@@ -1,24 +1,101 @@
 """Performs what the quorum's state machine asks for, and hands committed batches on.
 
 Flushes run on a worker thread, one at a time; batches appended meanwhile share the next one. Everything else happens on the loop's
-thread. A disk that fails under the metadata log ends the node: there is nothing left to stand on.
+thread. Effects are performed in the order in which they were asked for, also those of steps that were taken inside a callback of an
+earlier effect. A disk that fails under the metadata log ends the node: there is nothing left to stand on.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from barnabas.api.broker import QuorumReplica, QuorumStatus
+from barnabas.api.quorum_description import describe_quorum
 from barnabas.env.clock import Clock
-from barnabas.model.ids import NodeId
+from barnabas.metadata.snapshot import SnapshotId
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
 from barnabas.node.background import sync_in_background
 from barnabas.node.metadata_log import MetadataLog
-from barnabas.raft.effects import BecameLeader, Committed, Effect, Flush, Persist, Resigned, WriteBatch, WriteLeaderChange
-from barnabas.raft.events import Append, Event, Flushed, Started, Stop
+from barnabas.raft.control_history import kraft_version_value, voters_value
+from barnabas.raft.effects import (
+    BecameLeader,
+    Committed,
+    Complain,
+    Effect,
+    Flush,
+    InstallSnapshot,
+    LeaderKnown,
+    Persist,
+    Reply,
+    ReplyWithRecords,
+    ReplyWithSnapshot,
+    Resigned,
+    Send,
+    Truncate,
+    WriteBatch,
+    WriteControl,
+    WriteFetched,
+    WriteSnapshotPiece,
+)
+from barnabas.raft.events import (
+    Answered,
+    Append,
+    Event,
+    Flushed,
+    LogTrimmed,
+    Requested,
+    Resign,
+    SnapshotInstalled,
+    SnapshotRefused,
+    Started,
+    Stop,
+    Tick,
+    Truncated,
+    UpgradeKRaftVersion,
+)
 from barnabas.raft.node import QuorumNode
+from barnabas.raft.progress import ReplicaProgress
+from barnabas.raft.quorum import NEVER_MS
+from barnabas.raft.voter_changes import upgrade_problem
+from barnabas.raft.voters import DYNAMIC_KRAFT_VERSION
+from barnabas.records.control_batch import ControlType
+from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
+from barnabas.wire.messages.fetch import FetchRequest
+from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
 from barnabas.wire.metadata_records import MetadataRecord, encode_metadata_record
+
+# How long a leader that stops waits for a successor. Kafka's controllers wait as long.
+HAND_OVER_MS_MAX = 5_000
+# Whoever asks inside this process understands everything.
+NEWEST_VERSION = 0x7FFF
+# A fetch that waits at the leader must not hold up a vote on the same connection.
+FETCH_PURPOSE = "metadata-fetch"
+QUORUM_PURPOSE = "quorum"
+
+
+class PeerPort(Protocol):
+    def send(self, request: Any, *, timeout_ms: int) -> Promise[Any]: ...
+
+
+class PeersPort(Protocol):
+    """Other nodes: :class:`~barnabas.network.peers.Peers`, or a simulation's."""
+
+    def at(self, host: str, port: int, purpose: str = "") -> PeerPort: ...
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumLeader:
+    """Whom brokers must talk to."""
+
+    node_id: int
+    epoch: int
+    endpoint: tuple[str, int] | None
 
 
 class QuorumDriver:
@@ -26,34 +103,102 @@ class QuorumDriver:
         self,
         core: QuorumNode,
         log: MetadataLog,
+        peers: PeersPort,
         clock: Clock,
         executor: Executor,
         *,
         on_committed: Callable[[int], None],
-        on_leader: Callable[[int], None],
+        on_leader: Callable[[int, int], None],
+        on_resigned: Callable[[int], None],
+        on_snapshot: Callable[[SnapshotId], None],
         on_fatal: Callable[[BaseException], None],
+        on_leader_known: Callable[[QuorumLeader | None], None] | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> None:
+        """``on_leader_known`` is told of every change of who leads, ``report`` of peers that do what correct ones do not."""
         self._core = core
         self._log = log
+        self._peers = peers
         self._clock = clock
         self._executor = executor
         self._on_committed = on_committed
         self._on_leader = on_leader
+        self._on_resigned = on_resigned
+        self._on_snapshot = on_snapshot
         self._on_fatal = on_fatal
+        self._on_leader_known = on_leader_known
+        self._report = report
+        self._queue: deque[Effect] = deque()
+        self._performing = False
+        self._answers: dict[int, Promise[Any]] = {}
+        self._next_token = 0
         self._flushing = False
-        self._flush_wanted = 0
-        self._halted = False
+        self._wanted = Flush(0)
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = NEVER_MS
+        self._stopped: Promise[None] | None = None
+        self._closed = False
+
+    # -- what the rest of the node asks -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        self._step(Started(self._log.end_offset))
+        self._step(Started(self._log.outline(), self._log.control_changes()))
 
     def append(self, records: Sequence[MetadataRecord]) -> int:
-        """Put one atomic batch into the log; the offset behind it. It counts once :meth:`on_committed` has passed that offset."""
+        """Put one atomic batch into the log; the offset behind it. It counts once ``on_committed`` has passed that offset."""
         self._step(Append(tuple(encode_metadata_record(record) for record in records)))
         return self._core.log_end_offset
 
-    def stop(self) -> None:
-        self._step(Stop())
+    def serve(self, request: Any, version: int = NEWEST_VERSION) -> Promise[Any]:
+        """The answer to one of the quorum's own requests."""
+        if isinstance(request, DescribeQuorumRequest):
+            return Promise.kept(describe_quorum(self.status(), request, version))
+        answer: Promise[Any] = Promise()
+        self._next_token += 1
+        self._answers[self._next_token] = answer
+        self._step(Requested(self._next_token, request, version))
+        return answer
+
+    def resign(self, epoch: int) -> None:
+        self._step(Resign(epoch))
+
+    def stop(self) -> Promise[None]:
+        """Kept when another leads, or nobody is left to, or it takes too long. The driver goes on answering until :meth:`close`."""
+        if self._stopped is None:
+            self._stopped = Promise()
+            self._step(Stop())
+            if not self._stopped.done and not self._closed:
+                asyncio.get_running_loop().call_later(HAND_OVER_MS_MAX / 1000, self._stopped_waiting)
+        return self._stopped
+
+    def close(self) -> None:
+        """No more steps: the log may be closed."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._stopped_waiting()
+
+    def snapshots_changed(self) -> None:
+        """A snapshot was written or removed, or the front of the log."""
+        self._step(LogTrimmed(self._log.start_offset, self._log.snapshot_ends()))
+
+    def control_records_at(self, offset: int) -> list[tuple[ControlType, bytes]]:
+        """What a snapshot that ends behind ``offset`` must say of the quorum itself."""
+        version, voters = self._core.quorum.history.at(offset)
+        if version < DYNAMIC_KRAFT_VERSION or voters is None:
+            return []
+        return [(ControlType.KRAFT_VERSION, kraft_version_value(version)), (ControlType.KRAFT_VOTERS, voters_value(voters.voters))]
+
+    def kraft_upgrade_problem(self, version: int) -> str | None:
+        """Why kraft.version cannot be raised to ``version``, in a sentence."""
+        return upgrade_problem(self._core.quorum, version)
+
+    def upgrade_kraft_version(self, version: int) -> None:
+        self._step(UpgradeKRaftVersion(version))
+
+    @property
+    def kraft_version(self) -> int:
+        return self._core.kraft_version
 
     @property
     def end_offset(self) -> int:
@@ -71,61 +216,132 @@ class QuorumDriver:
     def epoch(self) -> int:
         return self._core.epoch
 
+    @property
+    def leader(self) -> QuorumLeader | None:
+        if self._core.leader_id < 0:
+            return None
+        return QuorumLeader(self._core.leader_id, self._core.epoch, self._core.leader_address)
+
     def status(self) -> QuorumStatus:
-        now_ms = self._clock.wall_ms()
-        leader = QuorumReplica(self._core.node_id, self._core.log_end_offset, now_ms, now_ms)
+        core = self._core
+        # The core's times are of a clock that never jumps; people want to read the one on the wall.
+        wall_ms, elapsed_ms = self._clock.wall_ms(), self._clock.monotonic_ms()
+        voters, observers = core.replicas(elapsed_ms)
         return QuorumStatus(
-            leader_id=self._core.state.leader_id,
-            leader_epoch=self._core.epoch,
-            high_watermark=self._core.high_watermark,
-            voters=(leader,),
-            observers=(),
+            leader_id=core.leader_id,
+            leader_epoch=core.epoch,
+            high_watermark=core.told_high_watermark,
+            voters=tuple(_seen(each, wall_ms - elapsed_ms) for each in voters),
+            observers=tuple(_seen(each, wall_ms - elapsed_ms) for each in observers),
+            leading=core.leading,
+            nodes={voter.key.node_id: voter.endpoints for voter in core.voters.values()},
         )
+
+    # -- steps ----------------------------------------------------------------------------------------------------------------------
 
     def _step(self, event: Event) -> None:
         """An effect that fails ends the node, since the core believes that it happened: whoever waits for it waits for the end."""
-        if self._halted:
+        if self._closed:
             return
+        self._queue.extend(self._core.step(event, self._clock.monotonic_ms()))
+        if self._performing:
+            return
+        self._performing = True
         try:
-            for effect in self._core.step(event, self._clock.wall_ms()):
-                self._perform(effect)
+            while self._queue and not self._closed:
+                self._perform(self._queue.popleft())
         except OSError as failure:
             self._halt(failure)
+        finally:
+            self._performing = False
+        if self._stopped is not None and self._core.handed_over:
+            self._stopped_waiting()
+        self._set_timer()
 
     def _halt(self, failure: BaseException) -> None:
-        self._halted = True
+        self._closed = True
         self._on_fatal(failure)
 
     def _perform(self, effect: Effect) -> None:
         now_ms = self._clock.wall_ms()
         match effect:
             case Persist(state):
-                self._log.write_quorum_state(state, [NodeId(voter) for voter in self._core.voters])
-            case WriteLeaderChange(epoch, leader, voters, base_offset):
+                voters = None if self._core.quorum.history.dynamic else list(self._core.voters)
+                self._log.write_quorum_state(state, voters)
+            case WriteControl(epoch, base_offset, records):
                 assert base_offset == self._log.end_offset
-                self._log.write_leader_change(leader, voters, epoch=epoch, now_ms=now_ms)
+                self._log.write_control(records, epoch=epoch, now_ms=now_ms)
             case WriteBatch(epoch, base_offset, payloads):
                 assert base_offset == self._log.end_offset
                 self._log.write_batch(payloads, epoch=epoch, now_ms=now_ms)
-            case Flush(end_offset):
-                self._flush_wanted = max(self._flush_wanted, end_offset)
+            case WriteFetched(base_offset, batches):
+                assert base_offset == self._log.end_offset
+                self._log.write_fetched(batches, now_ms=now_ms)
+            case Truncate(end_offset):
+                self._step(Truncated(self._log.truncate(end_offset)))
+            case Flush():
+                self._wanted = effect
                 self._flush()
-            case BecameLeader(_, epoch_start_offset):
-                self._on_leader(epoch_start_offset)
+            case Send(request_id, host, port, request, timeout_ms):
+                purpose = FETCH_PURPOSE if isinstance(request, FetchRequest | FetchSnapshotRequest) else QUORUM_PURPOSE
+                sent = self._peers.at(host, port, purpose).send(request, timeout_ms=timeout_ms)
+                sent.then(lambda response: self._step(Answered(request_id, response)))
+            case Reply(token, response):
+                self._answer(token, response)
+            case ReplyWithRecords(token, response, offset, size_bytes_max):
+                response.responses[0].partitions[0].records = self._log.read(offset, size_bytes_max=size_bytes_max)
+                self._answer(token, response)
+            case ReplyWithSnapshot():
+                self._answer_with_snapshot(effect)
+            case WriteSnapshotPiece(snapshot, position, data):
+                self._log.write_snapshot_piece(snapshot, position, data)
+            case InstallSnapshot(snapshot):
+                changes = self._log.install_snapshot(snapshot)
+                if changes is None:
+                    self._step(SnapshotRefused(snapshot))
+                else:
+                    self._step(SnapshotInstalled(snapshot, changes))
+                    self._on_snapshot(SnapshotId(*snapshot))
+            case BecameLeader(epoch, epoch_start_offset):
+                self._on_leader(epoch, epoch_start_offset)
+            case Resigned(epoch):
+                self._on_resigned(epoch)
             case Committed(high_watermark):
                 self._on_committed(high_watermark)
-            case Resigned():
-                pass
+            case LeaderKnown():
+                if self._on_leader_known is not None:
+                    self._on_leader_known(self.leader)
+            case Complain(problem):
+                if self._report is not None:
+                    self._report(problem)
+
+    def _answer(self, token: int, response: Any) -> None:
+        promise = self._answers.pop(token)
+        promise.resolve(response)
+
+    def _answer_with_snapshot(self, effect: ReplyWithSnapshot) -> None:
+        found = self._log.read_snapshot_piece(effect.snapshot, effect.position, size_bytes_max=effect.size_bytes_max)
+        partition = effect.response.topics[0].partitions[0]
+        if found is None:
+            partition.error_code = ErrorCode.SNAPSHOT_NOT_FOUND
+        elif effect.position >= found[0]:
+            partition.error_code = ErrorCode.POSITION_OUT_OF_RANGE
+        else:
+            partition.size, partition.position, partition.unaligned_records = found[0], effect.position, found[1]
+        self._answer(effect.token, effect.response)
+
+    # -- the disk -------------------------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
         if self._flushing:
             return
         self._flushing = True
+        generation = self._wanted.generation
         end_offset, segments = self._log.flushable()
         flush = sync_in_background(self._executor, segments)
-        flush.add_done_callback(lambda done: self._flushed(done, end_offset))
+        flush.add_done_callback(lambda done: self._flushed(done, Flushed(end_offset, generation)))
 
-    def _flushed(self, done: asyncio.Future[None], end_offset: int) -> None:
+    def _flushed(self, done: asyncio.Future[None], event: Flushed) -> None:
         self._flushing = False
         if done.cancelled():
             return
@@ -133,7 +349,42 @@ class QuorumDriver:
         if failure is not None:
             self._halt(failure)
             return
-        self._log.flushed(end_offset)
-        self._step(Flushed(end_offset))
-        if end_offset < self._flush_wanted and self._core.leading:
+        self._log.flushed(event.end_offset)
+        self._step(event)
+        if not self._closed and (event.end_offset < self._wanted.end_offset or event.generation != self._wanted.generation):
             self._flush()
+
+    # -- time -----------------------------------------------------------------------------------------------------------------------
+
+    def _set_timer(self) -> None:
+        """A timer that rings too early only looks again; so it is only moved when it would ring too late."""
+        deadline_ms = self._core.deadline_ms
+        if self._closed or deadline_ms >= min(self._timer_ms, NEVER_MS):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = deadline_ms
+        delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
+        self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._ring)
+
+    def _ring(self) -> None:
+        self._timer, self._timer_ms = None, NEVER_MS
+        if self._core.deadline_ms <= self._clock.monotonic_ms():
+            self._step(Tick())
+        else:
+            self._set_timer()
+
+    def _stopped_waiting(self) -> None:
+        if self._stopped is not None and not self._stopped.done:
+            self._stopped.resolve(None)
+
+
+def _seen(replica: ReplicaProgress, to_wall_ms: int) -> QuorumReplica:
+    fetched_ms, caught_up_ms = replica.last_fetch_ms, replica.last_caught_up_ms
+    return QuorumReplica(
+        replica.key.node_id,
+        replica.key.directory_id,
+        replica.end_offset,
+        fetched_ms + to_wall_ms if fetched_ms >= 0 else -1,
+        caught_up_ms + to_wall_ms if caught_up_ms >= 0 else -1,
+    )

@@ -74,8 +74,9 @@ class Snapshots:
         records = list(image.records())
         now_ms = self._clock.wall_ms()
         timestamp = image.provenance.timestamp_ms
+        controls = self._quorum.control_records_at(snapshot.end_offset - 1)
         done = asyncio.get_running_loop().run_in_executor(
-            self._executor, lambda: self._log.write_snapshot(snapshot, records, last_timestamp=timestamp, now_ms=now_ms)
+            self._executor, lambda: self._log.write_snapshot(snapshot, records, last_timestamp=timestamp, now_ms=now_ms, controls=controls)
         )
         done.add_done_callback(lambda future: self._finish(future, snapshot))
 
@@ -90,3 +91,4 @@ class Snapshots:
         self._latest = snapshot
         self._written.value += 1
         self._log.retain(size_bytes_max=self._retention_bytes, older_than_ms=self._clock.wall_ms() - self._retention_ms)
+        self._quorum.snapshots_changed()

@@ -1,11 +1,19 @@
-"""What a quorum node wants done, in this order. An effect that fails ends the node: later effects rely on earlier ones."""
+"""What a quorum node wants done, in this order. An effect that fails ends the node: later effects rely on earlier ones.
+
+Three want to be told when they are done: :class:`Flush` (which may take its time on another thread), :class:`Truncate` and
+:class:`InstallSnapshot`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from barnabas.model.buffers import Buffer
 from barnabas.model.ids import LeaderEpoch, NodeId
+from barnabas.raft.log_outline import OffsetAndEpoch
 from barnabas.raft.quorum_state import QuorumState
+from barnabas.records.control_batch import ControlType
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +24,12 @@ class Persist:
 
 
 @dataclass(frozen=True, slots=True)
-class WriteLeaderChange:
-    """Append the control batch that opens an epoch."""
+class WriteControl:
+    """Append a control batch: the leader change that opens an epoch, new voters."""
 
     epoch: LeaderEpoch
-    leader: NodeId
-    voters: tuple[NodeId, ...]
     base_offset: int
+    records: tuple[tuple[ControlType, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +42,81 @@ class WriteBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class WriteFetched:
+    """Append batches as the leader has them: checked, whole, with their offsets and epochs."""
+
+    base_offset: int
+    batches: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate:
+    """Remove everything at and above ``end_offset``, durably, then report :class:`~barnabas.raft.events.Truncated`."""
+
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
 class Flush:
     """Sync the log up to ``end_offset``, then report :class:`~barnabas.raft.events.Flushed`. May be done in the background."""
 
     end_offset: int
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Ask another node, and report :class:`~barnabas.raft.events.Answered` with what comes back."""
+
+    request_id: int
+    host: str
+    port: int
+    request: Any
+    timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    token: int
+    response: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyWithRecords:
+    """A fetch response whose records are still in the log."""
+
+    token: int
+    response: Any
+    offset: int
+    size_bytes_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyWithSnapshot:
+    """A piece of a snapshot. The snapshot may be gone when it is read, and the position may be none: the shell knows its size."""
+
+    token: int
+    response: Any
+    snapshot: OffsetAndEpoch
+    position: int
+    size_bytes_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSnapshotPiece:
+    """A piece of a snapshot that is being fetched; the first, at position 0, begins it anew."""
+
+    snapshot: OffsetAndEpoch
+    position: int
+    data: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class InstallSnapshot:
+    """The last piece is written: check it, make it durable, begin the log behind it, and report
+    :class:`~barnabas.raft.events.SnapshotInstalled`, or :class:`~barnabas.raft.events.SnapshotRefused`."""
+
+    snapshot: OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +141,37 @@ class Resigned:
     epoch: LeaderEpoch
 
 
-Effect = Persist | WriteLeaderChange | WriteBatch | Flush | BecameLeader | Committed | Resigned
+@dataclass(frozen=True, slots=True)
+class LeaderKnown:
+    """Who leads ``epoch`` became known, or (-1) that nobody is known to."""
+
+    leader_id: NodeId
+    epoch: LeaderEpoch
+
+
+@dataclass(frozen=True, slots=True)
+class Complain:
+    """Something that a correct peer does not do; somebody should look at it."""
+
+    problem: str
+
+
+Effect = (
+    Persist
+    | WriteControl
+    | WriteBatch
+    | WriteFetched
+    | Truncate
+    | Flush
+    | Send
+    | Reply
+    | ReplyWithRecords
+    | ReplyWithSnapshot
+    | WriteSnapshotPiece
+    | InstallSnapshot
+    | BecameLeader
+    | Committed
+    | Resigned
+    | LeaderKnown
+    | Complain
+)

@@ -26,12 +26,24 @@ class QuorumState:
     voted_id: NodeId = NO_NODE
     voted_directory_id: Uuid = ZERO_UUID
 
-    def voted(self, epoch: LeaderEpoch, candidate: NodeId) -> QuorumState:
-        assert epoch > self.epoch, f"a vote in epoch {epoch} after epoch {self.epoch}"
-        return QuorumState(epoch=epoch, voted_id=candidate)
+    def seen(self, epoch: LeaderEpoch) -> QuorumState:
+        """A later epoch has begun; nobody in it is known yet."""
+        assert epoch > self.epoch, f"epoch {epoch} after epoch {self.epoch}"
+        return QuorumState(epoch=epoch)
+
+    def voted(self, epoch: LeaderEpoch, candidate: NodeId, directory_id: Uuid = ZERO_UUID) -> QuorumState:
+        """The one vote of an epoch, given in the one it is for."""
+        fresh = epoch == self.epoch and self.voted_id == NO_NODE
+        assert epoch > self.epoch or fresh, f"a vote in epoch {epoch} after epoch {self.epoch}"
+        return QuorumState(epoch=epoch, voted_id=candidate, voted_directory_id=directory_id)
 
     def led_by(self, leader: NodeId) -> QuorumState:
-        return replace(self, leader_id=leader, voted_id=NO_NODE)
+        """Known who leads the epoch. The vote stays: whoever asks for one again must hear the same answer."""
+        return replace(self, leader_id=leader)
+
+    def won_by(self, leader: NodeId) -> QuorumState:
+        """This node leads; the vote for itself has done its work."""
+        return QuorumState(epoch=self.epoch, leader_id=leader)
 
 
 def encode_quorum_state(state: QuorumState, voters: list[NodeId] | None) -> str:

@@ -10,6 +10,7 @@ from barnabas.metadata.snapshot import SnapshotDamaged, SnapshotId
 from barnabas.model.ids import LeaderEpoch, NodeId
 from barnabas.node.metadata_log import MetadataBatch, MetadataLog
 from barnabas.raft.quorum_state import QuorumState, QuorumStateDamaged
+from barnabas.records.control_batch import ControlType
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_settings import LogSettings
 from barnabas.wire.metadata_records import MetadataRecord, NoOpRecord, encode_metadata_record
@@ -46,7 +47,7 @@ def all_batches(log: MetadataLog) -> list[MetadataBatch]:
 
 def test_batches_come_back_as_they_were_written_with_where_they_stand() -> None:
     log = open_log(new_disk())
-    log.write_leader_change(ME, [ME], epoch=1, now_ms=NOW_MS)
+    log.write_control([(ControlType.LEADER_CHANGE, b"")], epoch=1, now_ms=NOW_MS)
     write(log, *topic(1, "t", [1]))
     write(log, NoOpRecord(), epoch=2)
     change, made, nothing = all_batches(log)

@@ -51,7 +51,14 @@ def test_a_vote_in_an_epoch_that_is_over_is_our_mistake() -> None:
         STATE.voted(LeaderEpoch(3), NodeId(1))
 
 
-def test_a_new_epoch_forgets_its_leader_and_a_leader_the_vote() -> None:
-    voted = STATE.voted(LeaderEpoch(4), NodeId(2))
+def test_a_new_epoch_forgets_its_leader_and_the_vote_stays_when_one_is_known() -> None:
+    voted = STATE.voted(LeaderEpoch(4), NodeId(2), Uuid(b"e" * 16))
     assert (voted.leader_id, voted.voted_id) == (-1, 2)
-    assert voted.led_by(NodeId(5)) == QuorumState(LeaderEpoch(4), NodeId(5))
+    assert voted.led_by(NodeId(5)) == QuorumState(LeaderEpoch(4), NodeId(5), NodeId(2), Uuid(b"e" * 16))
+    assert voted.won_by(NodeId(2)) == QuorumState(LeaderEpoch(4), NodeId(2))
+    assert voted.seen(LeaderEpoch(9)) == QuorumState(LeaderEpoch(9))
+
+
+def test_a_vote_can_be_given_in_an_epoch_that_was_only_heard_of() -> None:
+    heard = STATE.seen(LeaderEpoch(4))
+    assert heard.voted(LeaderEpoch(4), NodeId(1)) == QuorumState(LeaderEpoch(4), voted_id=NodeId(1))

@@ -1,0 +1,19 @@
+"""FetchSnapshot (key 59): a piece of a snapshot of the metadata log.
+
+Behaviour: for replicas that are behind the beginning of the leader's log. A snapshot that was removed meanwhile is
+SNAPSHOT_NOT_FOUND: the next fetch names another.
+Version notes: directory ids and the leader's address from 1 (KIP-853).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.promise import Promise
+from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
+
+
+def handle(broker: Broker, context: RequestContext, request: FetchSnapshotRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, context.api_version)

@@ -1,0 +1,18 @@
+"""Vote (key 52): a voter is asked for its vote, or with pre-vote whether it would give one.
+
+Behaviour: a vote is given once per epoch, to a replica whose log is at least as far, and is on disk before the answer leaves.
+Version notes: directory ids and the leader's address from 1 (KIP-853), pre-vote from 2 (KIP-996).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.api.broker import Broker
+from barnabas.api.request_context import RequestContext
+from barnabas.model.promise import Promise
+from barnabas.wire.messages.vote import VoteRequest
+
+
+def handle(broker: Broker, context: RequestContext, request: VoteRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, context.api_version)

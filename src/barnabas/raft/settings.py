@@ -1,0 +1,31 @@
+"""How long a quorum waits for what. The defaults are Kafka's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# A fetch at the end of the log waits so long at the leader for something new.
+FETCH_WAIT_MS_MAX = 500
+# A leader that no majority has fetched from for so many fetch timeouts has lost it.
+CHECK_QUORUM_FETCH_TIMEOUTS = 1.5
+# An observer that was silent for so long is forgotten.
+OBSERVER_SESSION_MS = 300_000
+# A replica must have fetched within this time to be taken for caught up when it wants to become a voter.
+CAUGHT_UP_MS_MAX = 3_600_000
+# More replicas than any cluster has: fetches under made-up ids must not fill the memory.
+OBSERVERS_MAX = 10_000
+# Fetches parked at once; the next ones are answered at once, empty, which is right too.
+PARKED_FETCHES_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumSettings:
+    election_timeout_ms: int = 1000
+    fetch_timeout_ms: int = 2000
+    election_backoff_max_ms: int = 1000
+    request_timeout_ms: int = 2000
+    retry_backoff_ms: int = 20
+    fetch_max_bytes: int = 1_048_576
+    fetch_snapshot_max_bytes: int = 1_048_576
+    # An observer that may become a voter asks to, by itself.
+    auto_join: bool = False
