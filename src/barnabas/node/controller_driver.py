@@ -12,12 +12,14 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from barnabas.api.error_responses import error_response
+from barnabas.api.request_context import RequestContext
 from barnabas.controller.controller import Controller
 from barnabas.env.clock import Clock
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.node.metadata_applier import MetadataApplier
-from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.node.quorum_driver import NEWEST_VERSION, QuorumDriver
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
@@ -62,7 +64,9 @@ class ControllerDriver:
         if self._applier.in_transaction:
             # An earlier controller began it and is gone: nobody will ever end it.
             self._append([AbortTransactionRecord(reason="The controller that began it is gone.")])
-        records = self._controller.take_office(self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset)
+        records = self._controller.take_office(
+            self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms()
+        )
         if records:
             self._append(records)
         self._set_alarm()
@@ -73,15 +77,15 @@ class ControllerDriver:
         self._cancel_alarm()
         parked, self._parked = self._parked, deque()
         for each in parked:
-            each.answer.resolve(_refused(each.request, ErrorCode.NOT_CONTROLLER))
+            each.answer.resolve(error_response(each.request, ErrorCode.NOT_CONTROLLER))
 
     # -- requests -------------------------------------------------------------------------------------------------------------
 
-    def submit(self, request: Any) -> Promise[Any]:
+    def submit(self, request: Any, context: RequestContext | None = None) -> Promise[Any]:
         if isinstance(request, _QUORUM_REQUESTS):
-            return self._quorum.serve(request)
+            return self._quorum.serve(request, context.api_version if context is not None else NEWEST_VERSION)
         if not self.in_office:
-            return Promise.kept(_refused(request, ErrorCode.NOT_CONTROLLER))
+            return Promise.kept(error_response(request, ErrorCode.NOT_CONTROLLER))
         outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
         # Also an answer without records may rest on records of others that are not committed yet.
         answer: Promise[Any] = Promise()
@@ -112,11 +116,10 @@ class ControllerDriver:
             self._append([NoOpRecord()])
 
     def _set_alarm(self) -> None:
-        deadline_ms = getattr(self._controller, "next_deadline_ms", None)
+        deadline_ms = self._controller.next_deadline_ms
         self._cancel_alarm()
-        if deadline_ms is not None:
-            delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
-            self._alarm = asyncio.get_running_loop().call_later(delay_ms / 1000, self._ring)
+        delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
+        self._alarm = asyncio.get_running_loop().call_later(delay_ms / 1000, self._ring)
 
     def _cancel_alarm(self) -> None:
         if self._alarm is not None:
@@ -138,9 +141,3 @@ class ControllerDriver:
 
     def stop(self) -> None:
         self._cancel_alarm()
-
-
-def _refused(request: Any, code: ErrorCode) -> Any:
-    from barnabas.api.error_responses import error_response
-
-    return error_response(request, code)

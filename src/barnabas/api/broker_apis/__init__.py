@@ -12,6 +12,7 @@ from barnabas.api.broker_apis import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_partition_reassignments,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -28,6 +29,7 @@ from barnabas.api.broker_apis import (
     describe_quorum,
     describe_topic_partitions,
     describe_transactions,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -39,6 +41,7 @@ from barnabas.api.broker_apis import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -48,9 +51,11 @@ from barnabas.api.broker_apis import (
     produce,
     sync_group,
     txn_offset_commit,
+    unregister_broker,
     update_features,
     write_txn_markers,
 )
+from barnabas.api.controller_apis import add_raft_voter, remove_raft_voter
 from barnabas.api.handler import Handlers
 from barnabas.wire.apis import ApiKey
 
@@ -97,24 +102,11 @@ BROKER_HANDLERS: Handlers = MappingProxyType(
         ApiKey.DESCRIBE_PRODUCERS: describe_producers.handle,
         ApiKey.LIST_TRANSACTIONS: list_transactions.handle,
         ApiKey.DESCRIBE_TRANSACTIONS: describe_transactions.handle,
-    }
-)
-
-# What clients that speak to controllers directly (KIP-919) find there. The same handlers: the way to the controller is then short.
-CONTROLLER_HANDLERS: Handlers = MappingProxyType(
-    {
-        key: BROKER_HANDLERS[key]
-        for key in (
-            ApiKey.API_VERSIONS,
-            ApiKey.CREATE_TOPICS,
-            ApiKey.DELETE_TOPICS,
-            ApiKey.DESCRIBE_CONFIGS,
-            ApiKey.ALTER_CONFIGS,
-            ApiKey.CREATE_PARTITIONS,
-            ApiKey.INCREMENTAL_ALTER_CONFIGS,
-            ApiKey.DESCRIBE_QUORUM,
-            ApiKey.UPDATE_FEATURES,
-            ApiKey.DESCRIBE_CLUSTER,
-        )
+        ApiKey.ELECT_LEADERS: elect_leaders.handle,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments.handle,
+        ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments.handle,
+        ApiKey.UNREGISTER_BROKER: unregister_broker.handle,
+        ApiKey.ADD_RAFT_VOTER: add_raft_voter.handle,
+        ApiKey.REMOVE_RAFT_VOTER: remove_raft_voter.handle,
     }
 )

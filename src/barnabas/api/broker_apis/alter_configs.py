@@ -34,4 +34,4 @@ def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest
         responses = [refused[position] if position in refused else next(from_controller) for position in range(len(request.resources))]
         return AlterConfigsResponse(throttle_time_ms=0, responses=responses)
 
-    return broker.controller.submit(AlterConfigsRequest(resources=others, validate_only=request.validate_only)).map(together)
+    return broker.controller.submit(AlterConfigsRequest(resources=others, validate_only=request.validate_only), context).map(together)

@@ -9,4 +9,4 @@ from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, Cr
 
 
 def handle(broker: Broker, context: RequestContext, request: CreatePartitionsRequest) -> Promise[CreatePartitionsResponse]:
-    return broker.controller.submit(request)
+    return broker.controller.submit(request, context)

@@ -9,4 +9,4 @@ from barnabas.wire.messages.create_topics import CreateTopicsRequest, CreateTopi
 
 
 def handle(broker: Broker, context: RequestContext, request: CreateTopicsRequest) -> Promise[CreateTopicsResponse]:
-    return broker.controller.submit(request)
+    return broker.controller.submit(request, context)

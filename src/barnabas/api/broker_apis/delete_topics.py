@@ -9,4 +9,4 @@ from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopi
 
 
 def handle(broker: Broker, context: RequestContext, request: DeleteTopicsRequest) -> Promise[DeleteTopicsResponse]:
-    return broker.controller.submit(request)
+    return broker.controller.submit(request, context)

@@ -43,7 +43,7 @@ def handle(broker: Broker, context: RequestContext, request: IncrementalAlterCon
         responses = [decided[position] if position in decided else next(from_controller) for position in range(len(request.resources))]
         return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=responses)
 
-    return broker.controller.submit(passed_on).map(together)
+    return broker.controller.submit(passed_on, context).map(together)
 
 
 def _alter_loggers(broker: Broker, resource: AlterConfigsResource, *, repeated: bool, dry: bool) -> AlterConfigsResourceResponse:

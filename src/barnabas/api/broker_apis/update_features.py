@@ -9,4 +9,4 @@ from barnabas.wire.messages.update_features import UpdateFeaturesRequest, Update
 
 
 def handle(broker: Broker, context: RequestContext, request: UpdateFeaturesRequest) -> Promise[UpdateFeaturesResponse]:
-    return broker.controller.submit(request)
+    return broker.controller.submit(request, context)

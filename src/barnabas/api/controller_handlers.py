@@ -1,0 +1,64 @@
+"""The APIs that controllers serve on their own listeners: to each other, to brokers, and to clients that come directly (KIP-919)."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from barnabas.api.broker_apis import BROKER_HANDLERS
+from barnabas.api.controller_apis import (
+    allocate_producer_ids,
+    alter_partition,
+    assign_replicas_to_dirs,
+    begin_quorum_epoch,
+    broker_heartbeat,
+    broker_registration,
+    controller_registration,
+    end_quorum_epoch,
+    envelope,
+    fetch_snapshot,
+    metadata_fetch,
+    update_raft_voter,
+    vote,
+)
+from barnabas.api.handler import Handlers
+from barnabas.wire.apis import ApiKey
+
+# The same handlers as behind a broker: the way to the controller is short here, and ends where there is none.
+_ADMINISTRATION = (
+    ApiKey.API_VERSIONS,
+    ApiKey.CREATE_TOPICS,
+    ApiKey.DELETE_TOPICS,
+    ApiKey.DESCRIBE_CONFIGS,
+    ApiKey.ALTER_CONFIGS,
+    ApiKey.CREATE_PARTITIONS,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    ApiKey.ELECT_LEADERS,
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+    ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    ApiKey.DESCRIBE_QUORUM,
+    ApiKey.UPDATE_FEATURES,
+    ApiKey.DESCRIBE_CLUSTER,
+    ApiKey.UNREGISTER_BROKER,
+    ApiKey.ADD_RAFT_VOTER,
+    ApiKey.REMOVE_RAFT_VOTER,
+)
+_ADMINISTERED = {key: BROKER_HANDLERS[key] for key in _ADMINISTRATION}
+
+CONTROLLER_HANDLERS: Handlers = MappingProxyType(
+    {
+        **_ADMINISTERED,
+        ApiKey.FETCH: metadata_fetch.handle,
+        ApiKey.VOTE: vote.handle,
+        ApiKey.BEGIN_QUORUM_EPOCH: begin_quorum_epoch.handle,
+        ApiKey.END_QUORUM_EPOCH: end_quorum_epoch.handle,
+        ApiKey.ALTER_PARTITION: alter_partition.handle,
+        ApiKey.ENVELOPE: envelope.unwrapping(_ADMINISTERED),
+        ApiKey.FETCH_SNAPSHOT: fetch_snapshot.handle,
+        ApiKey.BROKER_REGISTRATION: broker_registration.handle,
+        ApiKey.BROKER_HEARTBEAT: broker_heartbeat.handle,
+        ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids.handle,
+        ApiKey.CONTROLLER_REGISTRATION: controller_registration.handle,
+        ApiKey.ASSIGN_REPLICAS_TO_DIRS: assign_replicas_to_dirs.handle,
+        ApiKey.UPDATE_RAFT_VOTER: update_raft_voter.handle,
+    }
+)
