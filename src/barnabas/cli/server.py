@@ -27,6 +27,7 @@ def server(
     config: Path | None = typer.Option(None, "--config", help="A server.properties file."),
     override: list[str] = typer.Option([], "--override", help="name=value; stronger than the file and the environment."),
     log_level: str = typer.Option("INFO", "--log-level", help=f"One of {', '.join(LEVELS)}."),
+    until_stdin_ends: bool = typer.Option(False, "--until-stdin-ends", hidden=True, help="Stop when the parent process is gone."),
 ) -> None:
     """Run one node until it is told to stop."""
     if log_level not in LEVELS:
@@ -34,7 +35,8 @@ def server(
     try:
         properties = {**_from_file(config), **_from_environment(dict(os.environ)), **parse_overrides(override)}
         settings = parse_settings(properties)
-        code = run_loop(run_until_stopped(settings, Log(log_level, node_id=settings.integer("node.id")), announce))
+        log = Log(log_level, node_id=settings.integer("node.id"))
+        code = run_loop(run_until_stopped(settings, log, announce, watch_stdin=until_stdin_ends))
     except CannotStart as wrong:
         raise Refused(str(wrong)) from wrong
     raise typer.Exit(code)

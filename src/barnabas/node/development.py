@@ -1,13 +1,23 @@
-"""The settings of a node for development and tests: one machine, no replication, no waiting.
+"""The settings of nodes for development and tests: one machine, as much replication as there are brokers for, no waiting.
 
 Kafka's own names throughout; whoever outgrows ``barnabas up`` copies these into a ``server.properties``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 LOCALHOST = "127.0.0.1"
+# A quorum of three survives the loss of one. More would only be more to wait for; two survive less than one alone.
+CONTROLLERS_MAX = 3
+_REPLICAS_MAX = 3
+_MIN_ISR_MAX = 2
+
+
+class NodePorts(NamedTuple):
+    clients: int
+    controllers: int  # zero for a node that is only a broker
 
 
 def development_properties(
@@ -21,11 +31,44 @@ def development_properties(
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAINTEXT://{host}:{port},CONTROLLER://{host}:0",
         "log.dirs": data_dir,
-        "offsets.topic.replication.factor": "1",
-        "transaction.state.log.replication.factor": "1",
-        "transaction.state.log.min.isr": "1",
-        "share.coordinator.state.topic.replication.factor": "1",
-        "share.coordinator.state.topic.min.isr": "1",
+        **_replication(1),
         "group.initial.rebalance.delay.ms": "0",
         **(overrides or {}),
+    }
+
+
+def controllers_of(brokers: int) -> range:
+    """The nodes of a new cluster that are controllers as well."""
+    return range(1, 1 + (CONTROLLERS_MAX if brokers >= CONTROLLERS_MAX else 1))
+
+
+def cluster_properties(
+    node_id: int, ports: Mapping[int, NodePorts], *, controllers: Sequence[int], host: str, data_dir: str, overrides: Mapping[str, str]
+) -> dict[str, str]:
+    """One node of several. All of them know all ports beforehand."""
+    own = ports[node_id]
+    is_controller = node_id in controllers
+    listeners = f"PLAINTEXT://{host}:{own.clients}" + (f",CONTROLLER://{host}:{own.controllers}" if is_controller else "")
+    return {
+        "process.roles": "broker,controller" if is_controller else "broker",
+        "node.id": str(node_id),
+        "controller.quorum.voters": ",".join(f"{each}@{host}:{ports[each].controllers}" for each in controllers),
+        "controller.listener.names": "CONTROLLER",
+        "listeners": listeners,
+        "log.dirs": data_dir,
+        "default.replication.factor": str(min(_REPLICAS_MAX, len(ports))),
+        **_replication(len(ports)),
+        "group.initial.rebalance.delay.ms": "0",
+        **overrides,
+    }
+
+
+def _replication(brokers: int) -> dict[str, str]:
+    replicas, min_isr = str(min(_REPLICAS_MAX, brokers)), str(min(_MIN_ISR_MAX, brokers))
+    return {
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": min_isr,
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": min_isr,
     }

@@ -24,6 +24,7 @@ from barnabas.telemetry.logs import Log
 T = TypeVar("T")
 # A controlled stop takes milliseconds. Past this, somebody who sent a second signal, or a supervisor, is right to be impatient.
 STOP_SECONDS_MAX = 30.0
+STDIN = 0
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
@@ -42,16 +43,19 @@ def parse_settings(properties: dict[str, str]) -> BrokerSettings:
         raise CannotStart(str(wrong)) from wrong
 
 
-def ensure_formatted(settings: BrokerSettings) -> None:
-    """For development: a data directory that is new becomes a cluster of its own, one that is not keeps its identity."""
+def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None) -> str:
+    """For development: a data directory that is new becomes a cluster of its own, one that is not keeps its identity.
+
+    With ``cluster_id`` it becomes part of that cluster, and one that belongs to another is refused. The cluster's id."""
     disk, entropy = RealDisk(), SystemEntropy()
     paths = log_directory_paths(settings)
     try:
         known = next((meta for path in paths if disk.exists(path) and (meta := read_meta_properties(disk, path))), None)
+        chosen = cluster_id or (known.cluster_id if known is not None else uuid_text(Uuid(random_uuid(entropy))))
         format_directories(
             disk,
             paths,
-            cluster_id=known.cluster_id if known is not None else uuid_text(Uuid(random_uuid(entropy))),
+            cluster_id=chosen,
             node_id=NodeId(settings.integer("node.id")),
             entropy=entropy,
             now_ms=0,
@@ -61,10 +65,13 @@ def ensure_formatted(settings: BrokerSettings) -> None:
         raise CannotStart(str(refused)) from refused
     except OSError as error:
         raise CannotStart(f"{error.filename}: {error.strerror}.") from error
+    return chosen
 
 
-async def run_until_stopped(settings: BrokerSettings, log: Log, on_ready: Callable[[Ready], None]) -> int:
-    """The process's exit code. SIGTERM and SIGINT stop cleanly; a second one does not wait."""
+async def run_until_stopped(settings: BrokerSettings, log: Log, on_ready: Callable[[Ready], None], *, watch_stdin: bool = False) -> int:
+    """The process's exit code. SIGTERM and SIGINT stop cleanly; a second one does not wait.
+
+    With ``watch_stdin`` so does the end of the standard input: a parent that holds its other end has then died."""
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
 
@@ -73,11 +80,25 @@ async def run_until_stopped(settings: BrokerSettings, log: Log, on_ready: Callab
             os._exit(1)
         stop.set()
 
+    def stdin_readable() -> None:
+        if not os.read(STDIN, 1):
+            loop.remove_reader(STDIN)
+            stop.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked_to_stop)
+    if watch_stdin:
+        loop.add_reader(STDIN, stdin_readable)
     node = Node(settings, log=log)
-    on_ready(await node.start())
     stopped = asyncio.ensure_future(stop.wait())
+    starting = asyncio.ensure_future(node.start())
+    # A node of a cluster may wait long for the others, and must not have to be killed then.
+    await asyncio.wait([stopped, starting], return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait([starting])
+        return 0
+    on_ready(starting.result())
     failed = asyncio.ensure_future(node.failed.wait())
     await asyncio.wait([stopped, failed], return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()

@@ -1,0 +1,105 @@
+"""A node as a child process: ``barnabas server`` with a properties file.
+
+What becomes of it is put into a queue as events: :class:`NodeReady` at most once, :class:`NodeEnded` always. The child stops when its
+standard input ends, so that no node outlives a parent that was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+_COMPLAINT = "barnabas: "
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReady:
+    node_id: int
+    cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeEnded:
+    node_id: int
+    code: int
+    complaint: str | None  # the sentence of a node that refused to start or to go on
+
+    @property
+    def how(self) -> str:
+        if self.complaint is not None:
+            return self.complaint
+        return f"killed by {signal.Signals(-self.code).name}." if self.code < 0 else f"it ended with code {self.code}."
+
+
+class ChildNode:
+    def __init__(self, node_id: int, properties: Path, events: SimpleQueue[Any], on_line: Callable[[str], None]) -> None:
+        """``on_line`` gets what the node logs, on a thread of its own."""
+        self.node_id = node_id
+        self._events = events
+        self._on_line = on_line
+        self._complaint: str | None = None
+        settings_of_others = "KAFKA_"  # which the server would take from the environment, over what the file says
+        self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
+            [sys.executable, "-m", "barnabas", "server", "--log-level", "WARN", "--until-stdin-ends", "--config", str(properties)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # Ctrl-C is for the parent, which then stops the children: a second signal would make them stop at once.
+            start_new_session=True,
+            env={name: value for name, value in os.environ.items() if not name.startswith(settings_of_others)},
+        )
+        self._listening = threading.Thread(target=self._listen, daemon=True)
+        self._watching = threading.Thread(target=self._watch, daemon=True)
+        self._listening.start()
+        self._watching.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        """Cleanly; its end is an event."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def reap(self) -> None:
+        """Wait until it is gone and all that it said has been passed on."""
+        self._watching.join()
+
+    def _listen(self) -> None:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            if line.startswith(_COMPLAINT):
+                self._complaint = line.removeprefix(_COMPLAINT).rstrip("\n")
+            else:
+                self._on_line(line)
+
+    def _watch(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stdin is not None
+        for line in self._process.stdout:
+            if line.startswith("ready "):
+                told = dict(word.split("=", 1) for word in line.split()[1:])
+                self._events.put(NodeReady(self.node_id, told["cluster"]))
+        code = self._process.wait()
+        self._listening.join()
+        self._process.stdin.close()
+        self._process.stdout.close()
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+        self._events.put(NodeEnded(self.node_id, code, self._complaint))
