@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.node.producer_id_blocks import NO_PRODUCER_ID, ProducerIdBlocks
@@ -18,7 +19,7 @@ class SlowController:
         self._next = 0
         self.asked: list[tuple[AllocateProducerIdsRequest, Promise[Any]]] = []
 
-    def submit(self, request: Any) -> Promise[Any]:
+    def submit(self, request: Any, context: RequestContext | None = None) -> Promise[Any]:
         promise: Promise[Any] = Promise()
         self.asked.append((request, promise))
         return promise
@@ -84,3 +85,12 @@ def test_who_asks_from_inside_an_answer_takes_nobodys_id() -> None:
         controller.answer()
     assert sorted(name for name, _ in order) == ["a", "b", "c", "late"]
     assert sorted(value for _, value in order) == [0, 1, 2, 3]
+
+
+def test_an_empty_block_is_no_block() -> None:
+    controller = SlowController(block=0)
+    blocks = ProducerIdBlocks(controller, 7, lambda: 42)
+    waiting = blocks.next_producer_id()
+    controller.answer()
+    assert waiting.value == NO_PRODUCER_ID
+    assert not controller.asked
