@@ -170,9 +170,9 @@ def _altered(image: MetadataImage, effective: EffectiveConfigs, resource: Config
             values[name] = value
         else:
             values[name] = _changed_list(keys.get(name), name, Operation(operation), value, _inherited(effective, resource, values, name))
+    _validate(resource, values, {name for name, operation, _ in changes if operation != Operation.DELETE}, effective)
     if image.features.eligible_leader_replicas:
         _check_min_isr_of_brokers(resource, values, {name for name, _, _ in changes})
-    _validate(resource, values, {name for name, operation, _ in changes if operation != Operation.DELETE}, effective)
     return {name: values.get(name) for name, _, _ in changes if values.get(name) != present.get(name)}
 
 

@@ -69,6 +69,8 @@ def _refusal(image: MetadataImage, settings: BrokerSettings, update: FeatureUpda
         return f"{prefix}The controller does not support the given upgrade type."
     if level < 0:
         return f"{prefix}A feature version cannot be less than 0."
+    if update.feature not in SUPPORTED_FEATURES and not current:
+        return f"{prefix}Feature {update.feature} not found."
     for node, supported in _support(image, settings, update.feature):
         if supported is None:
             return f"{prefix}{node} has not registered, and may not support this feature"

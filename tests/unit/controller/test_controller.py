@@ -189,6 +189,13 @@ def test_a_voter_that_never_registered_may_not_support_anything() -> None:
     assert (refused.error_code, "controller 2 has not registered" in refused.error_message) == (ErrorCode.INVALID_UPDATE_VERSION, True)
 
 
+def test_a_feature_that_another_software_brought_can_only_be_switched_off() -> None:
+    office = Office([FeatureLevelRecord(name="share.version", feature_level=1)])
+    assert office.ask(update("share.version", 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert office.ask(update("share.version", 0, 2)).error_code == 0
+    assert office.ask(update("share.version", 0, 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+
+
 def test_a_downgrade_goes_down() -> None:
     office = Office()
     assert office.ask(update(ELIGIBLE, 0)).error_code == ErrorCode.INVALID_UPDATE_VERSION
