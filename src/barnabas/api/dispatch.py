@@ -104,16 +104,22 @@ class Dispatch:
             repeated.remember(frame, position, request)
         if type(response) is Promise:
             if not response.done:
+                if api_key == ApiKey.PRODUCE:
+                    self._remember(connection, route, frame, request, None)
                 return self._finish_later(route, started, correlation_id, response)
             response = response.value
         if api_key == ApiKey.PRODUCE and response is not None:
-            if repeated is None or repeated.route is not route:
-                repeated = connection.memo = RepeatedProduce(self._broker, route, frame)
-            repeated.remember(frame, request, response)
+            self._remember(connection, route, frame, request, response)
         return self._finish(route, started, correlation_id, response)
 
     def _finish_later(self, route: Route, started: int, correlation_id: int, response: Promise[Any]) -> Promise[Frame | None]:
         return response.map(lambda value: self._finish(route, started, correlation_id, value))
+
+    def _remember(self, connection: Connection, route: Route, frame: memoryview, request: Any, response: Any) -> None:
+        repeated = connection.memo
+        if repeated is None or repeated.route is not route:
+            repeated = connection.memo = RepeatedProduce(self._broker, route, frame, connection.listener.name)
+        repeated.remember(frame, request, response)
 
     def _finish(self, route: Route, started: int, correlation_id: int, response: Any) -> OutFrame | None:
         route.requests.value += 1
