@@ -13,6 +13,7 @@ wrong, some later leader lacks the batch, and that is.
 
 from __future__ import annotations
 
+import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -103,6 +104,21 @@ class CommittedLog:
         """``node`` must have what is committed below ``end_offset``, from the beginning: the check of everything, at the end."""
         self._verified.pop(node, None)
         self._verify(node, min(end_offset, self.end_offset), read, log_start_offset, learn=False)
+
+    def up_to(self, end_offset: int) -> tuple[int, int] | None:
+        """What stands for all that is committed below ``end_offset``, and the epoch of the last of it; None where no batch ends there."""
+        digest = 0
+        for batch in self._batches:
+            digest = zlib.crc32(f"{batch}".encode(), digest)
+            if batch.end_offset == end_offset:
+                return digest, batch.epoch
+        return None
+
+    def stands_for(self, node: str, end_offset: int, digest: int) -> None:
+        """``node`` has a snapshot in place of everything below ``end_offset``."""
+        known = self.up_to(end_offset)
+        if known is None or known[0] != digest:
+            raise Violation(f"{self._what}: the snapshot of {end_offset} on {node} is of something that was not committed")
 
     def _verify(self, node: str, end: int, read: ReadLog, log_start_offset: int, *, learn: bool) -> None:
         start = max(self._verified.get(node, 0), log_start_offset)

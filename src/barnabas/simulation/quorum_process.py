@@ -1,246 +1,152 @@
-"""One node of a simulated quorum: the real core over a real log, and a shell as thin as the one that real nodes have.
-
-Between any two effects the node may die. Flushes are done in the background, one at a time, like a worker thread's: what is written
-meanwhile waits for the next.
-"""
+"""One node of a simulated quorum: the real core, driver and log. Between any two effects it may die, and the onlooker sees them."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from barnabas.env.disk import write_atomically
-from barnabas.model.ids import METADATA_PARTITION, NodeId, Uuid
+from barnabas.metadata.snapshot import SnapshotId
+from barnabas.model.ids import NodeId, Uuid
 from barnabas.model.promise import Promise
-from barnabas.raft import effects, events
-from barnabas.raft.control_history import ControlChange, control_changes
-from barnabas.raft.effects import Effect
-from barnabas.raft.events import Event
-from barnabas.raft.log_outline import EpochStart, LogOutline
+from barnabas.node.metadata_log import MetadataLog
+from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.raft.effects import Effect, Persist, Truncate
 from barnabas.raft.node import QuorumNode
 from barnabas.raft.quorum import Identity
-from barnabas.raft.quorum_state import QUORUM_STATE, QuorumState, decode_quorum_state, encode_quorum_state
-from barnabas.raft.settings import QuorumSettings
 from barnabas.raft.voters import Endpoint, ReplicaKey, configured_voters
-from barnabas.records.batch_builder import build_batch
-from barnabas.records.batch_header import read_header
-from barnabas.records.batches import walk
-from barnabas.records.control_batch import build_control_batch
-from barnabas.records.record import Record
-from barnabas.records.validation import Refused
 from barnabas.simulation.history import Written
-from barnabas.simulation.host import Host
-from barnabas.simulation.network import Address
-from barnabas.simulation.scheduler import Appointment
-from barnabas.storage.log import Log
+from barnabas.simulation.host import Host, HostCrashed
+from barnabas.simulation.network import SimulatedPeers
 from barnabas.storage.log_settings import LogSettings
-from barnabas.storage.recovery import open_log
-from barnabas.storage.segment import Segment
-from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.vote import VoteRequest, VoteResponse
+from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
 
 if TYPE_CHECKING:
     from barnabas.simulation.quorum_world import QuorumWorld
 
 CONTROLLER_PORT = 9093
 LISTENER = "CONTROLLER"
-DIRECTORY = "/data/__cluster_metadata-0"
+DATA = "/data"
 CLUSTER_ID = "simulated-cluster-0000"
-# Small, so that a run sees segments rolled.
-SEGMENT_BYTES = 4096
-# The latest of the requests that quorums send.
-VERSION = 17
-VOTE_VERSION = 2
-SETTINGS = QuorumSettings()
+# Small, so that a run sees segments rolled and, when a snapshot covers them, dropped.
+SEGMENT_BYTES = 1024
+METADATA_BYTES_MAX = 2048
+# Of what each snapshot says: which log it stands for.
+SNAPSHOT_KEY = "log up to here"
+BROKER_RESOURCE = 4
+
+
+class WatchedDriver(QuorumDriver):
+    """The real one, watched and interrupted between effects."""
+
+    process: QuorumProcess
+
+    def _perform(self, effect: Effect) -> None:
+        self.process.host.effect()
+        if isinstance(effect, Persist) and effect.state.voted_id >= 0:
+            self.process.world.voted(self.process, effect.state.epoch, effect.state.voted_id)
+        self.do(effect)
+        if isinstance(effect, Truncate):
+            self.process.world.truncated(self.process, self.process.log.end_offset)
+
+    def do(self, effect: Effect) -> None:
+        super()._perform(effect)
 
 
 class QuorumProcess:
+    driver_class: type[WatchedDriver] = WatchedDriver
+
     def __init__(self, world: QuorumWorld, host: Host, node_id: NodeId) -> None:
         self.world = world
         self.host = host
-        self._disk = host.disk
-        self._disk.make_directory(DIRECTORY)
-        # As a real node does before it starts: what a name leads to must be there after a power cut.
-        self._disk.sync_directory("/data")
-        self._disk.sync_directory("/")
-        self.log = self._open()
-        voters = [(NodeId(number + 1), each.name, CONTROLLER_PORT) for number, each in enumerate(world.voters)]
+        self.node_id = node_id
+        _format(host)
+        settings = LogSettings(segment_bytes=SEGMENT_BYTES)
+        self.log = MetadataLog(host.disk, DATA, settings, clean=False, now_ms=host.clock.wall_ms())
+        voters = [(NodeId(number + 1), each.name, CONTROLLER_PORT) for number, each in enumerate(world.hosts)]
         key = ReplicaKey(node_id, Uuid(node_id.to_bytes(16, "big")))
         identity = Identity(key, CLUSTER_ID, LISTENER, (Endpoint(LISTENER, host.name, CONTROLLER_PORT),))
-        self.core = QuorumNode(identity, configured_voters(LISTENER, voters), self._read_state(), SETTINGS, host.entropy)
-        self._events: deque[Event] = deque()
-        self._stepping = False
-        self._alarm: Appointment | None = None
-        self._flushing = False
-        self._flush_wanted = 0
-        self._tokens = count(1)
-        self._answers: dict[int, Promise[Any]] = {}
-
-    def _open(self) -> Log:
-        log, _ = open_log(
-            self._disk,
-            DIRECTORY,
-            METADATA_PARTITION,
-            LogSettings(segment_bytes=SEGMENT_BYTES),
-            clean=False,
-            recovery_point=0,
-            log_start_offset=0,
-            now_ms=self.host.clock.wall_ms(),
+        self.core = QuorumNode(identity, configured_voters(LISTENER, voters), self.log.read_quorum_state(), None, host.entropy)
+        self.driver = self.driver_class(
+            self.core,
+            self.log,
+            SimulatedPeers(world.network, host),
+            host.clock,
+            cast(Any, None),
+            on_committed=self.committed,
+            on_leader=self.elected,
+            on_resigned=self.resigned,
+            on_snapshot=self.snapshot_installed,
+            on_fatal=self.fatal,
+            report=lambda problem: world.say(f"{host.name} complains: {problem}"),
         )
-        # What a dead process wrote may still be with the kernel, and the core takes all it finds for durable.
-        log.flush()
-        return log
-
-    def _read_state(self) -> QuorumState:
-        path = f"{DIRECTORY}/{QUORUM_STATE}"
-        return decode_quorum_state(self._disk.read(path).decode()) if self._disk.exists(path) else QuorumState()
-
-    # -- what the world asks --------------------------------------------------------------------------------------------------
-
-    @property
-    def leading(self) -> bool:
-        return self.core.leading
-
-    @property
-    def high_watermark(self) -> int:
-        return self.core.high_watermark
+        self.driver.process = self
 
     def start(self) -> None:
         self.world.network.listen(self.host, CONTROLLER_PORT, self.serve)
-        outline = LogOutline(end_offset=self.log.log_end_offset)
-        changes: list[ControlChange] = []
-        for header, batch in self.log.batches(0, self.log.log_end_offset):
-            if not outline.epochs or header.leader_epoch > outline.epochs[-1].epoch:
-                outline.epochs.append(EpochStart(header.leader_epoch, header.base_offset))
-            changes += control_changes(header, batch)
-        self.step(events.Started(outline, changes))
-
-    def append(self, payloads: tuple[bytes, ...]) -> int:
-        self.step(events.Append(payloads))
-        return self.core.log_end_offset
+        self._check_snapshot()
+        self.driver.start()
 
     def serve(self, request: Any) -> Promise[Any]:
-        token = next(self._tokens)
-        answer = self._answers[token] = Promise()
+        answer = self.driver.serve(request)
         if isinstance(request, VoteRequest):
             answer.then(lambda response: self._look_at_vote(request, response))
-        self.step(events.Requested(token, request, VERSION if isinstance(request, FetchRequest) else VOTE_VERSION))
         return answer
-
-    def written(self, start: int, end: int) -> Iterator[Written]:
-        for header, _ in self.log.batches(start, end):
-            yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)
 
     def _look_at_vote(self, request: VoteRequest, response: VoteResponse) -> None:
         asked = request.topics[0].partitions[0]
         if not asked.pre_vote and response.topics and response.topics[0].partitions[0].vote_granted:
             self.world.leaders.votes(self.host.name, asked.replica_epoch, asked.replica_id)
 
-    # -- the shell ------------------------------------------------------------------------------------------------------------
+    # -- what the driver tells ------------------------------------------------------------------------------------------------
 
-    def step(self, event: Event) -> None:
-        """Effects may bring new events about; those wait until all effects of the one before are performed."""
-        self._events.append(event)
-        if self._stepping:
+    def committed(self, high_watermark: int) -> None:
+        self.world.has_committed(self, high_watermark)
+
+    def elected(self, epoch: int, epoch_start_offset: int) -> None:
+        self.world.became_leader(self, epoch)
+
+    def resigned(self, epoch: int) -> None:
+        self.world.say(f"{self.host.name} resigns epoch {epoch}")
+
+    def snapshot_installed(self, snapshot: SnapshotId) -> None:
+        self.world.say(f"{self.host.name} has fetched the snapshot of {snapshot.end_offset}")
+        self._check_snapshot()
+
+    def fatal(self, wrong: BaseException) -> None:
+        raise HostCrashed(f"ends itself: {wrong}") from wrong
+
+    # -- logs and snapshots ---------------------------------------------------------------------------------------------------
+
+    def written(self, start: int, end: int) -> Iterator[Written]:
+        for header, _ in self.log._log.batches(start, end):  # noqa: SLF001 -- an onlooker sees the bytes, also of control batches
+            yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)
+
+    def take_snapshot(self) -> None:
+        """Of all that is committed, as a real node would when its log has become long; it says which log that was."""
+        end_offset = self.driver.high_watermark
+        known = self.world.committed.up_to(end_offset)
+        if known is None or (self.log.snapshots() and self.log.snapshots()[-1].end_offset >= end_offset):
             return
-        self._stepping = True
-        while self._events:
-            for effect in self.core.step(self._events.popleft(), self.host.clock.monotonic_ms()):
-                self.host.effect()
-                self._watch(effect)
-                self.perform(effect)
-        self._stepping = False
-        self._set_alarm()
+        digest, epoch = known
+        records: list[MetadataRecord] = [
+            ConfigRecord(resource_type=BROKER_RESOURCE, resource_name="", name=SNAPSHOT_KEY, value=f"{digest}")
+        ]
+        now_ms = self.host.clock.wall_ms()
+        self.log.write_snapshot(SnapshotId(end_offset, epoch), records, last_timestamp=now_ms, now_ms=now_ms)
+        self.log.retain(size_bytes_max=METADATA_BYTES_MAX, older_than_ms=0)
+        self.driver.snapshots_changed()
+        self.world.say(f"{self.host.name} has a snapshot of {end_offset}, its log begins at {self.log.start_offset}")
 
-    def _set_alarm(self) -> None:
-        if self._alarm is not None:
-            self._alarm.cancel()
-        delay_ms = self.core.deadline_ms - self.host.clock.monotonic_ms()
-        assert self.host.loop is not None
-        # Never at once again: a core that asks for the present would stop time.
-        self._alarm = self.host.loop.call_later(max(1, min(delay_ms, 3_600_000)) / 1000, self.step, events.Tick())
-
-    def _watch(self, effect: Effect) -> None:
-        if isinstance(effect, effects.Persist) and effect.state.voted_id >= 0:
-            self.world.voted(self, effect.state.epoch, effect.state.voted_id)
-
-    def perform(self, effect: Effect) -> None:
-        log, now_ms = self.log, self.host.clock.wall_ms()
-        match effect:
-            case effects.Persist(state):
-                path = f"{DIRECTORY}/{QUORUM_STATE}"
-                write_atomically(self._disk, path, encode_quorum_state(state, list(self.core.voters)).encode())
-            case effects.WriteControl(epoch, base_offset, records):
-                self._append(build_control_batch(list(records), base_offset=0, timestamp=now_ms, leader_epoch=epoch), epoch, base_offset)
-            case effects.WriteBatch(epoch, base_offset, payloads):
-                records_of = (Record(index, now_ms, None, payload) for index, payload in enumerate(payloads))
-                self._append(build_batch(records_of), epoch, base_offset)
-            case effects.WriteFetched(base_offset, batches):
-                assert base_offset == log.log_end_offset, f"batches for {base_offset} at {log.log_end_offset}"
-                view = memoryview(batches)
-                for position, header in walk(view):
-                    log.append_as_follower(view[position : position + header.size_bytes], header, now_ms)
-            case effects.Truncate(end_offset):
-                log.truncate_to(end_offset)
-                self.world.truncated(self, log.log_end_offset)
-                self._events.append(events.Truncated(log.log_end_offset))
-            case effects.Flush(end_offset, generation):
-                self._flush_wanted = max(self._flush_wanted, end_offset)
-                self._flush(generation)
-            case effects.Send(request_id, host, port, request, timeout_ms):
-                asked = self.world.network.ask(self.host, Address(host, port), request, timeout_ms=timeout_ms)
-                asked.then(lambda outcome: self.step(events.Answered(request_id, outcome)))
-            case effects.Reply(token, response):
-                self._answers.pop(token).resolve(response)
-            case effects.ReplyWithRecords(token, response, offset, size_bytes_max):
-                read = log.read(offset, size_bytes_max=size_bytes_max, end_offset=log.log_end_offset, at_least_one=True)
-                if read.region is not None:
-                    response.responses[0].partitions[0].records = read.region.read()
-                    read.region.release()
-                self._answers.pop(token).resolve(response)
-            case effects.BecameLeader(epoch, _):
-                self.world.became_leader(self, epoch)
-            case effects.Committed(high_watermark):
-                self.world.has_committed(self, high_watermark)
-            case effects.Complain(problem):
-                self.world.say(f"{self.host.name} complains: {problem}")
-            case effects.Resigned(epoch):
-                self.world.say(f"{self.host.name} resigns epoch {epoch}")
-            case effects.LeaderKnown():
-                pass
-            case _:
-                raise AssertionError(f"no snapshots here, and so no {effect}")
-
-    def _append(self, batch: bytearray, epoch: int, base_offset: int) -> None:
-        assert base_offset == self.log.log_end_offset, f"a batch for {base_offset} at {self.log.log_end_offset}"
-        view = memoryview(batch)
-        outcome = self.log.append(view, read_header(view), leader_epoch=epoch, now_ms=self.host.clock.wall_ms())
-        assert not isinstance(outcome, Refused), f"refused: {outcome}"
-
-    # -- flushing -------------------------------------------------------------------------------------------------------------
-
-    def _flush(self, generation: int) -> None:
-        if self._flushing:
-            return
-        self._flushing = True
-        end_offset, segments = self.log.flushable()
-        loop = self.host.loop
-        assert loop is not None
-        done = loop.run_in_executor(None, _sync_all, segments)
-        done.add_done_callback(lambda _: self._flushed(end_offset, generation))
-
-    def _flushed(self, end_offset: int, generation: int) -> None:
-        self._flushing = False
-        current = self.core.quorum.log.generation
-        if generation == current:
-            self.log.flushed(end_offset)
-            self.step(events.Flushed(end_offset, generation))
-        if self.log.recovery_point < self.log.log_end_offset:
-            self._flush(self.core.quorum.log.generation)
+    def _check_snapshot(self) -> None:
+        latest = self.log.read_latest_snapshot()
+        if latest is not None:
+            (record,) = latest[1]
+            assert isinstance(record, ConfigRecord)
+            self.world.committed.stands_for(self.host.name, latest[0].end_offset, int(record.value or 0))
 
 
-def _sync_all(segments: list[Segment]) -> None:
-    for segment in segments:
-        segment.sync()
+def _format(host: Host) -> None:
+    """What ``storage format`` leaves behind: a directory that a power cut does not take away."""
+    host.disk.make_directory(DATA)
+    host.disk.sync_directory("/")

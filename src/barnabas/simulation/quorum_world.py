@@ -1,4 +1,4 @@
-"""Level one: a quorum and nothing on top. Real cores over real logs; a client that appends wherever somebody leads."""
+"""Level one: a quorum and nothing on top. Real cores, drivers and logs; a client that appends wherever somebody leads."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from barnabas.model.ids import NodeId
 from barnabas.simulation.history import CommittedLog, Leaders
 from barnabas.simulation.host import Host
 from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, SLOW
-from barnabas.simulation.quorum_process import QuorumProcess
+from barnabas.simulation.quorum_process import BROKER_RESOURCE, QuorumProcess
 from barnabas.simulation.world import Scenario, World
+from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
 
 # Between two appends of the client.
 APPEND_MS_MAX = 300
 RECORDS_MAX = 3
+SNAPSHOT_MS_MAX = 2000
 
 
 class QuorumWorld(World):
@@ -34,16 +36,13 @@ class QuorumWorld(World):
     def size(self, chance: Random) -> int:
         return chance.choice([3, 3, 3, 5])
 
-    @property
-    def voters(self) -> list[Host]:
-        return self.hosts
-
     # -- life -----------------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         for host in self.hosts:
             self.restart(host)
         self._append_later()
+        self._snapshot_later()
 
     def restart(self, host: Host) -> None:
         self.say(f"{host.name} starts")
@@ -63,11 +62,12 @@ class QuorumWorld(World):
     def became_leader(self, process: QuorumProcess, epoch: int) -> None:
         self.say(f"{process.host.name} leads epoch {epoch}")
         self.leaders.leads(process.host.name, epoch)
-        self.committed.leads(process.host.name, process.log.log_end_offset, process.written)
+        log = process.log
+        self.committed.leads(process.host.name, log.end_offset, process.written, log_start_offset=log.start_offset)
 
     def has_committed(self, process: QuorumProcess, high_watermark: int) -> None:
         self.say(f"{process.host.name} has committed {high_watermark}")
-        self.committed.committed(process.host.name, high_watermark, process.written)
+        self.committed.committed(process.host.name, high_watermark, process.written, log_start_offset=process.log.start_offset)
 
     def voted(self, process: QuorumProcess, epoch: int, candidate: int) -> None:
         """It has decided, and is about to write it down."""
@@ -85,7 +85,7 @@ class QuorumWorld(World):
 
     def _append(self) -> None:
         # Also those who only believe that they lead: what they take must not count.
-        leading = [process for process in self.processes.values() if process.leading and not process.host.paused]
+        leading = [process for process in self.processes.values() if process.driver.leading and not process.host.paused]
         if leading:
             process = self._clients.choice(leading)
             process.host.run(process.host.incarnation, self._append_to, process)
@@ -94,13 +94,22 @@ class QuorumWorld(World):
         self._append_later()
 
     def _append_to(self, process: QuorumProcess) -> None:
-        payloads = []
+        records: list[MetadataRecord] = []
         for _ in range(self._clients.randint(1, RECORDS_MAX)):
             self._appended += 1
-            payloads.append(f"change {self._appended}".encode())
-        end_offset = process.append(tuple(payloads))
+            records.append(ConfigRecord(resource_type=BROKER_RESOURCE, resource_name="", name="change", value=f"{self._appended}"))
+        end_offset = process.driver.append(records)
         if self._resting and self._needed is None:
             self._needed = end_offset
+
+    def _snapshot_later(self) -> None:
+        self.scheduler.after_ms(self._clients.random() * SNAPSHOT_MS_MAX, self._snapshot)
+
+    def _snapshot(self) -> None:
+        if self.processes:
+            process = self._clients.choice(list(self.processes.values()))
+            process.host.run(process.host.incarnation, process.take_snapshot)
+        self._snapshot_later()
 
     # -- the end --------------------------------------------------------------------------------------------------------------
 
@@ -110,21 +119,22 @@ class QuorumWorld(World):
     def unsettled(self) -> str | None:
         if len(self.processes) < len(self.hosts):
             return "not all nodes are up"
-        leading = [process for process in self.processes.values() if process.leading]
+        leading = [process for process in self.processes.values() if process.driver.leading]
         if len(leading) != 1:
             return f"{len(leading)} nodes lead"
         if self._needed is None or self.committed.end_offset < self._needed:
             return "nothing was committed since"
         (leader,) = leading
-        end_offset = leader.log.log_end_offset
+        end_offset = leader.log.end_offset
         for process in self.processes.values():
-            if process.high_watermark != end_offset:
-                return f"{process.host.name} has committed {process.high_watermark}, the leader's log ends at {end_offset}"
+            if process.driver.high_watermark != end_offset:
+                return f"{process.host.name} has committed {process.driver.high_watermark}, the leader's log ends at {end_offset}"
         return None
 
     def last_look(self) -> None:
         for process in self.processes.values():
-            self.committed.holds(process.host.name, process.log.log_end_offset, process.written)
+            log = process.log
+            self.committed.holds(process.host.name, log.end_offset, process.written, log_start_offset=log.start_offset)
 
     def facts(self) -> dict[str, int]:
         return {"epochs": self.leaders.epochs, "appended": self._appended, "committed": self.committed.end_offset}

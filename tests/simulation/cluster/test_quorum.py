@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -9,9 +10,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from barnabas.raft import effects, events
-from barnabas.raft.effects import Effect
-from barnabas.simulation.quorum_process import QuorumProcess
+from barnabas.raft.effects import Effect, Flush, LeaderKnown, Persist
+from barnabas.raft.events import Flushed, Truncated
+from barnabas.simulation.quorum_process import QuorumProcess, WatchedDriver
 from barnabas.simulation.quorum_world import QuorumWorld
 from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation
@@ -66,42 +67,42 @@ def test_a_broken_promise_says_how_to_see_it_again() -> None:
 # -- planted ------------------------------------------------------------------------------------------------------------------
 
 
-class _ForgetsVotes(QuorumProcess):
+class _ForgetsVotes(WatchedDriver):
     """Answers first and writes its vote down later: a crash in between forgets it."""
 
-    def perform(self, effect: Effect) -> None:
-        if isinstance(effect, effects.Persist):
-            loop = self.host.loop
-            assert loop is not None
-            loop.call_later(0.05, super().perform, effect)
+    def do(self, effect: Effect) -> None:
+        if isinstance(effect, Persist):
+            asyncio.get_running_loop().call_later(0.05, super().do, effect)
         else:
-            super().perform(effect)
+            super().do(effect)
 
 
-class _CountsBeforeTheDisk(QuorumProcess):
+class _CountsBeforeTheDisk(WatchedDriver):
     """Takes what it has written for durable."""
 
-    def perform(self, effect: Effect) -> None:
-        if isinstance(effect, effects.Flush):
-            self._events.append(events.Flushed(effect.end_offset, effect.generation))
+    def do(self, effect: Effect) -> None:
+        if isinstance(effect, Flush):
+            self._step(Flushed(effect.end_offset, effect.generation))
         else:
-            super().perform(effect)
+            super().do(effect)
 
 
-class _CutsToTheHighWatermark(QuorumProcess):
+class _CutsToTheHighWatermark(WatchedDriver):
     """Whoever comes to follow somebody new throws away all that it does not know to be committed, as Kafka did before KIP-101."""
 
-    def perform(self, effect: Effect) -> None:
-        super().perform(effect)
-        if isinstance(effect, effects.LeaderKnown) and not self.core.leading and self.core.high_watermark < self.log.log_end_offset:
-            self.log.truncate_to(self.core.high_watermark)
-            self.world.truncated(self, self.log.log_end_offset)
-            self._events.append(events.Truncated(self.log.log_end_offset))
+    def do(self, effect: Effect) -> None:
+        super().do(effect)
+        if isinstance(effect, LeaderKnown) and not self.leading and self.high_watermark < self._log.end_offset:
+            self._step(Truncated(self._log.truncate(max(self.high_watermark, self._log.start_offset))))
+            self.process.world.truncated(self.process, self._log.end_offset)
 
 
-def _first_violation(process: type[QuorumProcess]) -> str:
+def _first_violation(driver: type[WatchedDriver]) -> str:
+    class PlantedProcess(QuorumProcess):
+        driver_class = driver
+
     class PlantedWorld(QuorumWorld):
-        process_class = process
+        process_class = PlantedProcess
 
     for seed in range(PLANTED_SEEDS_MAX):
         try:
@@ -111,7 +112,7 @@ def _first_violation(process: type[QuorumProcess]) -> str:
     pytest.fail(f"{PLANTED_SEEDS_MAX} seeds do not find it")
 
 
-@pytest.mark.parametrize("process", [_ForgetsVotes, _CountsBeforeTheDisk, _CutsToTheHighWatermark])
-def test_a_planted_mistake_is_found(process: type[QuorumProcess]) -> None:
-    found = _first_violation(process)
+@pytest.mark.parametrize("driver", [_ForgetsVotes, _CountsBeforeTheDisk, _CutsToTheHighWatermark])
+def test_a_planted_mistake_is_found(driver: type[WatchedDriver]) -> None:
+    found = _first_violation(driver)
     assert any(sign in found for sign in ("votes for", "so does", "comes to lead", "was committed", "nothing at")), found
