@@ -28,7 +28,7 @@ from barnabas.env.real_disk import RealDisk
 from barnabas.metadata.metadata_image import Provenance
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.ids import NodeId, Uuid
-from barnabas.network.listener import PortTaken
+from barnabas.network.listener import Listener, PortTaken
 from barnabas.network.peers import Peers
 from barnabas.node.broker_lifecycle import BrokerLifecycle, RegistrationRefused
 from barnabas.node.cannot_start import CannotStart
@@ -97,8 +97,11 @@ class Node:
         disk: Disk | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
+        dial: Callable[..., Peers] = Peers,
+        listen: Callable[..., Listener] = Listener,
         on_fatal: Callable[[BaseException], None] | None = None,
     ) -> None:
+        """Everything outside is a port: ``dial`` makes the way to other nodes, ``listen`` the way in."""
         self.settings = settings
         self.log = log or Log()
         self.metrics = Metrics()
@@ -106,6 +109,8 @@ class Node:
         self._disk = disk or RealDisk()
         self._clock = clock or SystemClock()
         self._entropy = entropy or SystemEntropy()
+        self._dial = dial
+        self._listen = listen
         self._on_fatal = on_fatal
         self._executor = ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="disk")
         self._directories = NodeDirectories(settings, self.node_id, self._disk, self.log)
@@ -158,7 +163,7 @@ class Node:
     async def _start(self) -> Ready:
         settings, now_ms = self.settings, self._clock.wall_ms()
         self._addresses = addresses = OwnAddresses(
-            settings, for_clients=BROKER_HANDLERS, for_controllers=CONTROLLER_HANDLERS, report=self._peer_refused
+            settings, for_clients=BROKER_HANDLERS, for_controllers=CONTROLLER_HANDLERS, report=self._peer_refused, listen=self._listen
         )
         directories = self._directories
         directories.open()
@@ -171,7 +176,7 @@ class Node:
         )
         applier = self._applier = MetadataApplier(settings, self.node_id, self._fatal)
         replicas = LocalReplicas(list(directories), self._directory_failed)
-        peers = self._peers = Peers(f"node-{self.node_id}", report=self._peer_failed)
+        peers = self._peers = self._dial(f"node-{self.node_id}", report=self._peer_failed)
         quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, peers)
         controller = self._controller = ControllerDriver(
             Controller(self.node_id, self.cluster_id, settings, self._entropy),

@@ -36,6 +36,7 @@ class OwnAddresses:
         for_clients: Handlers,
         for_controllers: Handlers,
         report: Callable[[str, str], None],
+        listen: Callable[..., Listener] = Listener,
     ) -> None:
         """Binds every port, without listening yet: a taken one is the commonest mistake, and nothing has been touched so far."""
         self._settings = settings
@@ -45,7 +46,7 @@ class OwnAddresses:
             belongs_to_controllers = address.name in controllers
             handlers = for_controllers if belongs_to_controllers else for_clients
             self.all.append(
-                Listener(
+                listen(
                     address.name,
                     address.host,
                     address.port,
