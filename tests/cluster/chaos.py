@@ -72,8 +72,20 @@ class Chaos:
 
         # What was acknowledged while we looked may have been sent before; the second time it was not.
         for _ in range(2):
-            until(further, f"records are acknowledged after {self.deeds[-3:]}", seconds_max=PROGRESS_SECONDS_MAX)
+            try:
+                until(further, f"records are acknowledged and read after {self.deeds[-3:]}", seconds_max=PROGRESS_SECONDS_MAX)
+            except AssertionError as failure:
+                failure.add_note(f"acknowledged {before}, now {self._history.acknowledged()}")
+                failure.add_note(f"read by the group {read_before}, now {self._history.read_by(MEMBER)}")
+                failure.add_note(f"led as others see it: { {node.id: self._as_seen_by(node) for node in self._cluster.brokers} }")
+                raise
             before, read_before = self._history.acknowledged(), self._history.read_by(MEMBER)
+
+    def _as_seen_by(self, node: Node) -> dict[str, tuple[int, list[int]]]:
+        """Leaders and replicas in sync."""
+        view = self._view.seen_without(*(other.id for other in self._cluster.brokers if other is not node))
+        topics = sorted({key.topic for key in self._keys} | {"__consumer_offsets"})
+        return {f"{topic}-{index}": (each.leader_id, each.isr_nodes) for topic in topics for index, each in view.partitions(topic).items()}
 
     def _victim(self, target: str) -> Node:
         key = self._chance.choice(self._keys)

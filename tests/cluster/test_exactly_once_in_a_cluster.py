@@ -55,6 +55,8 @@ class SeveralNodes:
         yield
 
     def _recovered(self) -> None:
+        for node in self._cluster.nodes.values():
+            node.await_listening()
         self._view.await_brokers(*(node.id for node in self._cluster.brokers))
         for topic in (*self._topics, "__consumer_offsets", "__transaction_state"):
             self._view.await_in_sync(topic)
