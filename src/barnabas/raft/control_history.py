@@ -71,6 +71,12 @@ class ControlHistory:
         return next((change for change in reversed(self._changes) if isinstance(change, VotersAt)), None)
 
     @property
+    def previous_voters(self) -> VoterSet:
+        """The set before the latest."""
+        sets = [change.voters for change in self._changes if isinstance(change, VotersAt)]
+        return sets[-2] if len(sets) > 1 else self.configured
+
+    @property
     def voters(self) -> VoterSet:
         latest = self.latest
         return latest.voters if latest is not None else self.configured

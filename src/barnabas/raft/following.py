@@ -29,7 +29,7 @@ from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSna
 def poll_follower(quorum: Quorum, role: Follower) -> None:
     if quorum.stopping:
         return
-    if quorum.is_voter and quorum.now_ms >= role.fetch_deadline_ms:
+    if quorum.may_stand and quorum.now_ms >= role.fetch_deadline_ms:
         to_prospective(quorum)
         return
     if role.busy or (quorum.identity.may_vote and quorum.log.flushed_offset < quorum.log.end_offset):

@@ -183,7 +183,7 @@ def hear_from(quorum: Quorum, role: Leader, replica: ReplicaKey) -> None:
 
 
 def poll_leader(quorum: Quorum, role: Leader) -> None:
-    if quorum.stopping or (len(quorum.voters) > 1 and quorum.now_ms >= role.check_quorum_deadline_ms):
+    if quorum.stopping or (not quorum.alone and quorum.now_ms >= role.check_quorum_deadline_ms):
         to_resigned(quorum)
         return
     expire_change(quorum, role)
@@ -222,7 +222,7 @@ def on_begin_answer(quorum: Quorum, response: BeginQuorumEpochResponse) -> bool:
 
 def deadline_of_leader(quorum: Quorum, role: Leader) -> int:
     times = [parked.deadline_ms for parked in role.parked]
-    if len(quorum.voters) > 1 or not quorum.voters.includes(quorum.me):
+    if not quorum.alone:
         times += [role.check_quorum_deadline_ms, role.begin_epoch_ms]
     if role.change is not None:
         times.append(role.change.deadline_ms)

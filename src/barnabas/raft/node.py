@@ -162,7 +162,7 @@ class QuorumNode:
             case Leader() as role:
                 role_ms = leading.deadline_of_leader(quorum, role)
             case Follower(fetch_deadline_ms=role_ms):
-                role_ms = role_ms if quorum.is_voter else NEVER_MS
+                role_ms = role_ms if quorum.may_stand else NEVER_MS
             case Unattached(election_deadline_ms=role_ms) | LeaderResigned(election_deadline_ms=role_ms):
                 pass
             case Prospective(election_deadline_ms=role_ms) | Candidate(election_deadline_ms=role_ms):
@@ -315,7 +315,7 @@ class QuorumNode:
             case Follower() as role:
                 following.poll_follower(quorum, role)
             case Unattached(election_deadline_ms=deadline):
-                if quorum.is_voter and not quorum.stopping and quorum.now_ms >= deadline:
+                if quorum.may_stand and not quorum.stopping and quorum.now_ms >= deadline:
                     transitions.to_prospective(quorum)
                 else:
                     following.fetch_from_anyone(quorum)

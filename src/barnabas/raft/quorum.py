@@ -73,6 +73,16 @@ class Quorum:
         return self.identity.may_vote and self.voters.includes(self.me)
 
     @property
+    def may_stand(self) -> bool:
+        """Voters, and one that is being removed as long as it cannot know that this is decided: it may be the only one that has the record
+        which removes it, and then nobody else could be elected (Raft thesis, 4.2.2)."""
+        if self.is_voter:
+            return True
+        latest = self.history.latest
+        undecided = latest is not None and latest.offset >= self.high_watermark
+        return undecided and self.identity.may_vote and self.history.previous_voters.includes(self.me)
+
+    @property
     def alone(self) -> bool:
         return self.is_voter and len(self.voters) == 1
 
@@ -134,7 +144,7 @@ class Quorum:
             self.emit(Persist(state))
 
     def random_election_deadline(self) -> int:
-        if not self.is_voter:
+        if not self.may_stand:
             return NEVER_MS
         timeout_ms = self.settings.election_timeout_ms
         return self.now_ms + timeout_ms + (self.entropy.below(timeout_ms) if timeout_ms > 0 else 0)

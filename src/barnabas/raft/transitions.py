@@ -57,7 +57,7 @@ def to_unattached(quorum: Quorum, epoch: LeaderEpoch, leader_id: NodeId = NO_NOD
             pass
         case _:
             deadline = quorum.random_election_deadline()
-    if not quorum.is_voter:
+    if not quorum.may_stand:
         deadline = NEVER_MS
     _leave(quorum)
     state = quorum.state.seen(epoch) if epoch > quorum.epoch else quorum.state
@@ -70,7 +70,7 @@ def grant_vote(quorum: Quorum, candidate: ReplicaKey) -> None:
     quorum.remember(quorum.state.voted(quorum.epoch, candidate.node_id, candidate.directory_id))
     match quorum.role:
         case Prospective(leader_id=leader_id, leader_endpoints=endpoints):
-            votes = Votes(quorum.voters, quorum.me.node_id)
+            votes = Votes(quorum.voters, quorum.me)
             quorum.role = Prospective(votes, quorum.random_election_deadline(), leader_id, endpoints)
             quorum.in_flight.forget_all()
         case Unattached() as role:
@@ -78,9 +78,9 @@ def grant_vote(quorum: Quorum, candidate: ReplicaKey) -> None:
 
 
 def to_prospective(quorum: Quorum) -> None:
-    assert quorum.is_voter, "an observer holds no elections"
+    assert quorum.may_stand, "an observer holds no elections"
     leader_id, endpoints = quorum.leader_id, quorum.leader_endpoints
-    votes = Votes(quorum.voters, quorum.me.node_id)
+    votes = Votes(quorum.voters, quorum.me)
     _leave(quorum)
     if leader_id == quorum.me.node_id:
         leader_id, endpoints = NO_NODE, ()
@@ -98,7 +98,7 @@ def after_lost_prevote(quorum: Quorum, role: Prospective) -> None:
 
 
 def to_candidate(quorum: Quorum) -> None:
-    votes = Votes(quorum.voters, quorum.me.node_id)
+    votes = Votes(quorum.voters, quorum.me)
     _leave(quorum)
     quorum.remember(quorum.state.voted(LeaderEpoch(quorum.epoch + 1), *quorum.me))
     _enter(quorum, Candidate(votes, quorum.random_election_deadline()))
@@ -135,7 +135,7 @@ def _write_start_of_epoch(quorum: Quorum, leader: Leader, granting: list[NodeId]
     )
     records = [(ControlType.LEADER_CHANGE, encode(message, _LEADER_CHANGE_VERSION))]
     latest, version = quorum.history.latest, quorum.history.kraft_version
-    if quorum.history.dynamic and latest is not None:
+    if quorum.history.dynamic and latest is not None and quorum.is_voter:
         myself = quorum.myself_as_voter
         if latest.offset == BOOTSTRAP_OFFSET or not same_voter(quorum.voters[quorum.me.node_id], myself):
             voters = quorum.voters.with_voter(myself)
@@ -170,7 +170,7 @@ def to_resigned(quorum: Quorum) -> None:
 
 def _resigned_deadline(quorum: Quorum) -> int:
     # One that was removed from the voters must leave this role too, and holds no elections.
-    return quorum.now_ms + quorum.settings.election_timeout_ms if not quorum.is_voter else quorum.random_election_deadline()
+    return quorum.now_ms + quorum.settings.election_timeout_ms if not quorum.may_stand else quorum.random_election_deadline()
 
 
 def _leave(quorum: Quorum) -> None:

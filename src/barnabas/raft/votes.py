@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from barnabas.model.ids import NodeId
-from barnabas.raft.voters import VoterSet
+from barnabas.raft.voters import ReplicaKey, VoterSet
 
 
 class Votes:
-    def __init__(self, voters: VoterSet, myself: NodeId) -> None:
+    def __init__(self, voters: VoterSet, myself: ReplicaKey) -> None:
+        """One's own vote is given at once, unless one is being removed: then only the others count."""
         self._voters = voters
-        self._granted = {myself: True}
+        self._granted = {myself.node_id: True} if voters.includes(myself) else {}
 
     def record(self, voter: NodeId, *, granted: bool) -> None:
         """A first answer stands: one that is repeated or changed later is not counted again."""

@@ -313,6 +313,11 @@ class SimulatedNode:
         self._replies.clear()
         self.disk.crash(self.world.chance)
 
+    def lose_disk(self) -> None:
+        """A new one has another directory id."""
+        self.disk = SimulatedDisk()
+        self.key = ReplicaKey(self.key.node_id, Uuid(bytes([self.node_id + 100]) * 16))
+
     def stop(self) -> None:
         self.step(Stop())
 
