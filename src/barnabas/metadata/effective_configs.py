@@ -14,7 +14,7 @@ from enum import IntEnum
 from itertools import dropwhile
 from typing import NamedTuple
 
-from barnabas.config.broker_keys import BROKER_KEYS
+from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, Required, Scope, Value
@@ -32,6 +32,9 @@ _BROKER_SYNONYMS = {
     "log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
     **{name: names for names in _IN_OTHER_UNITS for name in names},
 }
+
+
+_ALL_BROKER_KEYS: Mapping[str, ConfigKey] = {**BROKER_KEYS, **DYNAMIC_ONLY_KEYS}
 
 
 class ConfigSource(IntEnum):
@@ -77,8 +80,11 @@ class EffectiveConfigs:
 
     def _broker_values(self) -> Mapping[str, Value]:
         values = dict(self.settings.values)
+        for limit in DYNAMIC_ONLY_KEYS.values():
+            assert not isinstance(limit.default, Required)
+            values[limit.name] = limit.default
         for dynamic in (self._cluster_dynamic, self._broker_dynamic):
-            live = {name: key for name in dynamic if (key := BROKER_KEYS.get(name)) is not None and key.scope is not Scope.READ_ONLY}
+            live = {name: key for name in dynamic if (key := _ALL_BROKER_KEYS.get(name)) is not None and key.scope is not Scope.READ_ONLY}
             for name in live:
                 # Else the finer unit of a weaker place would win over the coarser one that was set last.
                 for synonym in _BROKER_SYNONYMS.get(name, ()):
@@ -126,8 +132,11 @@ class EffectiveConfigs:
             yield ConfigEntry(key.name, value, source, False, key.sensitive, key.type.code, key.doc, synonyms)
 
     def describe_broker(self) -> Iterator[ConfigEntry]:
-        for key in BROKER_KEYS.values():
+        for key in _ALL_BROKER_KEYS.values():
             if key.internal and key.name not in self.settings.explicit:
+                continue
+            # What no file can say is shown while it is said.
+            if key.name in DYNAMIC_ONLY_KEYS and key.name not in self._broker_dynamic and key.name not in self._cluster_dynamic:
                 continue
             synonyms = list(self._chain(_BROKER_SYNONYMS.get(key.name, (key.name,)), key.name))
             value = None if key.sensitive else key.render(self.broker[key.name])
@@ -137,7 +146,7 @@ class EffectiveConfigs:
     def describe_cluster_default(self) -> Iterator[ConfigEntry]:
         """Only what was set for all brokers: defaults are a broker's own matter."""
         for name, text in sorted(self._cluster_dynamic.items()):
-            key = BROKER_KEYS.get(name)
+            key = _ALL_BROKER_KEYS.get(name)
             if key is None:
                 continue
             synonyms = [each for each in self._chain((name,)) if each.source is ConfigSource.CLUSTER_DEFAULT]
@@ -180,15 +189,16 @@ class EffectiveConfigs:
         for dynamic, source in ((self._broker_dynamic, ConfigSource.BROKER), (self._cluster_dynamic, ConfigSource.CLUSTER_DEFAULT)):
             for name in names:
                 if name in dynamic:
-                    yield ConfigSynonym(name, _shown(BROKER_KEYS[name], dynamic[name]), source)
+                    yield ConfigSynonym(name, _shown(_ALL_BROKER_KEYS[name], dynamic[name]), source)
         for name in names:
             if name in self.settings.explicit:
-                key = BROKER_KEYS[name]
+                key = _ALL_BROKER_KEYS[name]
                 value = None if key.sensitive else key.render(self.settings.values[name])
                 yield ConfigSynonym(name, value, ConfigSource.STATIC)
         for name in names:
-            key = BROKER_KEYS[name]
-            if key.default is not None and not isinstance(key.default, Required):
+            key = _ALL_BROKER_KEYS[name]
+            # Kafka knows no default of what no file can have.
+            if name in BROKER_KEYS and key.default is not None and not isinstance(key.default, Required):
                 yield ConfigSynonym(name, None if key.sensitive else key.render(key.default), ConfigSource.DEFAULT)
 
 

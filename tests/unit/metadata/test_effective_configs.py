@@ -127,6 +127,16 @@ def test_secrets_are_never_shown_wherever_they_were_set() -> None:
     assert (entry.value, entry.sensitive) == (None, True)
 
 
+def test_limits_of_replication_have_a_value_always_and_are_shown_while_they_are_set() -> None:
+    name = "leader.replication.throttled.rate"
+    assert effective().broker[name] == 2**63 - 1
+    assert name not in [entry.name for entry in effective().describe_broker()]
+    limited = effective(broker={name: "1000"}, cluster={name: "2000"})
+    assert limited.broker[name] == 1000
+    entry = shown(limited.describe_broker(), name)
+    assert [(each.value, each.source) for each in entry.synonyms] == [("1000", BROKER), ("2000", ALL_BROKERS)]
+
+
 def test_all_brokers_show_only_what_was_set_for_all_of_them() -> None:
     configs = effective(cluster={"message.max.bytes": "2", "log.retention.ms": "3"}, broker={"message.max.bytes": "9"})
     assert [(entry.name, entry.value, entry.source) for entry in configs.describe_cluster_default()] == [
