@@ -29,6 +29,10 @@ from barnabas.records.compression import Codec
 from barnabas.records.control_batch import ControlType, read_end_transaction
 from barnabas.records.record import Record, open_batch
 
+# So many timers of a shard run in one tick; the next tick is due at once then. Thousands of sessions may end together, and a timer
+# that sets itself anew for now would otherwise never let go of the loop.
+TIMERS_PER_TICK_MAX = 500
+
 R = TypeVar("R")
 
 
@@ -305,7 +309,9 @@ class CoordinatorRuntime(Generic[M]):
             self._on_deadline(deadline_ms)
 
     def tick(self, now_ms: int) -> None:
-        """Run every timer that is due."""
+        """Run the timers that are due, up to :data:`TIMERS_PER_TICK_MAX` of each shard: :attr:`next_deadline_ms` tells of the rest."""
         for partition, shard in list(self._shards.items()):
-            while shard.active and (expire := shard.machine.timers.take_due(now_ms)) is not None:
+            for _ in range(TIMERS_PER_TICK_MAX):
+                if not shard.active or (expire := shard.machine.timers.take_due(now_ms)) is None:
+                    break
                 self.run(partition, now_ms, cast(Callable[[M], Outcome[Any]], lambda _, expire=expire: expire(now_ms)))

@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
 from barnabas.coordinators.record import CoordinatorRecord, decode_record
-from barnabas.coordinators.runtime import CoordinatorRuntime
+from barnabas.coordinators.runtime import TIMERS_PER_TICK_MAX, CoordinatorRuntime
 from barnabas.coordinators.timers import Timers
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
@@ -215,6 +215,20 @@ def test_timers_run_as_operations(world: World) -> None:
     world.runtime.tick(NOW_MS + 12)
     assert world.machine.known == {"late": 12}
     assert world.runtime.next_deadline_ms is None
+
+
+def test_a_timer_that_sets_itself_anew_at_once_does_not_keep_the_loop(world: World) -> None:
+    runs = []
+
+    def again(now_ms: int) -> Outcome[None]:
+        runs.append(now_ms)
+        world.machine.timers.set("t", now_ms, again)
+        return Outcome(None)
+
+    world.machine.timers.set("t", NOW_MS, again)
+    world.runtime.tick(NOW_MS)
+    assert len(runs) == TIMERS_PER_TICK_MAX
+    assert world.runtime.next_deadline_ms == NOW_MS
 
 
 def test_leadership_that_was_lost_and_won_again_while_loading_counts_once() -> None:

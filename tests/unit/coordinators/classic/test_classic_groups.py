@@ -7,9 +7,11 @@ import struct
 from barnabas.coordinators.group.classic.classic_group import ClassicGroup
 from barnabas.coordinators.group.group import Group
 from barnabas.coordinators.group.group_kind import GroupKind
+from barnabas.coordinators.group.settings import GroupSettings
 from barnabas.coordinators.outcome import Outcome
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
 from barnabas.wire.compiler import encode
 from barnabas.wire.coordinator_records.consumer_group_metadata import ConsumerGroupMetadataKey, ConsumerGroupMetadataValue
 from barnabas.wire.embedded.consumer_protocol import ConsumerProtocolSubscription
@@ -145,3 +147,50 @@ def test_an_empty_group_of_the_new_protocol_stays_when_the_log_refuses_its_succe
     answer = desk.ask(lambda machine, now_ms: machine.classic.join(request, version=9, client_id="c", client_host="/h", now_ms=now_ms))
     assert answer is ErrorCode.NOT_ENOUGH_REPLICAS
     assert desk.machine.shard.groups[GROUP] is emptied
+
+
+def begin_join(desk: Desk, member_id: str) -> Promise[JoinGroupResponse | ErrorCode]:
+    request = JoinGroupRequest(
+        group_id=GROUP,
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=60_000,
+        member_id=member_id,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=subscription("t"))],
+    )
+    return desk.run(lambda machine, now_ms: machine.classic.join(request, version=9, client_id="c", client_host="/h", now_ms=now_ms))
+
+
+def given_id(desk: Desk) -> str:
+    answer = begin_join(desk, "").value
+    assert isinstance(answer, JoinGroupResponse)
+    assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
+    return answer.member_id
+
+
+def test_without_initial_delay_a_group_begins_with_those_who_were_just_given_their_ids() -> None:
+    desk = Desk(GroupSettings(initial_rebalance_delay_ms=0))
+    ids = [given_id(desk) for _ in range(3)]
+    answers = []
+    for member_id in ids:
+        answers.append(begin_join(desk, member_id))
+        desk.wait(3)
+    assert [answer.value.generation_id for answer in answers if isinstance(answer.value, JoinGroupResponse)] == [1, 1, 1]
+
+
+def test_without_initial_delay_who_does_not_return_is_not_waited_for_long() -> None:
+    desk = Desk(GroupSettings(initial_rebalance_delay_ms=0))
+    here, _ = given_id(desk), given_id(desk)
+    answer = begin_join(desk, here)
+    desk.wait(9)
+    assert not answer.done
+    desk.wait(1)
+    assert isinstance(answer.value, JoinGroupResponse)
+    assert answer.value.generation_id == 1
+
+
+def test_without_initial_delay_who_is_alone_waits_for_nobody() -> None:
+    desk = Desk(GroupSettings(initial_rebalance_delay_ms=0))
+    answer = begin_join(desk, given_id(desk))
+    desk.wait(0)
+    assert answer.done

@@ -24,6 +24,10 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
 # Static members of whom nobody has joined are waited for again and again, until their sessions end: not more often than this, since
 # a rebalance timeout may be 0 and the wait would then be no wait at all.
 _NOBODY_JOINED_PACE_MS = 1_000
+# Who was just given its id comes back with it at once. Where the initial delay is shorter than that takes, a group would begin without
+# those who are on their way, and for them again.
+_RETURN_MS_MAX = 10
+_RETURN_PACE_MS = 1
 
 Records = list[CoordinatorRecord]
 
@@ -52,7 +56,13 @@ class Rebalancing:
         if group.initial:
             group.grew = False
             delay_ms = self._shard.settings.initial_rebalance_delay_ms
-            self._wait_for_more(group, now_ms, delay_ms=delay_ms, remaining_ms=max(group.rebalance_timeout_ms - delay_ms, 0))
+            self._wait_for_more(
+                group,
+                now_ms,
+                delay_ms=delay_ms,
+                remaining_ms=max(group.rebalance_timeout_ms - delay_ms, 0),
+                return_ms=max(_RETURN_MS_MAX - delay_ms, 0),
+            )
             return []
         if group.all_joined:
             return self.complete_join(group, now_ms)
@@ -142,19 +152,25 @@ class Rebalancing:
             return self.complete_join(group, now_ms) if group.all_joined else []
         return self.prepare(group, now_ms) if member is not None else []
 
-    def _wait_for_more(self, group: ClassicGroup, now_ms: int, *, delay_ms: int, remaining_ms: int) -> None:
-        """The first members of a group rarely come alone, and every one that comes later costs everybody a rebalance."""
+    def _wait_for_more(self, group: ClassicGroup, now_ms: int, *, delay_ms: int, remaining_ms: int, return_ms: int) -> None:
+        """The first members of a group rarely come alone, and every one that comes later costs everybody a rebalance. For those who were
+        given an id and have not returned with it there are ``return_ms`` more."""
         group_id = group.group_id
 
         def waited(now_ms: int) -> Outcome[None]:
             group = self._preparing(group_id)
             if group is None:
                 return Outcome(None)
-            if not group.grew or not remaining_ms:
+            if group.grew and remaining_ms:
+                group.grew = False
+                next_delay_ms = min(self._shard.settings.initial_rebalance_delay_ms, remaining_ms)
+                left_ms = max(remaining_ms - delay_ms, 0)
+                self._wait_for_more(group, now_ms, delay_ms=next_delay_ms, remaining_ms=left_ms, return_ms=return_ms)
+            elif group.pending and return_ms:
+                left_ms = return_ms - _RETURN_PACE_MS
+                self._wait_for_more(group, now_ms, delay_ms=_RETURN_PACE_MS, remaining_ms=remaining_ms, return_ms=left_ms)
+            else:
                 return Outcome(None, self.complete_join(group, now_ms))
-            group.grew = False
-            next_delay_ms = min(self._shard.settings.initial_rebalance_delay_ms, remaining_ms)
-            self._wait_for_more(group, now_ms, delay_ms=next_delay_ms, remaining_ms=max(remaining_ms - delay_ms, 0))
             return Outcome(None)
 
         self._timers.set(_join_timer(group_id), now_ms + delay_ms, waited)
