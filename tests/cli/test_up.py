@@ -30,8 +30,7 @@ def test_three_brokers_serve_stop_cleanly_and_are_found_again(tmp_path: Path, ho
         cli = Cli(first.bootstrap)
         cli("topics", "create", "kept", "--partitions", 3).worked()
         cli("produce", "kept", "--idempotent", stdin=b"one\ntwo\n").worked()
-        first.process.send_signal(how)
-        assert first.stop() == (b"", b"")
+        assert first.stop(how) == (b"", b"")
     assert first.process.returncode == 0
     with UpCluster(tmp_path, brokers=3) as again:
         assert again.ready["cluster"] == first.ready["cluster"]

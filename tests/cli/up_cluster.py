@@ -65,8 +65,8 @@ class UpCluster:
             [sys.executable, "-m", "barnabas", "server", "--log-level", "ERROR", "--config", str(file)], stdout=subprocess.DEVNULL
         )
 
-    def stop(self) -> tuple[bytes, bytes]:
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[bytes, bytes]:
         """A clean stop of those that ``up`` has started; what it said after it was ready."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            self.process.send_signal(how)
         return self.process.communicate(timeout=PATIENCE_SECONDS)

@@ -91,6 +91,7 @@ def replication_rows(quorum: Quorum) -> list[dict[str, Any]]:
 
 def status_of(quorum: Quorum, rows: list[dict[str, Any]], cluster_id: str) -> dict[str, Any]:
     followers = [row for row in rows if row["status"] == "follower"]
+    by_node = sorted(rows, key=lambda row: row["node"])
     identity = ("node", "directory_id", "endpoints")
     return {
         "cluster_id": cluster_id,
@@ -99,8 +100,8 @@ def status_of(quorum: Quorum, rows: list[dict[str, Any]], cluster_id: str) -> di
         "high_watermark": quorum.partition.high_watermark,
         "follower_lag_max": _greatest(row["lag"] for row in followers),
         "follower_lag_ms_max": _greatest(_lag_ms(rows[0], row) for row in followers),
-        "voters": [{name: row[name] for name in identity} for row in rows if row["status"] != "observer"],
-        "observers": [{name: row[name] for name in identity} for row in rows if row["status"] == "observer"],
+        "voters": [{name: row[name] for name in identity} for row in by_node if row["status"] != "observer"],
+        "observers": [{name: row[name] for name in identity} for row in by_node if row["status"] == "observer"],
     }
 
 
