@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import typer
 
 from barnabas.cli.main import Refused
 from barnabas.cli.overrides import parse_overrides
+from barnabas.config.listeners import advertised_controller_listeners
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.clock import SystemClock
@@ -17,7 +19,9 @@ from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
 from barnabas.node.cannot_start import CannotStart
 from barnabas.node.directories import log_directory_paths
 from barnabas.node.format import FormatRefused, format_directories
+from barnabas.node.initial_voters import WrongVoters, one_voter, parse_initial_voters
 from barnabas.node.process import parse_settings
+from barnabas.raft.voters import Endpoint, VoterSet
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
 _CONFIG = typer.Option(None, "--config", "-c", help="A server.properties file.")
@@ -37,15 +41,26 @@ def format_storage(
     config: Path | None = _CONFIG,
     override: list[str] = _OVERRIDE,
     ignore_formatted: bool = typer.Option(False, "--ignore-formatted", "-g", help="Leave directories that are formatted already."),
+    standalone: bool = typer.Option(False, "--standalone", "-s", help="The only voter, at first, of a quorum whose voters may change."),
+    initial_controllers: str | None = typer.Option(
+        None, "--initial-controllers", "-I", help="The first voters: id@host:port:directory, by commas; the same on every controller."
+    ),
+    no_initial_controllers: bool = typer.Option(
+        False, "--no-initial-controllers", "-N", help="A controller that is to become a voter later, or a broker."
+    ),
 ) -> None:
-    """Give the log directories of a node their identity."""
+    """Give the log directories of a node their identity, and a quorum its first voters."""
     try:
         parse_uuid(cluster_id)
     except ValueError as wrong:
         raise Refused(f"--cluster-id: {wrong}.") from wrong
     settings = _settings(config, override)
+    voters = _initial_voters(
+        settings, standalone=standalone, initial_controllers=initial_controllers, no_initial_controllers=no_initial_controllers
+    )
     metadata_dir = settings.text_or_none("metadata.log.dir")
-    paths = log_directory_paths(settings) + ([metadata_dir] if metadata_dir else [])
+    metadata_path = os.path.abspath(metadata_dir) if metadata_dir else None
+    paths = log_directory_paths(settings) + ([metadata_path] if metadata_path else [])
     try:
         done = format_directories(
             RealDisk(),
@@ -55,6 +70,8 @@ def format_storage(
             entropy=SystemEntropy(),
             now_ms=SystemClock().wall_ms(),
             ignore_formatted=ignore_formatted,
+            metadata_path=metadata_path,
+            initial_voters=voters,
         )
     except (FormatRefused, MetaPropertiesDamaged) as refused:
         raise Refused(str(refused)) from refused
@@ -62,6 +79,39 @@ def format_storage(
         raise Refused(f"{error.filename}: {error.strerror}.") from error
     for each in done:
         typer.echo(f"{each.path} was formatted already." if each.already else f"Formatted {each.path}.")
+
+
+def _initial_voters(
+    settings: BrokerSettings, *, standalone: bool, initial_controllers: str | None, no_initial_controllers: bool
+) -> VoterSet | None:
+    """The voters that the metadata log begins with; None when they are configured, or another node knows them."""
+    if standalone + no_initial_controllers + (initial_controllers is not None) > 1:
+        raise Refused("Only one of --standalone, --initial-controllers and --no-initial-controllers can be given.")
+    is_controller = "controller" in settings.strings("process.roles")
+    if settings.strings("controller.quorum.voters"):
+        if standalone or initial_controllers is not None:
+            raise Refused(
+                "With --standalone or --initial-controllers the voters are in the log: set controller.quorum.bootstrap.servers"
+                " instead of controller.quorum.voters."
+            )
+        return None
+    names = settings.strings("controller.listener.names")
+    if initial_controllers is not None:
+        try:
+            return parse_initial_voters(initial_controllers, names[0] if names else "")
+        except WrongVoters as wrong:
+            raise Refused(f"--initial-controllers: {wrong}") from wrong
+    if standalone:
+        listeners = advertised_controller_listeners(settings)
+        if not is_controller or not listeners:
+            raise Refused("--standalone is for a controller.")
+        endpoint = Endpoint(listeners[0].name, listeners[0].host or "localhost", listeners[0].port)
+        return VoterSet([one_voter(NodeId(settings.integer("node.id")), Uuid(random_uuid(SystemEntropy())), endpoint)])
+    if is_controller and not no_initial_controllers:
+        raise Refused(
+            "controller.quorum.voters is not set on this controller: say --standalone, --initial-controllers or --no-initial-controllers."
+        )
+    return None
 
 
 def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE) -> None:

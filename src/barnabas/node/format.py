@@ -1,4 +1,8 @@
-"""``storage format``: give directories an identity and a first set of records. Done once, before a node first starts."""
+"""``storage format``: give directories an identity and a first set of records. Done once, before a node first starts.
+
+The voters of a quorum whose voters are in the log (KIP-853) begin in a snapshot of nothing, at offset 0, beside the empty metadata log:
+a controller finds itself in it and may lead, any other node learns the voters from the log.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,16 @@ from dataclasses import dataclass
 from barnabas.controller.bootstrap import bootstrap_records
 from barnabas.env.disk import Disk, write_atomically
 from barnabas.env.entropy import Entropy, random_uuid
-from barnabas.metadata.snapshot import BOOTSTRAP_CHECKPOINT, SnapshotDamaged, decode_snapshot, encode_snapshot
-from barnabas.model.ids import NodeId, Uuid
+from barnabas.metadata.snapshot import BOOTSTRAP_CHECKPOINT, SnapshotDamaged, SnapshotId, decode_snapshot, encode_snapshot
+from barnabas.model.ids import METADATA_PARTITION, NodeId, Uuid
+from barnabas.raft.control_history import kraft_version_value, voters_value
+from barnabas.raft.voters import DYNAMIC_KRAFT_VERSION, VoterSet
+from barnabas.records.control_batch import ControlType
+from barnabas.storage.file_names import partition_directory_name
 from barnabas.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties
 from barnabas.wire.metadata_records import MetadataRecord
+
+BOOTSTRAP_SNAPSHOT = SnapshotId(0, 0)
 
 
 class FormatRefused(Exception):
@@ -33,8 +43,14 @@ def format_directories(
     entropy: Entropy,
     now_ms: int,
     ignore_formatted: bool = False,
+    metadata_path: str | None = None,
+    initial_voters: VoterSet | None = None,
 ) -> list[Formatted]:
-    """All or none: directories that belong to somebody else are found before the first is written."""
+    """All or none: directories that belong to somebody else are found before the first is written.
+
+    ``initial_voters`` are written beside the metadata log, in ``metadata_path`` (the first path unless told); where this node is among them
+    that directory gets the id they say.
+    """
     found = {}
     for path in paths:
         meta = read_meta_properties(disk, path) if disk.exists(path) else None
@@ -52,7 +68,12 @@ def format_directories(
         if meta is None:
             disk.make_directory(path)
             _write_bootstrap(disk, path, now_ms)
-            write_meta_properties(disk, path, MetaProperties(cluster_id, node_id, Uuid(random_uuid(entropy))))
+            directory_id = Uuid(random_uuid(entropy))
+            if initial_voters is not None and path == (metadata_path or paths[0]):
+                _write_voters(disk, path, initial_voters, now_ms)
+                if node_id in initial_voters:
+                    directory_id = initial_voters[node_id].key.directory_id
+            write_meta_properties(disk, path, MetaProperties(cluster_id, node_id, directory_id))
         results.append(Formatted(path, already=meta is not None))
     return results
 
@@ -60,6 +81,18 @@ def format_directories(
 def _write_bootstrap(disk: Disk, path: str, now_ms: int) -> None:
     batches = encode_snapshot(bootstrap_records(), epoch=0, last_contained_timestamp=0, timestamp=now_ms)
     write_atomically(disk, f"{path}/{BOOTSTRAP_CHECKPOINT}", b"".join(batches))
+
+
+def _write_voters(disk: Disk, path: str, voters: VoterSet, now_ms: int) -> None:
+    directory = f"{path}/{partition_directory_name(METADATA_PARTITION)}"
+    disk.make_directory(directory)
+    controls = [
+        (ControlType.KRAFT_VERSION, kraft_version_value(DYNAMIC_KRAFT_VERSION)),
+        (ControlType.KRAFT_VOTERS, voters_value(voters)),
+    ]
+    batches = encode_snapshot([], epoch=BOOTSTRAP_SNAPSHOT.epoch, last_contained_timestamp=now_ms, timestamp=now_ms, controls=controls)
+    write_atomically(disk, f"{directory}/{BOOTSTRAP_SNAPSHOT.file_name}", b"".join(batches))
+    disk.sync_directory(path)
 
 
 def read_bootstrap(disk: Disk, path: str) -> list[MetadataRecord]:

@@ -79,7 +79,7 @@ class MetadataLog:
         snapshots = self.snapshots()
         if snapshots:
             latest = snapshots[-1]
-            if (latest.epoch, latest.end_offset) > (log.leader_epochs.latest, log.log_end_offset):
+            if log.log_end_offset < latest.end_offset or 0 <= log.leader_epochs.latest < latest.epoch:
                 # The snapshot was fetched or kept while the log behind it is gone, or has parted from the quorum's: it begins where
                 # the snapshot ends.
                 log.truncate_fully(latest.end_offset)
@@ -156,10 +156,20 @@ class MetadataLog:
         return LogOutline(
             start_offset=log.log_start_offset,
             end_offset=log.log_end_offset,
-            epochs=[EpochStart(epoch, start) for epoch, start in log.leader_epochs.entries if start < log.log_end_offset],
+            epochs=self._epochs(),
             snapshots=self.snapshot_ends(),
             flushed_offset=log.log_end_offset,
         )
+
+    def _epochs(self) -> list[EpochStart]:
+        log = self._log
+        found = [EpochStart(epoch, start) for epoch, start in log.leader_epochs.entries if start < log.log_end_offset]
+        if not found:
+            # Without its checkpoint the log is asked itself: a voter that took its log for older than it is would vote wrongly.
+            for header, _ in log.batches(log.log_start_offset, log.log_end_offset):
+                if not found or header.leader_epoch > found[-1].epoch:
+                    found.append(EpochStart(header.leader_epoch, header.base_offset))
+        return found
 
     def snapshot_ends(self) -> list[OffsetAndEpoch]:
         return [OffsetAndEpoch(*snapshot) for snapshot in self.snapshots()]

@@ -7,12 +7,21 @@ from random import Random
 import pytest
 
 from barnabas.controller.bootstrap import bootstrap_records
-from barnabas.model.ids import NodeId
+from barnabas.model.ids import NodeId, parse_uuid
 from barnabas.node.format import FormatRefused, Formatted, format_directories, read_bootstrap
+from barnabas.node.initial_voters import WrongVoters, parse_initial_voters
+from barnabas.node.metadata_log import MetadataLog
+from barnabas.raft.control_history import BOOTSTRAP_OFFSET, KRaftVersionAt, VotersAt
+from barnabas.raft.log_outline import EMPTY
+from barnabas.raft.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter
 from barnabas.simulation.disk import SimulatedDisk
+from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import read_meta_properties
 from tests.unit.controller.deciding import CLUSTER_ID, Dice
 
+LISTENER = "CONTROLLER"
+ONE = "Mzk5MjQ1YjQtMjVmNC00Nw"
+TWO = "NzU4ZjA2YzQtYzQ5Ni00OA"
 OTHER_CLUSTER = "Another-cluster-id----"
 
 
@@ -66,3 +75,46 @@ def test_a_damaged_bootstrap_is_told_with_its_path(disk: SimulatedDisk) -> None:
     file.truncate(file.size_bytes() - 1)
     with pytest.raises(FormatRefused, match=r"/a/bootstrap\.checkpoint cannot be read"):
         read_bootstrap(disk, "/a")
+
+
+def test_the_first_voters_of_a_dynamic_quorum_stand_beside_its_empty_log(disk: SimulatedDisk) -> None:
+    voters = parse_initial_voters(f"1@a:9093:{ONE},2@[::1]:9094:{TWO}", LISTENER)
+    assert voters[NodeId(2)] == Voter(ReplicaKey(NodeId(2), parse_uuid(TWO)), (Endpoint(LISTENER, "::1", 9094),), SUPPORTED_KRAFT_VERSIONS)
+    format_directories(
+        disk,
+        ["/a", "/m"],
+        cluster_id=CLUSTER_ID,
+        node_id=NodeId(1),
+        entropy=Dice(),
+        now_ms=5,
+        metadata_path="/m",
+        initial_voters=voters,
+    )
+    meta = read_meta_properties(disk, "/m")
+    assert meta is not None
+    assert meta.directory_id == parse_uuid(ONE)
+    log = MetadataLog(disk, "/m", LogSettings(), clean=True, now_ms=6)
+    assert log.control_changes() == [KRaftVersionAt(BOOTSTRAP_OFFSET, 1), VotersAt(BOOTSTRAP_OFFSET, voters)]
+    assert log.outline().snapshots == [EMPTY]
+    assert log.read_latest_snapshot() is None
+    assert not disk.exists("/a/__cluster_metadata-0")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "No controllers"),
+        ("1", "is not id@host:port:directory"),
+        ("x@a:1:" + ONE, "is not id@host:port:directory"),
+        ("-1@a:1:" + ONE, "is not id@host:port:directory"),
+        ("1@:1:" + ONE, "is not id@host:port:directory"),
+        ("1@a:99999:" + ONE, "is not id@host:port:directory"),
+        ("1@a:1:short", "is not a base64 uuid|decodes to"),
+        (f"1@a:1:{ONE},1@b:1:{TWO}", "the same node id"),
+        (f"1@a:1:{ONE},2@b:1:{ONE}", "the same directory"),
+        (f"1@a:1:{ONE},2@a:1:{TWO}", "the same address"),
+    ],
+)
+def test_voters_that_are_none_are_told_in_a_sentence(text: str, problem: str) -> None:
+    with pytest.raises(WrongVoters, match=problem):
+        parse_initial_voters(text, LISTENER)

@@ -274,7 +274,7 @@ class SimulatedNode:
         self.world = world
         self.node_id = node_id
         self.key = ReplicaKey(NodeId(node_id), Uuid(bytes([node_id]) * 16))
-        self.endpoints = (Endpoint(LISTENER, f"n{node_id}", PORT),)
+        self.endpoints: tuple[Endpoint, ...] = (Endpoint(LISTENER, f"n{node_id}", PORT),)
         self.as_voter = Voter(self.key, self.endpoints, SUPPORTED_KRAFT_VERSIONS)
         self.disk = SimulatedDisk()
         self.core: QuorumNode | None = None
