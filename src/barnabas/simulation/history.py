@@ -58,6 +58,10 @@ class Leaders:
     def epochs(self) -> int:
         return len(self._led)
 
+    @property
+    def latest_epoch(self) -> int:
+        return max(self._led, default=-1)
+
 
 class CommittedLog:
     def __init__(self, what: str) -> None:
@@ -73,6 +77,12 @@ class CommittedLog:
     @property
     def batches(self) -> list[Written]:
         return self._batches
+
+    def at(self, base_offset: int) -> Written | None:
+        """The batch that begins there."""
+        index = bisect_left(self._batches, base_offset, key=lambda each: each.base_offset)
+        found = self._batches[index] if index < len(self._batches) else None
+        return found if found is not None and found.base_offset == base_offset else None
 
     def forget_node(self, node: str) -> None:
         """It starts anew: what it has must be looked at again, and its high watermark begins where it likes."""

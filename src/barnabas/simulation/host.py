@@ -51,6 +51,10 @@ class HostCrashed(Exception):
     """The process ended itself because something it needs failed."""
 
 
+def _nothing() -> None:
+    pass
+
+
 def _unheard(host: Host, why: str) -> None:
     pass
 
@@ -67,6 +71,8 @@ class Host:
         self.up = False
         self.slowness = 1
         self.loop: SimulatedLoop | None = None
+        # An onlooker's chance, after everything that the process does.
+        self.after_run: Callable[[], object] = _nothing
         self.on_down: Callable[[Host, str], None] = _unheard
         self._paused_until_us = 0
         self._graves: list[object] = []
@@ -149,6 +155,8 @@ class Host:
                 self.kill(str(cut))
         except HostCrashed as wrong:
             self.kill(str(wrong))
+        else:
+            self.after_run()
 
     def pause(self, duration_ms: int) -> None:
         self._paused_until_us = max(self._paused_until_us, self.scheduler.now_us + duration_ms * 1000)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from barnabas.simulation.cluster_world import ClusterWorld, ControllerWorld
 from barnabas.simulation.quorum_world import QuorumWorld
 from barnabas.simulation.world import Report, Scenario, World
 
-LEVELS: dict[str, type[World]] = {"quorum": QuorumWorld}
+LEVELS: dict[str, type[World]] = {"quorum": QuorumWorld, "controller": ControllerWorld, "cluster": ClusterWorld}
 
 
 def run(scenario: Scenario, say: Callable[[str], None] | None = None) -> Report:

@@ -1,0 +1,159 @@
+"""A whole node on a simulated host: the real :class:`~barnabas.node.node.Node` with simulated clock, disk, chance and network."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, cast
+
+from barnabas.config.parse import parse_broker_config
+from barnabas.config.settings import BrokerSettings
+from barnabas.model.ids import NodeId
+from barnabas.node.development import NodePorts, cluster_properties
+from barnabas.node.format import format_directories
+from barnabas.node.metadata_log import MetadataLog
+from barnabas.node.node import Node
+from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.replication.partition import Partition
+from barnabas.simulation.frames import FramePeers, SimulatedListener
+from barnabas.simulation.history import Written
+from barnabas.simulation.host import Host, HostCrashed
+from barnabas.simulation.violations import Violation
+from barnabas.telemetry.logs import Log
+
+if TYPE_CHECKING:
+    from barnabas.simulation.cluster_world import ClusterWorld
+
+BROKER_PORT = 9092
+CONTROLLER_PORT = 9093
+DATA = "/data"
+CLUSTER_ID = "simulated-cluster-0000"
+# Shorter than the defaults, so that a run of seconds sees sessions end and replicas fall out of sync.
+OVERRIDES = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "replica.lag.time.max.ms": "2000",
+    "replica.fetch.wait.max.ms": "300",
+    "request.timeout.ms": "5000",
+    "min.insync.replicas": "2",
+    "metadata.log.max.record.bytes.between.snapshots": "8000",
+    "metadata.max.idle.interval.ms": "2000",
+    "leader.imbalance.check.interval.seconds": "3",
+    "num.partitions": "1",
+}
+
+
+@lru_cache(maxsize=64)
+def settings_of(node_id: int, size: int, controllers: int) -> BrokerSettings:
+    properties = cluster_properties(
+        node_id,
+        {number: NodePorts(BROKER_PORT, CONTROLLER_PORT) for number in range(1, size + 1)},
+        controllers=range(1, controllers + 1),
+        host=f"n{node_id}",
+        data_dir=DATA,
+        overrides={
+            **OVERRIDES,
+            "controller.quorum.voters": ",".join(f"{each}@n{each}:{CONTROLLER_PORT}" for each in range(1, controllers + 1)),
+        },
+    )
+    return parse_broker_config(properties)
+
+
+class NodeLog(Log):
+    """What a node says, to the onlooker. A handler that raised is a broken promise: it should have answered."""
+
+    def __init__(self, process: ClusterProcess) -> None:
+        super().__init__("INFO")
+        self._process = process
+
+    def _write(self, level: str, event: str, values: dict[str, Any]) -> None:
+        if level == "DEBUG":
+            return
+        wrong = values.get("exc_info")
+        shown = " ".join(f"{name}={value}" for name, value in values.items() if name != "exc_info")
+        self._process.world.say(f"{self._process.host.name}: {event} {shown}".rstrip())
+        if isinstance(wrong, Exception) and not isinstance(wrong, OSError):
+            where = traceback.extract_tb(wrong.__traceback__)[-1]
+            raise Violation(f"{self._process.host.name}: {event} {shown}: {wrong!r} at {where.filename}:{where.lineno}") from wrong
+
+
+class ClusterProcess:
+    def __init__(self, world: ClusterWorld, host: Host, node_id: NodeId) -> None:
+        self.world = world
+        self.host = host
+        self.node_id = node_id
+        self.ready = False
+        self.settings = settings_of(node_id, len(world.hosts), world.controllers)
+        self.node = Node(
+            self.settings,
+            log=NodeLog(self),
+            disk=host.disk,
+            clock=host.clock,
+            entropy=host.entropy,
+            dial=cast(Any, partial(FramePeers, world.network, host)),
+            listen=cast(Any, partial(SimulatedListener, world.network, host)),
+            on_fatal=self._fatal,
+        )
+
+    def start(self) -> None:
+        format_directories(
+            self.host.disk,
+            [DATA],
+            cluster_id=CLUSTER_ID,
+            node_id=self.node_id,
+            entropy=self.host.entropy,
+            now_ms=self.host.clock.wall_ms(),
+            ignore_formatted=True,
+        )
+        self.host.disk.sync_directory("/")
+        starting = asyncio.get_running_loop().create_task(self.node.start())
+        starting.add_done_callback(self._started)
+
+    def _started(self, starting: asyncio.Task[Any]) -> None:
+        if starting.cancelled():
+            raise HostCrashed("its start was cancelled")
+        wrong = starting.exception()
+        if wrong is not None:
+            raise HostCrashed(f"cannot start: {wrong}") from wrong
+        self.ready = True
+        self.world.say(f"{self.host.name} is ready")
+
+    def _fatal(self, wrong: BaseException) -> None:
+        self.world.say(f"{self.host.name} halts: {wrong}")
+        assert self.host.loop is not None
+        self.host.loop.call_soon(self._halt, wrong)
+
+    def _halt(self, wrong: BaseException) -> None:
+        raise HostCrashed(f"halts: {wrong}") from wrong
+
+    # -- what the onlooker looks at -------------------------------------------------------------------------------------------
+
+    @property
+    def partitions(self) -> Iterable[Partition]:
+        broker = getattr(self.node, "broker", None)
+        return broker.replicas if broker is not None else ()
+
+    @property
+    def quorum(self) -> QuorumDriver | None:
+        return getattr(self.node, "_quorum", None)
+
+    @property
+    def metadata_log(self) -> MetadataLog:
+        log = self.node._metadata_log  # noqa: SLF001 -- the onlooker sees through walls
+        assert log is not None
+        return log
+
+    @property
+    def topics(self) -> set[str]:
+        return {topic.name for topic in self.node.broker.metadata.image.topics.by_id.values()}
+
+    def written(self, start: int, end: int) -> Iterator[Written]:
+        for header, _ in self.metadata_log._log.batches(start, end):  # noqa: SLF001
+            yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)
+
+
+def written(partition: Partition, start: int, end: int) -> Iterator[Written]:
+    for header, _ in partition.log.batches(start, end):
+        yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)

@@ -1,0 +1,339 @@
+"""Levels two and three: whole nodes, and clients of them. What is checked, besides the quorum's own promises:
+
+- one leader per epoch of every partition, and whoever comes to lead one has all that was ever committed in it;
+- replicas agree below their high watermarks, which do not fall;
+- a leader's high watermark is never above what the others in sync have;
+- what was acknowledged (acks=all) is committed, once, at the offset that the producer was told, and consumers read just that;
+- topics whose making was acknowledged are there in the end, on all nodes, and those whose removal was are not.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+from typing import Any
+
+from barnabas.model.ids import NodeId, TopicPartition
+from barnabas.replication.partition import Partition
+from barnabas.simulation.clients import TOPIC, Admin, Client, Consumer, Producer
+from barnabas.simulation.cluster_process import ClusterProcess, written
+from barnabas.simulation.history import CommittedLog, Leaders, ReadLog, Written
+from barnabas.simulation.host import Host
+from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, SLOW
+from barnabas.simulation.violations import Violation
+from barnabas.simulation.world import Scenario, World
+
+PRODUCERS = 2
+PARTITIONS = 2
+
+
+class Watched:
+    """What the onlooker knows of one partition."""
+
+    def __init__(self, partition: TopicPartition) -> None:
+        self.leaders = Leaders(str(partition))
+        self.committed = CommittedLog(str(partition))
+
+
+class Seen:
+    """What it saw last of one replica, or of one node's part in the quorum."""
+
+    __slots__ = ("end_offset", "epoch", "high_watermark", "leads")
+
+    def __init__(self) -> None:
+        self.high_watermark = 0
+        self.epoch = -1
+        self.leads = False
+        self.end_offset = 0
+
+
+class ClusterWorld(World):
+    bearable = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS)
+    process_class: type[ClusterProcess] = ClusterProcess
+    controllers = 3
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self.quorum = Watched(TopicPartition("quorum", 0))
+        self.watched: dict[TopicPartition, Watched] = {}
+        self.processes: dict[str, ClusterProcess] = {}
+        self._seen: dict[tuple[str, TopicPartition], Seen] = {}
+        # Who lost unsynced writes and is not back in sync everywhere. See may_lose_power.
+        self._dirty: dict[str, None] = {}
+        self._booted_us: dict[str, int] = {}
+        self._became_leader_us: dict[tuple[str, TopicPartition], int] = {}
+        self.partitions = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
+        self.wanted_topics: dict[str, bool] = {}
+        self._waited_for: dict[str, None] = {}
+        self._acknowledged: list[tuple[TopicPartition, int, int]] = []
+        self._reads = 0
+        self._resting = False
+        self._clients: list[Client] = []
+        for host in self.hosts:
+            host.after_run = partial(self._look_at, host)
+
+    def size(self, chance: Random) -> int:
+        return chance.choice([3, 3, 3, 4])
+
+    # -- life -----------------------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        for host in self.hosts:
+            self.restart(host)
+        self.begin_clients()
+
+    def client_host(self, number: int) -> Host:
+        host = Host(f"c{number}", self.scheduler, Random(self.chance.getrandbits(64)))
+        host.boot(_nothing)
+        return host
+
+    def begin_clients(self) -> None:
+        admin_host = self.client_host(0)
+        admin = Admin(self, admin_host, Random(self.chance.getrandbits(64)))
+        self._go(admin_host, admin.make_surely(TOPIC, PARTITIONS))
+        for number in range(1, PRODUCERS + 1):
+            host = self.client_host(number)
+            producer = Producer(self, host, Random(self.chance.getrandbits(64)))
+            self._waited_for[host.name] = None
+            self._go(host, producer.run())
+        host = self.client_host(PRODUCERS + 1)
+        for partition in self.partitions:
+            self._go(host, Consumer(self, host, Random(self.chance.getrandbits(64))).run(partition))
+
+    def _go(self, host: Host, script: Any) -> None:
+        assert host.loop is not None
+        task = host.loop.create_task(script)
+        # What a client finds wrong is the end of the run, not of a task.
+        task.add_done_callback(lambda done: done.result())
+
+    def restart(self, host: Host) -> None:
+        self.say(f"{host.name} starts")
+        self._booted_us[host.name] = self.scheduler.now_us
+        host.boot(lambda: self._start(host))
+
+    def _start(self, host: Host) -> None:
+        process = self.processes[host.name] = self.process_class(self, host, NodeId(self.hosts.index(host) + 1))
+        process.start()
+
+    def died(self, host: Host) -> None:
+        self.processes.pop(host.name, None)
+        for watched in [self.quorum, *self.watched.values()]:
+            watched.committed.forget_node(host.name)
+        for key in [key for key in self._seen if key[0] == host.name]:
+            del self._seen[key]
+
+    # -- how much may be lost at once -----------------------------------------------------------------------------------------
+
+    def may_lose_power(self, host: Host) -> bool:
+        """Kafka does not wait for the disk before it acknowledges: it relies on min.insync.replicas, here two, not all losing what
+        they have not synced. So one machine at a time, until it is in sync again. (The quorum waits for the disk and bears more.)"""
+        self._dirty = {name: None for name in self._dirty if not self._in_sync_everywhere(name)}
+        if any(name != host.name for name in self._dirty):
+            return False
+        self._dirty[host.name] = None
+        return True
+
+    def _in_sync_everywhere(self, name: str) -> bool:
+        process = self.processes.get(name)
+        if process is None or not process.ready:
+            return False
+        booted_us = self._booted_us[name]
+        for watched, leader in ((each, self._leader_of(each)) for each in self.partitions):
+            if leader is None or watched not in self.watched:
+                return False
+            if process.node_id in leader.replicas and process.node_id not in leader.isr:
+                return False
+            if self._became_leader_us.get((f"n{leader.node_id}", watched), 0) < booted_us and leader.node_id == process.node_id:
+                return False
+        return True
+
+    def _leader_of(self, name: TopicPartition) -> Partition | None:
+        leading = [each for process in self.processes.values() for each in process.partitions if each.partition == name and each.leads]
+        return max(leading, key=lambda each: each.leader_epoch, default=None)
+
+    # -- what the onlooker sees -----------------------------------------------------------------------------------------------
+
+    def _look_at(self, host: Host) -> None:
+        """After everything that a node does."""
+        process = self.processes.get(host.name)
+        if process is None:
+            return
+        self._look_at_quorum(host, process)
+        for partition in process.partitions:
+            self._look_at_partition(host, partition)
+
+    def _look_at_quorum(self, host: Host, process: ClusterProcess) -> None:
+        quorum = process.quorum
+        if quorum is None:
+            return
+        seen = self._seen_of(host, _QUORUM)
+        if quorum.leading and (not seen.leads or quorum.epoch != seen.epoch):
+            self.say(f"{host.name} leads the quorum in epoch {quorum.epoch}")
+            self.quorum.leaders.leads(host.name, quorum.epoch)
+            log = process.metadata_log
+            self.quorum.committed.leads(host.name, log.end_offset, process.written, log_start_offset=log.start_offset)
+        seen.leads, seen.epoch = quorum.leading, quorum.epoch
+        if quorum.high_watermark != seen.high_watermark:
+            seen.high_watermark = quorum.high_watermark
+            start = process.metadata_log.start_offset
+            self.quorum.committed.committed(host.name, quorum.high_watermark, process.written, log_start_offset=start)
+
+    def _look_at_partition(self, host: Host, partition: Partition) -> None:
+        name = partition.partition
+        seen = self._seen_of(host, name)
+        log = partition.log
+        if log.log_end_offset < seen.end_offset:
+            self.watched[name].committed.cut(host.name, log.log_end_offset)
+        seen.end_offset = log.log_end_offset
+        if partition.leads and (not seen.leads or partition.leader_epoch != seen.epoch):
+            watched = self._watched(name)
+            self.say(f"{host.name} leads {name} in epoch {partition.leader_epoch} with {log.log_end_offset}")
+            watched.leaders.leads(host.name, partition.leader_epoch)
+            self._became_leader_us[host.name, name] = self.scheduler.now_us
+            # A leader of long ago may learn of its time in office only now, from old metadata: nobody follows it.
+            if partition.leader_epoch >= watched.leaders.latest_epoch:
+                watched.committed.leads(host.name, log.log_end_offset, _reader(partition), log_start_offset=log.log_start_offset)
+        seen.leads, seen.epoch = partition.leads, partition.leader_epoch
+        if partition.high_watermark != seen.high_watermark:
+            rises = partition.high_watermark > seen.high_watermark
+            seen.high_watermark = partition.high_watermark
+            self._watched(name).committed.committed(
+                host.name, partition.high_watermark, _reader(partition), log_start_offset=log.log_start_offset
+            )
+            if rises and partition.leads:
+                self._check_in_sync(host, partition)
+
+    def _check_in_sync(self, host: Host, leader: Partition) -> None:
+        """Everybody in sync has what the leader says is committed. Those who started since it came to lead may have lost it again."""
+        led_us = self._became_leader_us[host.name, leader.partition]
+        if len(leader.isr) < leader.log.settings.min_insync_replicas:
+            raise Violation(f"{leader.partition}: the high watermark of {host.name} rises with {leader.isr} in sync")
+        for node_id in leader.isr:
+            name = f"n{node_id}"
+            other = self.processes.get(name)
+            if other is None or other.node_id == leader.node_id or self._booted_us[name] >= led_us:
+                continue
+            replica = next((each for each in other.partitions if each.partition == leader.partition), None)
+            if replica is not None and replica.leader_epoch <= leader.leader_epoch and replica.log.log_end_offset < leader.high_watermark:
+                raise Violation(
+                    f"{leader.partition}: the high watermark of {host.name} is {leader.high_watermark},"
+                    f" {name} is in sync and ends at {replica.log.log_end_offset}"
+                )
+
+    def _watched(self, name: TopicPartition) -> Watched:
+        watched = self.watched.get(name)
+        if watched is None:
+            watched = self.watched[name] = Watched(name)
+        return watched
+
+    def _seen_of(self, host: Host, name: TopicPartition) -> Seen:
+        seen = self._seen.get((host.name, name))
+        if seen is None:
+            seen = self._seen[host.name, name] = Seen()
+        return seen
+
+    # -- what clients tell ----------------------------------------------------------------------------------------------------
+
+    def acknowledged(self, client: str, partition: TopicPartition, offset: int, crc: int) -> None:
+        found = self.watched[partition].committed.at(offset)
+        if found is None or found.digest != crc:
+            raise Violation(f"{partition}: {client} is told that its batch has offset {offset}, where {found} is committed")
+        self._acknowledged.append((partition, offset, crc))
+        self.progressed(client)
+
+    def read(self, client: str, partition: TopicPartition, batch: Written) -> None:
+        self._reads += 1
+        found = self.watched[partition].committed.at(batch.base_offset)
+        if found != batch:
+            raise Violation(f"{partition}: {client} reads {batch}, where {found} is committed")
+
+    def progressed(self, client: str) -> None:
+        if self._resting:
+            self._waited_for.pop(client, None)
+
+    def may_stop(self, client: str) -> bool:
+        return self._resting and client not in self._waited_for
+
+    # -- the end --------------------------------------------------------------------------------------------------------------
+
+    def rest(self) -> None:
+        self._resting = True
+
+    def unsettled(self) -> str | None:
+        starting = [host.name for host in self.hosts if host.name not in self.processes or not self.processes[host.name].ready]
+        if starting:
+            return f"{', '.join(starting)} are not ready"
+        if self._waited_for:
+            return f"{', '.join(self._waited_for)} got nothing acknowledged"
+        leading = [process for process in self.processes.values() if process.quorum is not None and process.quorum.leading]
+        if len(leading) != 1:
+            return f"{len(leading)} nodes lead the quorum"
+        for name in self.watched:
+            replicas = {
+                process.host.name: each for process in self.processes.values() for each in process.partitions if each.partition == name
+            }
+            leader = self._leader_of(name)
+            if not replicas:
+                continue
+            if leader is None:
+                return f"nobody leads {name}"
+            if sorted(leader.isr) != sorted(leader.replicas):
+                return f"of {name} only {leader.isr} are in sync"
+            for host_name, replica in replicas.items():
+                if replica.high_watermark != leader.log.log_end_offset or replica.leader_epoch != leader.leader_epoch:
+                    return f"{host_name} has {replica.high_watermark} of {name}, whose leader ends at {leader.log.log_end_offset}"
+        return None
+
+    def last_look(self) -> None:
+        for process in self.processes.values():
+            for partition in process.partitions:
+                committed = self.watched[partition.partition].committed
+                end_offset = partition.log.log_end_offset
+                committed.holds(process.host.name, end_offset, _reader(partition), log_start_offset=partition.log.log_start_offset)
+                if end_offset < committed.end_offset:
+                    raise Violation(f"{partition.partition}: {process.host.name} ends at {end_offset} of {committed.end_offset}")
+            self._look_at_topics(process)
+        for name, watched in self.watched.items():
+            digests = [batch.digest for batch in watched.committed.batches]
+            if len(set(digests)) < len(digests):
+                raise Violation(f"{name}: a batch is there twice")
+        for partition_name, offset, crc in self._acknowledged:
+            found = self.watched[partition_name].committed.at(offset)
+            if found is None or found.digest != crc:
+                raise Violation(f"{partition_name}: {found} is at offset {offset}, where something else was acknowledged")
+
+    def _look_at_topics(self, process: ClusterProcess) -> None:
+        names = process.topics
+        for name, wanted in self.wanted_topics.items():
+            if wanted != (name in names):
+                raise Violation(f"topic {name} is {'not' if wanted else 'still'} there on {process.host.name}")
+
+    def facts(self) -> dict[str, int]:
+        return {
+            "epochs": self.quorum.leaders.epochs,
+            "leaders": sum(watched.leaders.epochs for watched in self.watched.values()),
+            "acknowledged": len(self._acknowledged),
+            "read": self._reads,
+            "committed": self.quorum.committed.end_offset,
+        }
+
+
+_QUORUM = TopicPartition("quorum", 0)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _reader(partition: Partition) -> ReadLog:
+    return partial(written, partition)
+
+
+class ControllerWorld(ClusterWorld):
+    """Level two: nobody produces; admins make and remove topics while controllers come and go."""
+
+    def begin_clients(self) -> None:
+        for number in range(1, PRODUCERS + 1):
+            host = self.client_host(number)
+            self._waited_for[host.name] = None
+            self._go(host, Admin(self, host, Random(self.chance.getrandbits(64))).run())

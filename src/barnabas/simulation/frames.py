@@ -1,0 +1,178 @@
+"""Whole nodes on the simulated network: what stands in for their listeners and for their connections to each other.
+
+Every question and answer goes through its bytes, as over a socket, in the highest version of its API. A connection is what a server
+remembers of a client from one request to the next; it ends with either process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.network.connection import Connection, ServeFrame
+from barnabas.network.listener import ConnectionLimits
+from barnabas.simulation.host import Host
+from barnabas.simulation.network import Address, Network
+from barnabas.wire.apis import ApiKey, messages, stable_versions
+from barnabas.wire.compiler import decoder, encoder
+from barnabas.wire.declare import declaration_of
+from barnabas.wire.frames import OutFrame
+from barnabas.wire.headers import request_header_version, response_header_version
+from barnabas.wire.tagged_fields import skip_tagged_fields
+
+_LENGTH_BYTES = 4
+_HEADER = struct.Struct(">hhih")
+_CORRELATION_BYTES = 4
+# Of a server's memory for clients. The oldest are forgotten.
+CONNECTIONS_MAX = 64
+
+
+class _Frame:
+    """A request on its way, and over which connection it goes."""
+
+    __slots__ = ("bytes", "connection")
+
+    def __init__(self, connection: tuple[str, int, str], frame: bytes) -> None:
+        self.connection = connection
+        self.bytes = frame
+
+
+class SimulatedListener:
+    """The port of :class:`barnabas.network.listener.Listener`, as far as a node uses it."""
+
+    def __init__(
+        self,
+        network: Network,
+        own: Host,
+        name: str,
+        host: str,
+        port: int,
+        limits: ConnectionLimits,
+        *,
+        apis: frozenset[int],
+        for_controllers: bool,
+        report: Callable[[str, str], None],
+    ) -> None:
+        self._network = network
+        self._own = own
+        self.name = name
+        self.host = host
+        self.port = port
+        self.limits = limits
+        self.apis = apis
+        self.for_controllers = for_controllers
+        self.serve: ServeFrame
+        self.loop: asyncio.AbstractEventLoop
+        self.connections: dict[tuple[str, int, str], Any] = {}
+        self.bytes_in = self.bytes_out = self.connections_accepted = self.connections_refused = 0
+        self._open = False
+
+    def start(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._open = True
+        self._network.listen(self._own, self.port, self._serve)
+
+    def _serve(self, frame: _Frame) -> Any:
+        if not self._open:
+            return ErrorCode.NETWORK_EXCEPTION
+        connection = self.connections.get(frame.connection)
+        if connection is None:
+            if len(self.connections) >= CONNECTIONS_MAX:
+                del self.connections[next(iter(self.connections))]
+            connection = self.connections[frame.connection] = SimpleNamespace(
+                listener=self,
+                memo=None,
+                peer_address=("10.0.0.1", 1),
+                local_address=(self.host, self.port),
+                client_software=("", ""),
+                close=lambda: None,
+            )
+        # Every delivery has bytes of its own: handlers change batches in place.
+        reply = self.serve(_as_connection(connection), memoryview(bytearray(frame.bytes)))
+        return reply.map(_sent) if isinstance(reply, Promise) else _sent(reply)
+
+    def change_limits(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+
+    def stop_accepting(self) -> None:
+        self._open = False
+
+    def close(self) -> None:
+        self._open = False
+
+
+def _as_connection(connection: Any) -> Connection:
+    return connection  # type: ignore[no-any-return]
+
+
+def _sent(frame: Any) -> bytes | ErrorCode:
+    """As it leaves: with the record batches that are still on the disk."""
+    if frame is None:
+        # Nothing is answered, or the connection was closed in place of an answer.
+        return ErrorCode.NETWORK_EXCEPTION
+    parts, start = [], 0
+    view = memoryview(frame)
+    for position, source in frame.cuts if isinstance(frame, OutFrame) else ():
+        parts += [bytes(view[start:position]), source.read()]
+        source.release()
+        start = position
+    parts.append(bytes(view[start:]))
+    return b"".join(parts)[_LENGTH_BYTES:]
+
+
+class FramePeers:
+    """The port of :class:`barnabas.network.peers.Peers`."""
+
+    def __init__(self, network: Network, own: Host, client_id: str, report: Callable[[str, str], None] | None = None) -> None:
+        self._network = network
+        self._own = own
+        self._client_id = client_id.encode()
+
+    def at(self, host: str, port: int, purpose: str = "") -> FramePeer:
+        return FramePeer(self._network, self._own, Address(host, port), purpose, self._client_id)
+
+    def close(self) -> None:
+        pass
+
+
+class FramePeer:
+    def __init__(self, network: Network, own: Host, address: Address, purpose: str, client_id: bytes) -> None:
+        self._network = network
+        self._own = own
+        self._address = address
+        self._purpose = purpose
+        self._client_id = client_id
+
+    @property
+    def versions(self) -> None:
+        return None
+
+    def send(self, request: Any, *, timeout_ms: int, version_max: int | None = None) -> Promise[Any]:
+        kind = type(request)
+        key = declaration_of(kind).key
+        assert key is not None
+        version = stable_versions(ApiKey(key)).highest
+        if version_max is not None:
+            version = min(version, version_max)
+        frame = OutFrame(_LENGTH_BYTES)
+        frame += _HEADER.pack(key, version, 0, len(self._client_id)) + self._client_id
+        if request_header_version(kind, version) == 2:
+            frame.append(0)
+        encoder(kind, version)(request, frame)
+        connection = (self._own.name, self._own.incarnation, self._purpose)
+        asked = self._network.ask(self._own, self._address, _Frame(connection, bytes(frame[_LENGTH_BYTES:])), timeout_ms=max(1, timeout_ms))
+        response = messages(ApiKey(key))[1]
+        return asked.map(lambda outcome: outcome if isinstance(outcome, ErrorCode) else _read(response, version, outcome))
+
+
+def _read(response: type[Any], version: int, frame: bytes) -> Any:
+    view = memoryview(frame)
+    position = _CORRELATION_BYTES
+    if response_header_version(response, version) == 1:
+        position = skip_tagged_fields(view, position, len(view))
+    return decoder(response, version)(view, position)[0]
