@@ -14,6 +14,7 @@ No clock and no loop here: time comes in with every call, and :attr:`Coordinator
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -32,6 +33,7 @@ from barnabas.records.record import Record, open_batch
 # So many timers of a shard run in one tick; the next tick is due at once then. Thousands of sessions may end together, and a timer
 # that sets itself anew for now would otherwise never let go of the loop.
 TIMERS_PER_TICK_MAX = 500
+NO_LIMIT_MS = 2**62
 
 R = TypeVar("R")
 
@@ -93,6 +95,17 @@ class _Shard(Generic[M]):
         self.waiting_promise: Promise[ErrorCode] | None = None
 
 
+class _Unanswered:
+    """Somebody who waits for a commit."""
+
+    __slots__ = ("answer", "deadline_ms", "waits")
+
+    def __init__(self, answer: Promise[Any], deadline_ms: int) -> None:
+        self.answer = answer
+        self.deadline_ms = deadline_ms
+        self.waits = True
+
+
 class CoordinatorRuntime(Generic[M]):
     def __init__(
         self,
@@ -104,10 +117,12 @@ class CoordinatorRuntime(Generic[M]):
         on_deadline: Callable[[int], None],
         codec: Codec = Codec.NONE,
         base_sequence: int = NO_SEQUENCE,
+        commit_ms_max: int = NO_LIMIT_MS,
     ) -> None:
         """``make`` gives an empty machine for a partition; ``on_effect(partition, effect)`` does what a machine asked for;
         ``on_deadline`` hears at what time :meth:`tick` must be called at the latest. Nobody counts the batches of a coordinator, but
-        Kafka has a ``base_sequence`` in those of groups."""
+        Kafka has a ``base_sequence`` in those of groups. Who waits for a commit longer than ``commit_ms_max`` is told so, and the commit
+        may come all the same."""
         self._make = make
         self._types = types
         self._log = log
@@ -116,6 +131,8 @@ class CoordinatorRuntime(Generic[M]):
         self._codec = codec
         self._base_sequence = base_sequence
         self._shards: dict[int, _Shard[M]] = {}
+        self._commit_ms_max = commit_ms_max
+        self._unanswered: deque[_Unanswered] = deque()
 
     # -- leadership -----------------------------------------------------------------------------------------------------------
 
@@ -213,8 +230,36 @@ class CoordinatorRuntime(Generic[M]):
             return answer
         if isinstance(outcome.answer, Promise):
             answer.if_abandoned(outcome.answer.abandon)
-        self._committed(partition, shard).then(lambda code: self._settle(partition, shard, outcome, code, answer))
+        committed = self._committed(partition, shard)
+        if committed.done:
+            self._settle(partition, shard, outcome, committed.value, answer)
+            return answer
+        waiting = self._wait(answer, now_ms)
+
+        def settle(code: ErrorCode) -> None:
+            waiting.waits = False
+            self._settle(partition, shard, outcome, code, answer)
+
+        committed.then(settle)
         return answer
+
+    def _wait(self, answer: Promise[Any], now_ms: int) -> _Unanswered:
+        unanswered = self._unanswered
+        while unanswered and not unanswered[0].waits:
+            unanswered.popleft()
+        waiting = _Unanswered(answer, now_ms + self._commit_ms_max)
+        unanswered.append(waiting)
+        if len(unanswered) == 1 and waiting.deadline_ms < NO_LIMIT_MS:
+            self._on_deadline(waiting.deadline_ms)
+        return waiting
+
+    def _tell_who_waits_too_long(self, now_ms: int) -> None:
+        """Only they are answered. What they wait for goes on: a transaction whose end was decided is ended when that is committed."""
+        unanswered = self._unanswered
+        while unanswered and (not unanswered[0].waits or unanswered[0].deadline_ms <= now_ms):
+            waiting = unanswered.popleft()
+            if waiting.waits and not waiting.answer.done:
+                waiting.answer.resolve(ErrorCode.REQUEST_TIMED_OUT)
 
     def _settle(self, partition: int, shard: _Shard[M], outcome: Outcome[R], code: ErrorCode, answer: Promise[R | ErrorCode]) -> None:
         """What was decided is committed, or never will be."""
@@ -222,7 +267,7 @@ class CoordinatorRuntime(Generic[M]):
             if outcome.if_refused is not None:
                 outcome.if_refused(code)
                 self._announce_deadline(shard)
-            answer.resolve(code)
+            _resolve(answer, code)
             return
         if outcome.if_committed is not None:
             outcome.if_committed()
@@ -231,9 +276,9 @@ class CoordinatorRuntime(Generic[M]):
             self._on_effect(partition, effect)
         given = outcome.answer
         if isinstance(given, Promise):
-            given.then(answer.resolve)
+            given.then(lambda value: _resolve(answer, value))
         else:
-            answer.resolve(given)
+            _resolve(answer, given)
 
     def run_prepared(self, partition: int, now_ms: int, prepared: Prepared[M]) -> Promise[ErrorCode] | None:
         """Perform an operation that is encoded already: NONE once it is committed. None when it must be performed the ordinary way,
@@ -250,7 +295,18 @@ class CoordinatorRuntime(Generic[M]):
         shard.written_end = end_offset
         shard.machine.replay(prepared.record, None)
         self._announce_deadline(shard)
-        return self._committed(partition, shard)
+        committed = self._committed(partition, shard)
+        if committed.done:
+            return committed
+        answer: Promise[ErrorCode] = Promise()
+        waiting = self._wait(answer, now_ms)
+
+        def settle(code: ErrorCode) -> None:
+            waiting.waits = False
+            _resolve(answer, code)
+
+        committed.then(settle)
+        return answer
 
     @property
     def compresses(self) -> bool:
@@ -300,7 +356,9 @@ class CoordinatorRuntime(Generic[M]):
 
     @property
     def next_deadline_ms(self) -> int | None:
-        deadlines = (shard.machine.timers.next_deadline_ms for shard in self._shards.values() if shard.active)
+        deadlines = [shard.machine.timers.next_deadline_ms for shard in self._shards.values() if shard.active]
+        if self._unanswered and self._unanswered[0].deadline_ms < NO_LIMIT_MS:
+            deadlines.append(self._unanswered[0].deadline_ms)
         return min((each for each in deadlines if each is not None), default=None)
 
     def _announce_deadline(self, shard: _Shard[M]) -> None:
@@ -310,8 +368,15 @@ class CoordinatorRuntime(Generic[M]):
 
     def tick(self, now_ms: int) -> None:
         """Run the timers that are due, up to :data:`TIMERS_PER_TICK_MAX` of each shard: :attr:`next_deadline_ms` tells of the rest."""
+        self._tell_who_waits_too_long(now_ms)
         for partition, shard in list(self._shards.items()):
             for _ in range(TIMERS_PER_TICK_MAX):
                 if not shard.active or (expire := shard.machine.timers.take_due(now_ms)) is None:
                     break
                 self.run(partition, now_ms, cast(Callable[[M], Outcome[Any]], lambda _, expire=expire: expire(now_ms)))
+
+
+def _resolve(answer: Promise[Any], value: Any) -> None:
+    """Unless whoever waited was told that it takes too long."""
+    if not answer.done:
+        answer.resolve(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from errno import EIO
+from functools import partial
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -43,6 +44,7 @@ class CoordinatorDriver(Generic[M]):
         log: Log,
         on_effect: Callable[[int, Any], None],
         partition_count: Callable[[], int],
+        commit_ms_max: int,
         codec: Codec = Codec.NONE,
         base_sequence: int = NO_SEQUENCE,
     ) -> None:
@@ -59,6 +61,7 @@ class CoordinatorDriver(Generic[M]):
             on_deadline=self._wake_at,
             codec=codec,
             base_sequence=base_sequence,
+            commit_ms_max=commit_ms_max,
         )
         self.coordinator: Coordinator[M] = Coordinator(topic, self.runtime, clock, partition_count)
         self._loading: set[asyncio.Task[None]] = set()
@@ -81,12 +84,12 @@ class CoordinatorDriver(Generic[M]):
             elif self.runtime.begin_loading(index, partition.leader_epoch):
                 task = asyncio.get_running_loop().create_task(self._load(index, partition.leader_epoch))
                 self._loading.add(task)
-                task.add_done_callback(lambda ended, index=index: self._load_ended(ended, index))  # type: ignore[misc]
+                task.add_done_callback(partial(self._load_ended, index, partition.leader_epoch))
 
     async def _load(self, index: int, epoch: int) -> None:
         replica = self._replicas.get(self._topic, index)
         if replica is None or not replica.leads:
-            self.runtime.unload(index)
+            self._give_up(index, epoch)
             return
         log = replica.log
         offset = log.log_start_offset
@@ -107,16 +110,21 @@ class CoordinatorDriver(Generic[M]):
                 raise OSError(EIO, f"nothing can be read at offset {offset}", log.directory)
         self.runtime.finish_loading(index, epoch, offset, self._clock.wall_ms())
 
-    def _load_ended(self, task: asyncio.Task[None], index: int) -> None:
+    def _load_ended(self, index: int, epoch: int, task: asyncio.Task[None]) -> None:
         self._loading.discard(task)
         failure = None if task.cancelled() else task.exception()
         if failure is None:
             return
-        self.runtime.unload(index)
+        self._give_up(index, epoch)
         replica = self._replicas.get(self._topic, index)
         if isinstance(failure, OSError) and replica is not None:
             self._replicas.disk_failed(replica.directory, failure)
         self._log.error("coordinator cannot read its log", topic=self._topic, partition=index, error=str(failure), exc_info=failure)
+
+    def _give_up(self, index: int, epoch: int) -> None:
+        """Not the shard of a later epoch: that one is being loaded by somebody else."""
+        if self.runtime.epoch_of(index) == epoch:
+            self.runtime.unload(index)
 
     # -- time -----------------------------------------------------------------------------------------------------------------
 

@@ -72,6 +72,7 @@ class Coordinators:
             on_effect=no_effects,
             codec=Codec(settings.integer("offsets.topic.compression.codec")),
             base_sequence=0,
+            commit_ms_max=settings.integer("offsets.commit.timeout.ms"),
             partition_count=partition_count_of(CONSUMER_OFFSETS, lambda: applier.image),
         )
         self.transactions: CoordinatorDriver[TransactionMachine] = CoordinatorDriver(
@@ -83,6 +84,7 @@ class Coordinators:
             clock=clock,
             log=log,
             on_effect=self._markers.perform,
+            commit_ms_max=settings.integer("request.timeout.ms"),
             partition_count=partition_count_of(TRANSACTION_STATE, lambda: applier.image),
         )
 

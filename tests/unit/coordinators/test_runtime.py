@@ -17,7 +17,8 @@ from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.wire.coordinator_records.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 TYPES = {1: (OffsetCommitKey, OffsetCommitValue)}
-SHARD, EPOCH, NOW_MS = 3, 7, 1_700_000_000_000
+SHARD, EPOCH, COMMIT_MS_MAX = 5_000
+NOW_MS = 3, 7, 1_700_000_000_000
 PRODUCER = ProducerIdentity(5, 0)
 
 
@@ -101,6 +102,7 @@ class World:
             on_effect=lambda partition, effect: self.effects.append((partition, effect)),
             on_deadline=self.deadlines.append,
             base_sequence=0,
+            commit_ms_max=COMMIT_MS_MAX,
         )
 
     def _make(self, partition: int) -> Counts:
@@ -164,6 +166,30 @@ def test_effects_are_done_when_their_reason_is_committed(world: World) -> None:
     assert world.effects == []
     world.log.catch_up()
     assert world.effects == [(SHARD, "tell")]
+
+
+def test_who_waits_too_long_for_a_commit_is_told_and_the_commit_may_come_all_the_same(world: World) -> None:
+    world.log.lagging = True
+    answer = world.run(committed("a", 1), effects=["tell"])
+    assert world.deadlines[-1] == world.runtime.next_deadline_ms == NOW_MS + COMMIT_MS_MAX
+    world.runtime.tick(NOW_MS + COMMIT_MS_MAX - 1)
+    assert not answer.done
+    world.runtime.tick(NOW_MS + COMMIT_MS_MAX)
+    assert answer.value == ErrorCode.REQUEST_TIMED_OUT
+    assert world.runtime.next_deadline_ms is None
+    world.log.catch_up()
+    assert world.effects == [(SHARD, "tell")]
+
+
+def test_an_answer_may_take_its_time_once_its_reason_is_committed(world: World) -> None:
+    later: Promise[str] = Promise()
+    world.log.lagging = True
+    answer = world.run(committed("a", 1), answer=later)
+    world.log.catch_up()
+    world.runtime.tick(NOW_MS + COMMIT_MS_MAX)
+    assert not answer.done
+    later.resolve("at last")
+    assert answer.value == "at last"
 
 
 @pytest.mark.parametrize("when", ["refused at once", "lost on the way"])
