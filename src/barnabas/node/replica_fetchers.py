@@ -49,8 +49,6 @@ class ReplicaFetchers:
         *,
         listener: str,
         broker_epoch: Callable[[], int],
-        throttled: Callable[[Partition], bool] = lambda _: False,
-        on_bytes: Callable[[Partition, int], None] = lambda _, __: None,
     ) -> None:
         """``listener`` is the name of the one over which brokers talk to each other."""
         self._node_id = node_id
@@ -64,8 +62,6 @@ class ReplicaFetchers:
         self._log = log
         self._listener = listener
         self._broker_epoch = broker_epoch
-        self._throttled = throttled
-        self._on_bytes = on_bytes
         self._fetchers: dict[Place, _Fetcher] = {}
         self._places: dict[tuple[Uuid, int], Place] = {}
         self._stopped = False
@@ -132,9 +128,13 @@ class ReplicaFetchers:
             on_bytes=self._came,
         )
 
+    def _throttled(self, partition: Partition) -> bool:
+        """Only who is behind: the others must stay in sync."""
+        return partition.lag > 0 and self._replicas.throttles.follower.holds(partition.partition, self._clock.monotonic_ms())
+
     def _came(self, partition: Partition, size_bytes: int) -> None:
         self._bytes_in.value += size_bytes
-        self._on_bytes(partition, size_bytes)
+        self._replicas.throttles.follower.moved(partition.partition, size_bytes, self._clock.monotonic_ms())
 
     def send(self, place: Place, request: Any) -> Promise[Any]:
         leader, number = place

@@ -150,7 +150,11 @@ class FollowerFetch:
         """What to send now; None while a request is under way, and when there is nothing to ask before :meth:`resumes_ms`."""
         if self._under_way is not None:
             return None
-        ready = {key: each for key, each in self._followed.items() if not each.failed and each.resumes_ms <= now_ms}
+        ready = {
+            key: each
+            for key, each in self._followed.items()
+            if not each.failed and each.resumes_ms <= now_ms and each.partition.directory.failure is None
+        }
         lost = {key: each for key, each in ready.items() if each.ask is not Ask.DATA}
         if lost:
             self._under_way = self._offsets_request(lost)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.replication.partition import Partition
+from barnabas.replication.throttle import ReplicationThrottles
 from barnabas.storage.log_directory import LogDirectory
 
 
@@ -15,6 +16,7 @@ class LocalReplicas:
         self.directories = list(directories)
         self.by_topic: dict[str, dict[int, Partition]] = {}
         self.topic_names: dict[Uuid, str] = {}
+        self.throttles = ReplicationThrottles()
         self._on_failure = on_failure
 
     def get(self, topic: str, partition: int) -> Partition | None:

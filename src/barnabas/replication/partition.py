@@ -96,6 +96,8 @@ class Partition:
         self.directory = directory
         self.node_id = node_id
         self.high_watermark = high_watermark
+        # Opening a log replays ends of transactions without knowing which of them everybody has.
+        log.producers.replicated_up_to(high_watermark)
         self.counters = counters
         self.surroundings = surroundings or Surroundings()
         self.image: PartitionImage | None = None
@@ -423,6 +425,7 @@ class Partition:
         if log.recovery_point != recovery_point_before:
             self.directory.write_recovery_points()
         self.high_watermark = min(self.high_watermark, log.log_end_offset)
+        log.producers.replicated_up_to(self.high_watermark)
         self._invisible.clear()
 
     @property

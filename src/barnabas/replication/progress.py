@@ -24,7 +24,8 @@ class ReplicaProgress:
         self.caught_up_ms = caught_up_ms
         # Whether it was within the allowed lag when somebody last looked: at each of its fetches, and every now and then.
         self.caught_up = caught_up
-        self._fetch_ms = 0
+        # Of the fetch before. There was none: whoever asks for less than the end tells nothing about the time before.
+        self._fetch_ms = caught_up_ms
         self._fetch_end_offset = 0
 
     def fetched(self, offset: int, *, log_start_offset: int, replica_epoch: int, leader_end_offset: int, now_ms: int) -> None:
@@ -46,7 +47,7 @@ class ReplicaProgress:
     def lead_again(self, leader_end_offset: int, *, in_sync: bool, now_ms: int) -> None:
         """The same leader has a new epoch: what it knows stays true, and who is in sync gets its full time to fetch in the new epoch."""
         self._fetch_end_offset = leader_end_offset
-        self._fetch_ms = now_ms if in_sync else 0
+        self._fetch_ms = now_ms if in_sync else self.caught_up_ms
         if in_sync:
             self.caught_up_ms = max(self.caught_up_ms, now_ms)
         self.caught_up = in_sync

@@ -9,6 +9,7 @@ from barnabas.metadata.topics import PartitionImage
 from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
+from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_directory import LogDirectory
@@ -50,13 +51,23 @@ class World:
         settings: LogSettings | None = None,
         directory: int = 0,
         topic_id: Uuid = TOPIC_ID,
+        surroundings: Surroundings | None = None,
     ) -> Partition:
         """A new replica that this node leads unless ``image`` says otherwise."""
         home = self.directories[directory]
         name = TopicPartition(topic, index)
         log = home.create(name, topic_id, settings or LogSettings(), now_ms=NOW_MS)
         home.add(log)
-        made = Partition(name, topic_id, log, home, node_id=ME, high_watermark=0, counters=TopicCounters(self.metrics, topic))
+        made = Partition(
+            name,
+            topic_id,
+            log,
+            home,
+            node_id=ME,
+            high_watermark=0,
+            counters=TopicCounters(self.metrics, topic),
+            surroundings=surroundings,
+        )
         made.follow_metadata(image or led_by(ME))
         self.replicas.add(made)
         return made

@@ -7,6 +7,7 @@ Behaviour:
   transactions to skip; they may read from any replica (KIP-392), and a leader that knows one in the reader's rack sends it there;
 - followers get everything, and what they ask for says what they have: that moves the high watermark. A broker that is not one of the
   replicas is UNKNOWN_LEADER_EPOCH, one that has been restarted since is NOT_LEADER_OR_FOLLOWER;
+- replicas that are being moved and are behind get no more than ``leader.replication.throttled.rate``;
 - who is beyond where its last epoch ended here is told where that was (a diverging epoch), and cuts its log;
 - batches are not read here: the answer carries file regions that the kernel sends.
 
@@ -144,9 +145,13 @@ class _Follower:
         self._replica = _replica_id(context, request)
         self._epoch = request.replica_state.replica_epoch if context.api_version >= _REPLICA_STATE_VERSION_MIN else -1
         self._now_ms = broker.clock.monotonic_ms()
+        self._throttle = broker.replicas.throttles.leader
         self._acknowledges = True
 
     def read(self, partition: Partition | None, each: FetchedPartition, size_bytes_max: int, *, at_least_one: bool) -> PartitionRead:
+        if partition is not None and self._replica not in partition.isr and self._throttle.holds(partition.partition, self._now_ms):
+            # Its place is counted all the same, or it would look as if it had died.
+            size_bytes_max, at_least_one = 0, False
         read = read_for_follower(
             partition,
             self._replica,
@@ -178,6 +183,7 @@ class _Follower:
 
     def sent(self, partition: Partition, size_bytes: int) -> None:
         self._broker.metrics.counter(REPLICATION_BYTES_OUT).value += size_bytes
+        self._throttle.moved(partition.partition, size_bytes, self._broker.clock.monotonic_ms())
 
 
 def _read_all(

@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 
 from barnabas.env.clock import Clock
 from barnabas.env.entropy import Entropy, random_uuid
+from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
@@ -70,6 +71,7 @@ class ReplicaPublisher:
         self._removals: set[asyncio.TimerHandle] = set()
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        self._throttle(delta, effective)
         for topic in delta.topics.deleted.values():
             self._delete(topic)
         wanted = []
@@ -87,6 +89,14 @@ class ReplicaPublisher:
         self._remove(moved)
         for start in range(0, len(wanted), CREATED_AT_ONCE):
             await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
+
+    def _throttle(self, delta: MetadataDelta, effective: EffectiveConfigs) -> None:
+        throttles, changed = self._replicas.throttles, delta.configs.changed
+        if changed:
+            throttles.follow_broker(effective.broker)
+        for resource in changed:
+            if resource.type == ResourceType.TOPIC:
+                throttles.follow_topic(resource.name, effective.topic(resource.name), self._node_id)
 
     async def _create(self, wanted: list[tuple[TopicPartition, Uuid, PartitionImage]], effective: EffectiveConfigs) -> None:
         settings: dict[str, LogSettings] = {}

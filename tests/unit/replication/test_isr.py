@@ -1,0 +1,240 @@
+"""Who is in sync, and what a leader makes of it: the high watermark, who is let in and who is put out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from barnabas.metadata.cluster import BrokerImage
+from barnabas.metadata.topics import PartitionImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid
+from barnabas.replication.isr import InSync, Isr, IsrAnswer
+from barnabas.replication.leadership import Leadership
+from barnabas.replication.progress import ReplicaProgress
+from barnabas.replication.surroundings import Surroundings
+
+LAG_MS = 1000
+THREE = PartitionImage((1, 2, 3), (1, 2, 3), 1, leader_epoch=5, partition_epoch=10)
+
+
+def broker(node_id: int, *, epoch: int = 7, fenced: bool = False, leaving: bool = False) -> BrokerImage:
+    return BrokerImage(node_id, epoch, Uuid(bytes(16)), (), fenced=fenced, in_controlled_shutdown=leaving)
+
+
+class Led:
+    """Node 1 leads, with a log that ends at 100 and began its epoch there, unless it is told else."""
+
+    def __init__(self, image: PartitionImage = THREE, *, end: int = 100) -> None:
+        self.brokers = {each: broker(each) for each in image.replicas}
+        self.surroundings = Surroundings(broker=self.brokers.get, own_epoch=lambda: 70, lag_ms_max=LAG_MS)
+        self.image, self.end = image, end
+        self.leadership = Leadership(image, self.surroundings, node_id=1, log_end_offset=end, now_ms=0)
+
+    def fetched(self, replica: int, offset: int, *, now_ms: int = 0, epoch: int = 7) -> None:
+        progress = self.leadership.followers[replica]
+        progress.fetched(offset, log_start_offset=0, replica_epoch=epoch, leader_end_offset=self.end, now_ms=now_ms)
+        progress.look(self.end, now_ms=now_ms, lag_ms_max=LAG_MS)
+
+    @property
+    def high_watermark(self) -> int:
+        return self.leadership.high_watermark(self.end)
+
+
+# -- progress -----------------------------------------------------------------------------------------------------------------
+
+
+def keeps_up(progress: ReplicaProgress, end: int, now_ms: int) -> bool:
+    return progress.look(end, now_ms=now_ms, lag_ms_max=LAG_MS)
+
+
+def fetched(progress: ReplicaProgress, offset: int, end: int, now_ms: int) -> None:
+    progress.fetched(offset, log_start_offset=0, replica_epoch=1, leader_end_offset=end, now_ms=now_ms)
+
+
+def test_who_asks_for_the_end_is_caught_up_then() -> None:
+    progress = ReplicaProgress(caught_up_ms=0, caught_up=False)
+    fetched(progress, 50, 50, now_ms=5000)
+    assert keeps_up(progress, 90, 6000)
+    assert not keeps_up(progress, 90, 6001)
+
+
+def test_who_asks_for_what_was_the_end_was_caught_up_at_its_fetch_before() -> None:
+    """A follower of a busy partition never asks for the end, and yet it is never more than a fetch behind."""
+    progress = ReplicaProgress(caught_up_ms=0, caught_up=False)
+    fetched(progress, 10, 50, now_ms=5000)
+    assert progress.caught_up_ms == 0
+    fetched(progress, 50, 90, now_ms=5400)
+    assert progress.caught_up_ms == 5000
+
+
+def test_who_has_everything_lags_never_however_long_it_is_silent() -> None:
+    progress = ReplicaProgress(caught_up_ms=0, caught_up=False)
+    fetched(progress, 50, 50, now_ms=5000)
+    assert keeps_up(progress, 50, 10**9)
+
+
+# -- the high watermark -------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_leader_knows_of_nobody_and_commits_nothing() -> None:
+    assert Led().high_watermark == -1
+
+
+def test_committed_is_what_all_in_sync_have() -> None:
+    led = Led()
+    led.fetched(2, 80)
+    led.fetched(3, 60)
+    assert led.high_watermark == 60
+
+
+def test_who_is_not_in_sync_does_not_hold_anybody_up() -> None:
+    led = Led(replace(THREE, isr=(1, 2)))
+    led.fetched(2, 80)
+    led.fetched(3, 10)
+    assert led.high_watermark == 80
+
+
+def test_who_keeps_up_and_waits_to_be_let_in_counts_already() -> None:
+    led = Led(replace(THREE, isr=(1, 2)))
+    led.fetched(2, 100)
+    led.fetched(3, 100)
+    led.end = 150
+    assert led.high_watermark == 100
+    led.fetched(2, 150)
+    assert led.high_watermark == 100
+
+
+@pytest.mark.parametrize("there", [None, broker(3, fenced=True), broker(3, leaving=True), broker(3, epoch=8)])
+def test_but_not_if_the_controller_would_not_let_it_in(there: BrokerImage | None) -> None:
+    led = Led(replace(THREE, isr=(1, 2)))
+    if there is None:
+        del led.brokers[3]
+    else:
+        led.brokers[3] = there
+    led.fetched(3, 100)
+    led.end = 150
+    led.fetched(2, 150)
+    assert led.high_watermark == 150
+
+
+# -- letting in ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_follower_that_has_all_that_is_committed_is_let_in_with_the_epochs_of_all() -> None:
+    led = Led(replace(THREE, isr=(1, 2)))
+    led.fetched(3, 100)
+    change = led.leadership.expand(3, high_watermark=80)
+    assert change is not None
+    assert change.isr == (InSync(1, 70), InSync(2, -1), InSync(3, 7))
+    assert (change.leader_epoch, change.partition_epoch, change.grows) == (5, 10, True)
+    assert led.leadership.isr.maximal == {1, 2, 3}
+    assert led.leadership.isr.committed == (1, 2)
+
+
+def test_not_before_it_has_reached_the_leaders_epoch() -> None:
+    """What the leader before committed may lie above the high watermark that the new one knows of."""
+    led = Led(replace(THREE, isr=(1, 2)), end=100)
+    led.fetched(3, 99)
+    assert led.leadership.expand(3, high_watermark=80) is None
+
+
+def test_not_in_an_incarnation_that_is_gone() -> None:
+    led = Led(replace(THREE, isr=(1, 2)))
+    led.fetched(3, 100, epoch=6)
+    assert led.leadership.expand(3, high_watermark=80) is None
+
+
+def test_one_change_at_a_time() -> None:
+    led = Led(replace(THREE, isr=(1,)))
+    led.fetched(2, 100)
+    led.fetched(3, 100)
+    assert led.leadership.expand(2, high_watermark=0) is not None
+    assert led.leadership.expand(3, high_watermark=0) is None
+
+
+# -- putting out --------------------------------------------------------------------------------------------------------------
+
+
+def test_who_has_not_caught_up_for_too_long_is_put_out_and_counts_until_that_is_committed() -> None:
+    led = Led()
+    led.fetched(2, 100, now_ms=LAG_MS + 1)
+    led.fetched(3, 50, now_ms=LAG_MS + 1)
+    led.end = 120
+    change = led.leadership.shrink(120, now_ms=LAG_MS + 1)
+    assert change is not None
+    assert change.members == {1, 2}
+    assert led.high_watermark == 50
+    assert led.leadership.isr.agreed(change, IsrAnswer((1, 2), 5, 11))
+    assert led.high_watermark == 100
+
+
+def test_nobody_is_put_out_in_the_time_it_has() -> None:
+    led = Led()
+    assert led.leadership.shrink(100, now_ms=LAG_MS) is None
+
+
+def test_a_leader_never_puts_itself_out() -> None:
+    led = Led()
+    change = led.leadership.shrink(100, now_ms=LAG_MS + 1)
+    assert change is not None
+    assert change.members == {1}
+
+
+# -- the controller's word ----------------------------------------------------------------------------------------------------
+
+
+def pending() -> tuple[Isr, object]:
+    isr = Isr(replace(THREE, isr=(1, 2)))
+    return isr, isr.propose([InSync(1, 1), InSync(2, 1), InSync(3, 1)], grows=True)
+
+
+def test_metadata_that_is_newer_ends_what_is_pending() -> None:
+    isr, _ = pending()
+    isr.follow(replace(THREE, isr=(1,), partition_epoch=11))
+    assert (isr.committed, set(isr.maximal), isr.pending, isr.partition_epoch) == ((1,), {1}, None, 11)
+
+
+def test_metadata_that_is_known_already_does_not() -> None:
+    """Else the high watermark could pass somebody whom the controller is just letting in."""
+    isr, change = pending()
+    isr.follow(replace(THREE, isr=(1, 2)))
+    assert isr.pending is change
+    assert isr.maximal == {1, 2, 3}
+
+
+@pytest.mark.parametrize("answer", [IsrAnswer((1, 2, 3), 4, 11), IsrAnswer((1, 2, 3), 5, 9)])
+def test_answers_of_another_epoch_change_nothing(answer: IsrAnswer) -> None:
+    isr, change = pending()
+    assert not isr.agreed(change, answer)  # type: ignore[arg-type]
+    assert isr.pending is change
+
+
+def test_after_a_refusal_that_says_nothing_was_done_it_is_as_before() -> None:
+    isr, change = pending()
+    assert not isr.refused(change, ErrorCode.INELIGIBLE_REPLICA)  # type: ignore[arg-type]
+    assert (isr.pending, set(isr.maximal)) == (None, {1, 2})
+
+
+def test_after_one_that_says_we_are_behind_the_metadata_is_awaited() -> None:
+    isr, change = pending()
+    assert not isr.refused(change, ErrorCode.INVALID_UPDATE_VERSION)  # type: ignore[arg-type]
+    assert isr.pending is change
+
+
+def test_what_is_not_understood_is_asked_again() -> None:
+    isr, change = pending()
+    assert isr.refused(change, ErrorCode.UNKNOWN_SERVER_ERROR)  # type: ignore[arg-type]
+
+
+# -- deleting -----------------------------------------------------------------------------------------------------------------
+
+
+def test_below_the_low_watermark_nobody_who_is_alive_has_anything() -> None:
+    led = Led()
+    for replica, start in ((2, 30), (3, 10)):
+        led.leadership.followers[replica].fetched(100, log_start_offset=start, replica_epoch=7, leader_end_offset=100, now_ms=0)
+    assert led.leadership.low_watermark(50) == 10
+    led.brokers[3] = broker(3, fenced=True)
+    assert led.leadership.low_watermark(50) == 30

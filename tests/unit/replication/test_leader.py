@@ -1,0 +1,209 @@
+"""A leader with followers: when records are committed, who hears of it, and when it may not say so."""
+
+from __future__ import annotations
+
+from barnabas.metadata.cluster import BrokerImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid
+from barnabas.model.promise import Promise
+from barnabas.replication.isr import IsrAnswer, IsrChange
+from barnabas.replication.partition import Partition
+from barnabas.replication.reads import READ_UNCOMMITTED, read_for_follower, read_partition
+from barnabas.replication.surroundings import Surroundings
+from barnabas.replication.waiting_fetch import WaitingFetch
+from barnabas.storage.log import Appended
+from barnabas.storage.log_settings import LogSettings
+from tests.unit.replication.made import ME, NOW_MS, World, led_by
+from tests.unit.storage.logs import BATCH_BYTES, data
+
+ALL = (ME, 2, 3)
+EPOCH = 9
+
+
+class Asking:
+    """The way to the controller, with what was asked."""
+
+    def __init__(self) -> None:
+        self.changes: list[IsrChange] = []
+        self.brokers = {each: BrokerImage(each, EPOCH, Uuid(bytes(16)), (), fenced=False) for each in ALL}
+
+    def surroundings(self) -> Surroundings:
+        return Surroundings(
+            broker=self.brokers.get, own_epoch=lambda: EPOCH, propose=lambda _, change: self.changes.append(change), lag_ms_max=1000
+        )
+
+
+def leader(asking: Asking | None = None, *, isr: tuple[int, ...] = ALL, min_isr: int = 1) -> Partition:
+    partition = World().partition(
+        image=led_by(ME, replicas=ALL, isr=isr),
+        settings=LogSettings(min_insync_replicas=min_isr),
+        surroundings=(asking or Asking()).surroundings(),
+    )
+    for _ in range(3):
+        append(partition)
+    return partition
+
+
+def append(partition: Partition) -> int:
+    outcome = partition.append(memoryview(data()), -1, NOW_MS)
+    assert isinstance(outcome, Appended)
+    return outcome.last_offset + 1
+
+
+def fetched(partition: Partition, replica: int, offset: int, *, epoch: int = EPOCH, now_ms: int = 0) -> ErrorCode:
+    return partition.follower_fetched(replica, offset=offset, log_start_offset=0, replica_epoch=epoch, now_ms=now_ms)
+
+
+def told(promise: Promise[ErrorCode]) -> ErrorCode | None:
+    return promise.value if promise.done else None
+
+
+def test_acks_all_waits_for_the_last_in_sync_replica() -> None:
+    partition = leader()
+    replicated = partition.replicated(3)
+    fetched(partition, 2, 3)
+    assert told(replicated) is None
+    fetched(partition, 3, 2)
+    assert (told(replicated), partition.high_watermark) == (None, 2)
+    fetched(partition, 3, 3)
+    assert (told(replicated), partition.high_watermark) == (ErrorCode.NONE, 3)
+
+
+def test_the_high_watermark_does_not_go_back_when_a_follower_does() -> None:
+    partition = leader()
+    for replica in (2, 3):
+        fetched(partition, replica, 3)
+    fetched(partition, 3, 1)
+    assert partition.high_watermark == 3
+
+
+def test_with_too_few_in_sync_nothing_new_is_committed_whatever_acks_it_was_sent_with() -> None:
+    asking = Asking()
+    partition = leader(asking, min_isr=2)
+    promise = partition.replicated(3)
+    # Node 2 has it, and both leave before that counts.
+    change = partition.check_isr(2000)
+    assert change is not None
+    partition.isr_agreed(change, IsrAnswer((ME,), 0, 10**6))
+    fetched(partition, 2, 3)
+    assert partition.high_watermark == 0
+    assert told(promise) is None
+
+
+def test_a_shrink_counts_when_the_controller_has_agreed() -> None:
+    partition = leader()
+    fetched(partition, 2, 3, now_ms=2000)
+    promise = partition.replicated(3)
+    change = partition.check_isr(2000)
+    assert change is not None
+    assert told(promise) is None
+    partition.isr_agreed(change, IsrAnswer((ME, 2), 0, 10**6))
+    assert told(promise) == ErrorCode.NONE
+    assert partition.isr == (ME, 2)
+
+
+def test_a_follower_that_catches_up_is_proposed_and_counts_from_that_moment() -> None:
+    asking = Asking()
+    partition = leader(asking, isr=(ME, 2))
+    fetched(partition, 2, 3)
+    fetched(partition, 3, 3)
+    assert [change.members for change in asking.changes] == [{ME, 2, 3}]
+    promise = partition.replicated(append(partition))
+    fetched(partition, 2, 4)
+    assert told(promise) is None
+    fetched(partition, 3, 4)
+    assert told(promise) == ErrorCode.NONE
+
+
+def test_a_deposed_leader_tells_those_who_wait_to_look_elsewhere() -> None:
+    partition = leader()
+    promise = partition.replicated(3)
+    partition.follow_metadata(led_by(2, replicas=ALL, epoch=1))
+    assert told(promise) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert told(partition.replicated(3)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_leader_that_is_elected_again_goes_on_where_it_was() -> None:
+    partition = leader()
+    fetched(partition, 2, 3)
+    promise = partition.replicated(3)
+    partition.follow_metadata(led_by(ME, replicas=ALL, epoch=1))
+    assert told(promise) is None
+    fetched(partition, 3, 3)
+    assert told(promise) == ErrorCode.NONE
+
+
+def test_metadata_older_than_the_controllers_answer_is_left_alone() -> None:
+    partition = leader()
+    older = led_by(ME, replicas=ALL)
+    change = partition.check_isr(2000)
+    assert change is not None
+    partition.isr_agreed(change, IsrAnswer((ME,), 0, 10**6))
+    partition.follow_metadata(older)
+    assert partition.isr == (ME,)
+
+
+def test_a_broker_that_was_restarted_since_cannot_acknowledge() -> None:
+    partition = leader()
+    assert fetched(partition, 2, 3, epoch=EPOCH - 1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    fetched(partition, 3, 3)
+    assert partition.high_watermark == 0
+
+
+def test_a_broker_that_is_no_replica_cannot_either() -> None:
+    assert fetched(leader(), 4, 3) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_followers_wake_when_something_is_appended_and_consumers_when_it_is_committed() -> None:
+    partition = leader()
+    woken: list[str] = []
+    WaitingFetch([partition], missing_bytes=1, complete=lambda: woken.append("follower"), follower=True)
+    WaitingFetch([partition], missing_bytes=4 * BATCH_BYTES, complete=lambda: woken.append("consumer"))
+    append(partition)
+    assert woken == ["follower"]
+    fetched(partition, 2, 4)
+    fetched(partition, 3, 3)
+    assert woken == ["follower"]
+    fetched(partition, 3, 4)
+    assert woken == ["follower", "consumer"]
+
+
+def read(partition: Partition, replica: int, *, offset: int = 0, epoch: int = 0, last_epoch: int = -1) -> ErrorCode | int:
+    found = read_for_follower(
+        partition,
+        replica,
+        offset=offset,
+        size_bytes_max=1 << 20,
+        current_leader_epoch=epoch,
+        last_fetched_epoch=last_epoch,
+        at_least_one=True,
+    )
+    return found.error if found.error else found.size_bytes
+
+
+def test_followers_read_to_the_end_and_consumers_what_is_committed() -> None:
+    partition = leader()
+    assert read(partition, 2) == 3 * BATCH_BYTES
+    consumed = read_partition(partition, offset=0, size_bytes_max=1 << 20, isolation=READ_UNCOMMITTED, at_least_one=True)
+    assert consumed.size_bytes == 0
+
+
+def test_who_fetches_as_a_replica_must_be_one_of_the_same_epoch() -> None:
+    partition = leader()
+    assert read(partition, 4) == ErrorCode.UNKNOWN_LEADER_EPOCH
+    assert read(partition, 4, epoch=-1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert read(partition, 2, epoch=1) == ErrorCode.UNKNOWN_LEADER_EPOCH
+    partition.follow_metadata(led_by(ME, replicas=ALL, epoch=1))
+    assert read(partition, 2, epoch=0) == ErrorCode.FENCED_LEADER_EPOCH
+
+
+def test_records_are_deleted_when_every_replica_that_is_alive_says_so() -> None:
+    partition = leader()
+    for replica in (2, 3):
+        fetched(partition, replica, 3)
+    assert partition.delete_records(2) == 2
+    promise = partition.deleted(2)
+    for replica in (2, 3):
+        assert told(promise) is None
+        partition.follower_fetched(replica, offset=3, log_start_offset=2, replica_epoch=EPOCH, now_ms=0)
+    assert told(promise) == ErrorCode.NONE
