@@ -54,6 +54,7 @@ class Peer:
         self._setup: asyncio.TimerHandle | None = None
         self._backing_off: asyncio.TimerHandle | None = None
         self._backoff_ms = 0
+        self._reported = ""
         self._closed = False
 
     def send(self, request: Any, *, timeout_ms: int, version_max: int | None = None) -> Promise[Any]:
@@ -142,7 +143,10 @@ class Peer:
             self._backoff_ms = min(max(RECONNECT_BACKOFF_MS, 2 * self._backoff_ms), RECONNECT_BACKOFF_MS_MAX)
         if self._closed:
             return
-        self._report(f"{self.host}:{self.port}", reason)
+        if connection.useful or reason != self._reported:
+            # A node that is down is tried for as long as it is down; once is enough to say so.
+            self._reported = reason
+            self._report(f"{self.host}:{self.port}", reason)
         if self._backoff_ms:
             self._backing_off = asyncio.get_running_loop().call_later(self._backoff_ms / 1000, self._backed_off)
         if connection.versions is None:
@@ -184,7 +188,7 @@ class Peers:
     other end for records must not hold up a heartbeat."""
 
     def __init__(self, client_id: str, *, report: Report | None = None, answer_bytes_max: int = ANSWER_BYTES_MAX) -> None:
-        """``report(address, reason)`` is told of every connection that could not be made, or ended."""
+        """``report(address, reason)`` is told of connections that could not be made, or ended; not again of one that goes on failing."""
         self._client_id = client_id
         self._report = report or _ignore
         self._answer_bytes_max = answer_bytes_max
