@@ -1,17 +1,23 @@
-"""The demo: orders from several shops, rung up by tills into receipts, the broker killed in the middle, and every order counted once.
+"""The demo: orders from several shops, rung up by tills into receipts, a broker killed in the middle, and every order counted once.
 
-Shops are idempotent producers. Tills are members of one consumer group; each writes its receipts and its group's position in one
-transaction, so a receipt exists exactly once whatever dies in between. Run it with ``make demo``. It needs nothing but Barnabas: the
-broker is a child process on a free port, the clients are librdkafka.
+Three brokers run, each in a process of its own, with three replicas of everything. The one that is killed leads partitions and, being the
+active controller too, the cluster: the others elect a new controller and new leaders, and everybody works on while it is away. Shops
+are idempotent producers. Tills are members of one consumer group; each writes its receipts and its group's position in one transaction,
+so a receipt exists exactly once whatever dies in between. Run it with ``make demo``. It needs nothing but Barnabas: the brokers are child
+processes on free ports, the clients are librdkafka.
 """
 
 from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -19,13 +25,20 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from rich.console import Console
 from rich.table import Table
 
-from barnabas.testing import EmbeddedBroker
+from barnabas.node.child_node import NodeReady
+from barnabas.node.development_cluster import DevelopmentCluster
 
 ORDERS, RECEIPTS = "orders", "receipts"
+BROKERS = 3
+REPLICAS = 3
+MIN_ISR = "2"  # an order is acknowledged when two brokers have it, so one of them may die
 PARTITIONS = 6
 SHOPS = 3
 TILLS = 2
 ORDERS_EACH = 20_000
+# Slow enough that shops are still at work when the cluster has recovered from its loss.
+ORDERS_PER_RUSH = 100
+SECONDS_BETWEEN_RUSHES = 0.08
 ORDERS_AT_ONCE = 1000
 TRANSACTION_SECONDS_MAX = 30.0
 PRODUCTS = ("espresso", "flat white", "cold brew", "croissant", "cardamom bun")
@@ -34,7 +47,7 @@ console = Console()
 
 
 def send_orders(bootstrap: str, shop: int, acknowledged: list[int]) -> None:
-    """One shop: an idempotent producer that keeps going while the broker is away."""
+    """One shop: an idempotent producer that keeps going while a broker is away."""
     chance = random.Random(shop)
     producer = Producer(
         {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "log_level": 0, "retry.backoff.ms": 50}
@@ -53,8 +66,8 @@ def send_orders(bootstrap: str, shop: int, acknowledged: list[int]) -> None:
             except BufferError:
                 producer.poll(0.05)
         producer.poll(0)
-        if number % 500 == 0:
-            time.sleep(0.01)
+        if number % ORDERS_PER_RUSH == 0:
+            time.sleep(SECONDS_BETWEEN_RUSHES)
     producer.flush()
 
 
@@ -164,47 +177,107 @@ def rung_up(bootstrap: str) -> int:
     return sum(max(partition.offset, 0) for partition in committed)
 
 
+def acting_controller(bootstrap: str) -> int:
+    """The broker that is the active controller as well; losing it costs the most."""
+    quorum = subprocess.run(
+        [sys.executable, "-m", "barnabas", "quorum", "describe", "--json", "--bootstrap", bootstrap], capture_output=True, check=True
+    )
+    leader: int = json.loads(quorum.stdout)["leader"]
+    return leader
+
+
+def leaders(admin: AdminClient) -> Counter[int]:
+    """How many partitions of ours each broker leads; -1 for those that nobody does."""
+    topics = admin.list_topics(timeout=10.0).topics
+    return Counter(partition.leader for name in (ORDERS, RECEIPTS) for partition in topics[name].partitions.values())
+
+
+def await_leaders(admin: AdminClient, *, without: int) -> None:
+    while True:
+        try:
+            if not {without, -1} & set(leaders(admin)):
+                return
+        except KafkaException:
+            pass  # it was asked of the broker that is gone
+        time.sleep(0.1)
+
+
+def await_progress(acknowledged: list[int]) -> None:
+    """Until every shop that is not done has got an order acknowledged that it had not before."""
+    before = list(acknowledged)
+    while any(now == then < ORDERS_EACH for now, then in zip(acknowledged, before, strict=True)):
+        time.sleep(0.01)
+
+
 def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="barnabas-demo-") as directory:
+        cluster = DevelopmentCluster(BROKERS, data_dir=Path(directory), on_line=lambda _: None)
+        try:
+            demonstrate(cluster)
+        finally:
+            cluster.kill()
+
+
+def demonstrate(cluster: DevelopmentCluster) -> None:
     began = time.perf_counter()
-    with EmbeddedBroker(process=True) as broker:
-        console.print(f"[bold]broker[/] ready at {broker.bootstrap} in {(time.perf_counter() - began) * 1000:.0f} ms")
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-        for made in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in (ORDERS, RECEIPTS)]).values():
-            made.result()
-        console.print(f"[bold]topics[/] {ORDERS} and {RECEIPTS} with {PARTITIONS} partitions each")
+    cluster.start()
+    bootstrap = cluster.bootstrap
+    console.print(f"[bold]cluster[/] of {BROKERS} brokers ready at {bootstrap} in {(time.perf_counter() - began) * 1000:.0f} ms")
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    topics = [NewTopic(name, PARTITIONS, REPLICAS, config={"min.insync.replicas": MIN_ISR}) for name in (ORDERS, RECEIPTS)]
+    for made in admin.create_topics(topics).values():
+        made.result()
+    console.print(f"[bold]topics[/] {ORDERS} and {RECEIPTS} with {PARTITIONS} partitions each, {REPLICAS} replicas of every one")
 
-        acknowledged, closing = [0] * SHOPS, threading.Event()
-        shops = [threading.Thread(target=send_orders, args=(broker.bootstrap, shop, acknowledged)) for shop in range(SHOPS)]
-        tills = [threading.Thread(target=ring_up, args=(broker.bootstrap, till, closing)) for till in range(TILLS)]
-        for thread in (*shops, *tills):
-            thread.start()
-        while sum(acknowledged) < SHOPS * ORDERS_EACH // 3:
-            time.sleep(0.01)
-        broker.kill()
-        console.print(
-            f"[bold red]kill -9[/] after {sum(acknowledged):,} acknowledged orders, while {SHOPS} shops and {TILLS} tills are at work"
-        )
-        restarted = time.perf_counter()
-        broker.start()
-        console.print(f"[bold]broker[/] back in {(time.perf_counter() - restarted) * 1000:.0f} ms, everybody goes on")
-        for thread in shops:
-            thread.join()
-        console.print(f"[bold]sent[/] {sum(acknowledged):,} orders, all acknowledged")
-        while rung_up(broker.bootstrap) < SHOPS * ORDERS_EACH:
-            time.sleep(0.2)
-        closing.set()
-        for thread in tills:
-            thread.join()
+    victim = acting_controller(bootstrap)
 
-        orders, cents, misplaced, by_till = count_receipts(broker.bootstrap)
-        table = Table("product", "orders", "revenue", title="receipts, read committed from the beginning")
-        for product, count in orders.most_common():
-            table.add_row(product, f"{count:,}", f"{cents[product] / 100:,.2f}")
-        console.print(table)
-        console.print("[bold]rung up[/] " + ", ".join(f"{count:,} by till {till}" for till, count in sorted(by_till.items())))
-        if sum(orders.values()) != SHOPS * ORDERS_EACH or misplaced:
-            raise SystemExit(f"expected {SHOPS * ORDERS_EACH} receipts in order, got {sum(orders.values())}, {misplaced} misplaced")
-        console.print(f"[bold green]every order once and in order[/], {time.perf_counter() - began:.1f} s in all")
+    acknowledged, closing = [0] * SHOPS, threading.Event()
+    shops = [threading.Thread(target=send_orders, args=(bootstrap, shop, acknowledged)) for shop in range(SHOPS)]
+    tills = [threading.Thread(target=ring_up, args=(bootstrap, till, closing)) for till in range(TILLS)]
+    for thread in (*shops, *tills):
+        thread.start()
+    while sum(acknowledged) < SHOPS * ORDERS_EACH // 4:
+        time.sleep(0.01)
+    led = leaders(admin)[victim]
+    cluster.kill_node(victim)
+    killed = time.perf_counter()
+    console.print(
+        f"[bold red]kill -9[/] of broker {victim}, the active controller and leader of {led} partitions, after {sum(acknowledged):,} "
+        f"acknowledged orders, while {SHOPS} shops and {TILLS} tills are at work"
+    )
+    await_leaders(admin, without=victim)
+    shares = ", ".join(f"{count} partitions by broker {broker}" for broker, count in sorted(leaders(admin).items()))
+    console.print(
+        f"[bold]failover[/] in {time.perf_counter() - killed:.1f} s, most of it the 9 s of broker.session.timeout.ms: broker "
+        f"{acting_controller(bootstrap)} is the controller, and led are {shares}"
+    )
+    await_progress(acknowledged)
+    console.print(
+        f"[bold]working[/] on two brokers, {sum(acknowledged):,} orders acknowledged {time.perf_counter() - killed:.1f} s after the kill"
+    )
+    cluster.start_node(victim)
+    restarted = time.perf_counter()
+    while cluster.watch() != NodeReady(victim, cluster.cluster_id):
+        pass
+    console.print(f"[bold]broker {victim}[/] back in {(time.perf_counter() - restarted) * 1000:.0f} ms, and catches up")
+    for thread in shops:
+        thread.join()
+    console.print(f"[bold]sent[/] {sum(acknowledged):,} orders, all acknowledged")
+    while rung_up(bootstrap) < SHOPS * ORDERS_EACH:
+        time.sleep(0.2)
+    closing.set()
+    for thread in tills:
+        thread.join()
+
+    orders, cents, misplaced, by_till = count_receipts(bootstrap)
+    table = Table("product", "orders", "revenue", title="receipts, read committed from the beginning")
+    for product, count in orders.most_common():
+        table.add_row(product, f"{count:,}", f"{cents[product] / 100:,.2f}")
+    console.print(table)
+    console.print("[bold]rung up[/] " + ", ".join(f"{count:,} by till {till}" for till, count in sorted(by_till.items())))
+    if sum(orders.values()) != SHOPS * ORDERS_EACH or misplaced:
+        raise SystemExit(f"expected {SHOPS * ORDERS_EACH} receipts in order, got {sum(orders.values())}, {misplaced} misplaced")
+    console.print(f"[bold green]every order once and in order[/], {time.perf_counter() - began:.1f} s in all")
 
 
 if __name__ == "__main__":
