@@ -74,7 +74,8 @@ class Links:
             self._tasks.add(task)
             try:
                 await self._connect(node, target_port, reader, writer)
-            except OSError:
+            except (OSError, asyncio.CancelledError):
+                # The other side hung up, or the cluster is closed; asyncio would print the latter.
                 pass
             finally:
                 self._tasks.discard(task)

@@ -23,15 +23,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Protocol, Self
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
+from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from peers.apache_kafka import JARS, java
+from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, ask_coordinator, end_offsets
 from tests.cluster.copier import FENCED, GROUP, INPUT, OUTPUT, OUTPUT_PARTITIONS
 from tests.scenarios.client import Client
 from tests.scenarios.waiting import until
@@ -233,14 +234,14 @@ def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
 
 def committed_offsets(bootstrap: str) -> dict[int, int]:
     """How far the group has come, of transactions that are over. Empty while nobody can tell."""
-    asked = ConsumerGroupTopicPartitions(GROUP, [TopicPartition(INPUT, index) for index in range(INPUT_PARTITIONS)])
-    try:
-        told = admin(bootstrap).list_consumer_group_offsets([asked], require_stable=False, request_timeout=10)[GROUP].result()
-    except KafkaException:
+    topics = [OffsetFetchRequestTopics(name=INPUT, partition_indexes=list(range(INPUT_PARTITIONS)))]
+    request = OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(group_id=GROUP, member_id=None, member_epoch=-1, topics=topics)], require_stable=False
+    )
+    answer = ask_coordinator(bootstrap, GROUP, request, 9)
+    if answer is None or answer.groups[0].error_code:
         return {}
-    if any(each.error for each in told.topic_partitions):
-        return {}
-    return {each.partition: max(each.offset, 0) for each in told.topic_partitions}
+    return {each.partition_index: max(each.committed_offset, 0) for each in answer.groups[0].topics[0].partitions}
 
 
 def situation(bootstrap: str) -> str:
@@ -258,21 +259,9 @@ def situation(bootstrap: str) -> str:
 
 def unfinished(bootstrap: str) -> int:
     """Records of the output behind the last stable offset; -1 while nobody can tell."""
-    latest = {TopicPartition(OUTPUT, index): OffsetSpec.latest() for index in range(OUTPUT_PARTITIONS)}  # type: ignore[no-untyped-call]
-
-    def ends(isolation: IsolationLevel) -> int:
-        answers = admin(bootstrap).list_offsets(dict(latest), isolation_level=isolation, request_timeout=10)
-        return sum(answer.result().offset for answer in answers.values())
-
-    try:
-        return ends(IsolationLevel.READ_UNCOMMITTED) - ends(IsolationLevel.READ_COMMITTED)
-    except KafkaException:
-        return -1
-
-
-@lru_cache(maxsize=1)
-def admin(bootstrap: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0, "socket.timeout.ms": 5000, "reconnect.backoff.max.ms": 100})
+    ends = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_UNCOMMITTED)
+    stable = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_COMMITTED)
+    return sum(ends.values()) - sum(stable.values()) if ends is not None and stable is not None else -1
 
 
 def read_output(bootstrap: str, isolation_level: str) -> dict[int, list[tuple[int, bytes]]]:

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
 from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled, Sent
 from tests.scenarios.waiting import until
 
@@ -58,6 +58,8 @@ class Worker(ABC):
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=process, daemon=True)
         self.failure: BaseException | None = None
+        # Nobody wants to know any more: what is on its way is thrown away.
+        self.abandoned = False
 
     @abstractmethod
     def begin(self) -> None: ...
@@ -121,6 +123,8 @@ class IdempotentSender(Worker):
         self._producer.produce(key.topic, b"%d" % value, partition=key.partition, on_delivery=delivered)
 
     def end(self) -> None:
+        if self.abandoned:
+            self._producer.purge()
         left = self._producer.flush(MESSAGE_TIMEOUT_MS / 1000)
         assert left == 0, f"{left} messages of {self.process} are neither delivered nor given up"
 
@@ -303,6 +307,10 @@ def working(workers: Sequence[Worker]) -> Iterator[None]:
         worker.start()
     try:
         yield
+    except BaseException:
+        for worker in workers:
+            worker.abandoned = True
+        raise
     finally:
         for worker in workers:
             worker.stop()
@@ -351,14 +359,9 @@ def read_to_the_end(bootstrap: str, history: History, keys: Sequence[Key]) -> No
 
 
 def _nothing_open(bootstrap: str, keys: Sequence[Key]) -> bool:
-    admin = AdminClient({"bootstrap.servers": bootstrap, **QUICK_CLIENT})
-    latest = {TopicPartition(key.topic, key.partition): OffsetSpec.latest() for key in keys}  # type: ignore[no-untyped-call]
-
-    def ends(isolation: IsolationLevel) -> dict[Key, int]:
-        answers = admin.list_offsets(dict(latest), isolation_level=isolation, request_timeout=5)
-        return {Key(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
-
-    try:
-        return ends(IsolationLevel.READ_COMMITTED) == ends(IsolationLevel.READ_UNCOMMITTED)
-    except KafkaException:
-        return False
+    for topic in {key.topic for key in keys}:
+        partitions = [key.partition for key in keys if key.topic == topic]
+        ends = end_offsets(bootstrap, topic, partitions, READ_UNCOMMITTED)
+        if ends is None or ends != end_offsets(bootstrap, topic, partitions, READ_COMMITTED):
+            return False
+    return True

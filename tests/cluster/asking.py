@@ -1,0 +1,64 @@
+"""Questions to a cluster of which only the bootstrap addresses are known, one socket each. No answer is None: somebody is moving.
+
+librdkafka's admin client would do, if it did not abort the process when a coordinator goes away while it is asked (2.16).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.scenarios.client import Client
+
+ANSWER_SECONDS_MAX = 5.0
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+_LATEST = -1
+
+
+def ask(address: str, request: Any, version: int | None = None) -> Any | None:
+    with suppress(OSError), Client(address, timeout=ANSWER_SECONDS_MAX) as client:
+        return client.ask(request, version)
+    return None
+
+
+def ask_any(bootstrap: str, request: Any, version: int | None = None) -> Any | None:
+    for address in bootstrap.split(","):
+        answer = ask(address, request, version)
+        if answer is not None:
+            return answer
+    return None
+
+
+def ask_coordinator(bootstrap: str, group: str, request: Any, version: int | None = None) -> Any | None:
+    found = ask_any(bootstrap, FindCoordinatorRequest(key_type=0, coordinator_keys=[group]))
+    if found is None or found.coordinators[0].error_code:
+        return None
+    return ask(f"{found.coordinators[0].host}:{found.coordinators[0].port}", request, version)
+
+
+def end_offsets(bootstrap: str, topic: str, partitions: Sequence[int], isolation_level: int) -> dict[int, int] | None:
+    """High watermarks, or last stable offsets when ``isolation_level`` is read committed."""
+    described = ask_any(bootstrap, MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False))
+    if described is None or described.topics[0].error_code:
+        return None
+    addresses = {broker.node_id: f"{broker.host}:{broker.port}" for broker in described.brokers}
+    led: dict[int, list[int]] = defaultdict(list)
+    for each in described.topics[0].partitions:
+        if each.partition_index in partitions:
+            led[each.leader_id].append(each.partition_index)
+    ends: dict[int, int] = {}
+    for leader, indexes in led.items():
+        asked = [ListOffsetsPartition(partition_index=index, timestamp=_LATEST) for index in indexes]
+        request = ListOffsetsRequest(
+            replica_id=-1, isolation_level=isolation_level, topics=[ListOffsetsTopic(name=topic, partitions=asked)]
+        )
+        answer = ask(addresses[leader], request) if leader in addresses else None
+        if answer is None or any(each.error_code for each in answer.topics[0].partitions):
+            return None
+        ends |= {each.partition_index: each.offset for each in answer.topics[0].partitions}
+    return ends if len(ends) == len(partitions) else None
