@@ -71,6 +71,10 @@ class QuorumStatus:
 
 
 class QuorumPort(Protocol):
+    @property
+    def kraft_version(self) -> int:
+        """The level of the quorum's own feature: from 1 on voters may change."""
+
     def status(self) -> QuorumStatus: ...
 
     def serve(self, request: Any, version: int) -> Promise[Any]:

@@ -23,7 +23,7 @@ from barnabas.controller.brokers import register_broker, register_controller, un
 from barnabas.controller.chores import Chores
 from barnabas.controller.configs import alter_configs, incremental_alter_configs
 from barnabas.controller.elections import elect_leaders
-from barnabas.controller.features import update_features
+from barnabas.controller.features import ConfiguredVoters, QuorumFeature, update_features
 from barnabas.controller.heartbeats import fence, heartbeat
 from barnabas.controller.outcome import Outcome
 from barnabas.controller.partitions import Partitions
@@ -58,11 +58,14 @@ from barnabas.wire.metadata_records import MetadataRecord
 class Controller:
     """Times are monotonic milliseconds: sessions must not end because somebody set a clock."""
 
-    def __init__(self, node_id: NodeId, cluster_id: str, settings: BrokerSettings, entropy: Entropy) -> None:
+    def __init__(
+        self, node_id: NodeId, cluster_id: str, settings: BrokerSettings, entropy: Entropy, quorum: QuorumFeature | None = None
+    ) -> None:
         self._node_id = node_id
         self._cluster_id = cluster_id
         self._settings = settings
         self._entropy = entropy
+        self._quorum = quorum or ConfiguredVoters()
         self._loader = Loader()
         self._effective = EffectiveConfigs(settings, self.image.configs, node_id)
         self._sessions = self._no_sessions()
@@ -173,7 +176,7 @@ class Controller:
             case AlterConfigsRequest():
                 return alter_configs(image, self._configs(), request)
             case UpdateFeaturesRequest():
-                return update_features(image, self._settings, request)
+                return update_features(image, self._settings, self._quorum, request)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
             case AssignReplicasToDirsRequest():

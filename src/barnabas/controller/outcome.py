@@ -11,7 +11,9 @@ from barnabas.wire.metadata_records import MetadataRecord
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``records`` take effect together: they go into the log as one batch."""
+    """``records`` take effect together: they go into the log as one batch. Before it, the quorum is raised to ``kraft_version``, if any:
+    that is written in records of its own."""
 
     response: Any
     records: Sequence[MetadataRecord] = ()
+    kraft_version: int | None = None

@@ -9,6 +9,7 @@ from barnabas.metadata.draft import Draft
 from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord
 
 METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"  # from 1 on voters may change (KIP-853); its level is in the quorum's own records, not in the image
 GROUP_VERSION = "group.version"  # from 1 on groups may speak the protocol of KIP-848
 TRANSACTION_VERSION = "transaction.version"  # from 2 on a producer's epoch grows with every transaction (KIP-890)
 ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"  # from 1 on replicas may lead that left the ISR in time (KIP-966)

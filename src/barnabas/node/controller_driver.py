@@ -89,6 +89,8 @@ class ControllerDriver:
         outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
         # Also an answer without records may rest on records of others that are not committed yet.
         answer: Promise[Any] = Promise()
+        if outcome.kraft_version is not None:
+            self._quorum.upgrade_kraft_version(outcome.kraft_version)
         if outcome.records:
             self._append(outcome.records)
         self._parked.append(_Parked(self._quorum.end_offset, request, outcome.response, answer))

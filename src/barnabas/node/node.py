@@ -179,7 +179,7 @@ class Node:
         peers = self._peers = self._dial(f"node-{self.node_id}", report=self._peer_failed)
         quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, peers)
         controller = self._controller = ControllerDriver(
-            Controller(self.node_id, self.cluster_id, settings, self._entropy),
+            Controller(self.node_id, self.cluster_id, settings, self._entropy, quorum),
             quorum,
             applier,
             self._clock,

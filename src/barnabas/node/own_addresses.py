@@ -14,7 +14,7 @@ from barnabas.config.listeners import (
     listeners,
 )
 from barnabas.config.settings import BrokerSettings
-from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.controller.features import REGISTERED_FEATURES
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.listener import Listener
 from barnabas.node.connection_limits import connection_limits
@@ -90,7 +90,7 @@ class OwnAddresses:
             ],
             features=[
                 Feature(name=name, min_supported_version=levels.lowest, max_supported_version=levels.highest)
-                for name, levels in SUPPORTED_FEATURES.items()
+                for name, levels in REGISTERED_FEATURES.items()
             ],
             rack=self._settings.text_or_none("broker.rack"),
             log_dirs=directories,
@@ -108,7 +108,7 @@ class OwnAddresses:
             ],
             features=[
                 ControllerFeature(name=name, min_supported_version=levels.lowest, max_supported_version=levels.highest)
-                for name, levels in SUPPORTED_FEATURES.items()
+                for name, levels in REGISTERED_FEATURES.items()
             ],
         )
 

@@ -21,7 +21,7 @@ from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsR
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from barnabas.wire.metadata_records import ConfigRecord, FeatureLevelRecord, PartitionChangeRecord, ProducerIdsRecord
+from barnabas.wire.metadata_records import ConfigRecord, FeatureLevelRecord, NoOpRecord, PartitionChangeRecord, ProducerIdsRecord
 from barnabas.wire.metadata_records.register_broker import BrokerFeature
 from tests.unit.controller.deciding import CLUSTER_ID, NOW_MS, Dice, Office
 from tests.unit.metadata.made import WHEN, after, registered, topic, uuid
@@ -149,7 +149,7 @@ def test_a_level_that_is_so_already_is_allowed_and_not_written() -> None:
 @pytest.mark.parametrize("level", [METADATA_VERSION_4_3 + 1, METADATA_VERSION_4_3 - 1, 0, -1])
 def test_levels_that_this_software_does_not_have(level: int, kind: int) -> None:
     outcome = Office().decide(update(METADATA_VERSION, level, kind))
-    assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, [])
+    assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, ())
     assert outcome.response.error_message
 
 
@@ -163,7 +163,7 @@ def test_one_update_that_cannot_be_made_refuses_all() -> None:
     request = update(METADATA_VERSION, METADATA_VERSION_4_3)
     request.feature_updates += [FeatureUpdateKey(feature="no.such.feature", max_version_level=1)]
     outcome = Office().decide(request)
-    assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, [])
+    assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, ())
 
 
 def test_what_is_offered_is_what_a_new_cluster_starts_with() -> None:
@@ -194,6 +194,33 @@ def test_a_feature_that_another_software_brought_can_only_be_switched_off() -> N
     assert office.ask(update("share.version", 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert office.ask(update("share.version", 0, 2)).error_code == 0
     assert office.ask(update("share.version", 0, 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
+
+
+class Quorum:
+    """One whose voters may change, if nobody minds."""
+
+    kraft_version = 0
+
+    def kraft_upgrade_problem(self, version: int) -> str | None:
+        return None if version == 1 else "It has its reasons."
+
+
+def test_the_quorums_own_level_is_raised_by_the_quorum() -> None:
+    settings = parse_broker_config(development_properties(data_dir="/d"))
+    controller = Controller(NodeId(1), CLUSTER_ID, settings, Dice(), Quorum())
+    controller.take_office(after(bootstrap_records()), [], next_offset=100, now_ms=NOW_MS)
+    dry = controller.step(update("kraft.version", 1, dry=True), next_offset=100, now_ms=NOW_MS)
+    assert (dry.response.error_code, dry.kraft_version, dry.records) == (0, None, ())
+    raised = controller.step(update("kraft.version", 1), next_offset=100, now_ms=NOW_MS)
+    assert (raised.response.error_code, raised.kraft_version, raised.records) == (0, 1, [NoOpRecord()])
+    assert "kraft.version" not in controller.image.features.levels
+
+
+def test_the_quorum_may_have_its_reasons_against_it() -> None:
+    refused = Office().decide(update("kraft.version", 1))
+    assert (refused.response.error_code, refused.kraft_version) == (ErrorCode.INVALID_UPDATE_VERSION, None)
+    same = Office().decide(update("kraft.version", 0))
+    assert (same.response.error_code, same.kraft_version, same.records) == (0, None, [])
 
 
 def test_a_downgrade_goes_down() -> None:

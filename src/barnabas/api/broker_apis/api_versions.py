@@ -16,7 +16,8 @@ import struct
 
 from barnabas.api.broker import Broker
 from barnabas.api.request_context import RequestContext
-from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.controller.features import REGISTERED_FEATURES
+from barnabas.metadata.features import KRAFT_VERSION
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.compiler import encoder
@@ -40,9 +41,9 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[], throttle_time_ms=0)
         context.connection.client_software = software
     image = broker.metadata.image
+    levels = {**image.features.levels, KRAFT_VERSION: broker.quorum.kraft_version}
     finalized = [
-        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-        for name, level in sorted(image.features.levels.items())
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level) for name, level in sorted(levels.items()) if level
     ]
     return ApiVersionsResponse(
         error_code=ErrorCode.NONE,
@@ -50,7 +51,7 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
         throttle_time_ms=0,
         supported_features=[
             SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
-            for name, levels in SUPPORTED_FEATURES.items()
+            for name, levels in REGISTERED_FEATURES.items()
             if levels.lowest > 0 or context.api_version >= 4
         ],
         finalized_features_epoch=image.provenance.offset,
