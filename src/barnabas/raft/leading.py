@@ -29,7 +29,7 @@ from barnabas.raft.messages import (
 )
 from barnabas.raft.quorum import NEVER_MS, Quorum, validate_leader_request
 from barnabas.raft.roles import Leader, ParkedFetch
-from barnabas.raft.settings import CHECK_QUORUM_FETCH_TIMEOUTS, FETCH_WAIT_MS_MAX, PARKED_FETCHES_MAX
+from barnabas.raft.settings import FETCH_WAIT_MS_MAX, PARKED_FETCHES_MAX
 from barnabas.raft.transitions import to_resigned
 from barnabas.raft.voter_changes import expire_change, finish_change
 from barnabas.raft.voters import ReplicaKey
@@ -179,7 +179,7 @@ def hear_from(quorum: Quorum, role: Leader, replica: ReplicaKey) -> None:
     needed = quorum.voters.majority - (1 if quorum.voters.includes(quorum.me) else 0)
     if len(role.heard) >= needed:
         role.heard.clear()
-        role.check_quorum_deadline_ms = quorum.now_ms + int(quorum.settings.fetch_timeout_ms * CHECK_QUORUM_FETCH_TIMEOUTS)
+        role.check_quorum_deadline_ms = quorum.now_ms + quorum.check_quorum_ms
 
 
 def poll_leader(quorum: Quorum, role: Leader) -> None:

@@ -19,7 +19,7 @@ from barnabas.raft.log_outline import EpochStart, LogOutline
 from barnabas.raft.messages import LeaderInfo
 from barnabas.raft.quorum_state import QuorumState
 from barnabas.raft.roles import Follower, Leader, LeaderResigned, Prospective, Role, Unattached
-from barnabas.raft.settings import QuorumSettings
+from barnabas.raft.settings import CHECK_QUORUM_FETCH_TIMEOUTS, QuorumSettings
 from barnabas.raft.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter, VoterSet, address_of
 from barnabas.records.control_batch import ControlType
 
@@ -81,6 +81,10 @@ class Quorum:
         latest = self.history.latest
         undecided = latest is not None and latest.offset >= self.high_watermark
         return undecided and self.identity.may_vote and self.history.previous_voters.includes(self.me)
+
+    @property
+    def check_quorum_ms(self) -> int:
+        return int(self.settings.fetch_timeout_ms * CHECK_QUORUM_FETCH_TIMEOUTS)
 
     @property
     def alone(self) -> bool:

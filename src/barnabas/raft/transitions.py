@@ -14,7 +14,6 @@ from barnabas.raft.messages import fetch_response
 from barnabas.raft.progress import Progress
 from barnabas.raft.quorum import NEVER_MS, Quorum
 from barnabas.raft.roles import Candidate, Follower, Leader, LeaderResigned, Prospective, Role, Unattached
-from barnabas.raft.settings import CHECK_QUORUM_FETCH_TIMEOUTS
 from barnabas.raft.voter_changes import abandon_change, same_voter
 from barnabas.raft.voters import Endpoint, ReplicaKey, address_of
 from barnabas.raft.votes import Votes
@@ -112,11 +111,10 @@ def to_leader(quorum: Quorum) -> None:
     assert role.votes.won
     granting = role.votes.granting
     quorum.remember(quorum.state.won_by(quorum.me.node_id))
-    fetch_timeout_ms = quorum.settings.fetch_timeout_ms
     leader = Leader(
         epoch_start_offset=quorum.log.end_offset,
         progress=Progress(quorum.voters),
-        check_quorum_deadline_ms=quorum.now_ms + int(fetch_timeout_ms * CHECK_QUORUM_FETCH_TIMEOUTS),
+        check_quorum_deadline_ms=quorum.now_ms + quorum.check_quorum_ms,
         begin_epoch_ms=quorum.now_ms,
         updated_voters=quorum.voters.with_voter(quorum.myself_as_voter),
     )

@@ -176,9 +176,16 @@ def _refusal(quorum: Quorum, cluster_id: str | None, key: ReplicaKey) -> tuple[E
 def _write_voters(quorum: Quorum, role: Leader, voters: VoterSet) -> int:
     """The offset behind the record. The new set counts at once."""
     quorum.history.add([VotersAt(quorum.log.end_offset, voters)])
-    role.progress.follow(voters)
+    _count_over(quorum, role, voters)
     quorum.write_control((ControlType.KRAFT_VOTERS, voters_value(voters)))
     return quorum.log.end_offset
+
+
+def _count_over(quorum: Quorum, role: Leader, voters: VoterSet) -> None:
+    role.progress.follow(voters)
+    # The new majority gets its time from now on: a leader that was alone has not counted who fetches for as long as it was.
+    role.heard.clear()
+    role.check_quorum_deadline_ms = quorum.now_ms + quorum.check_quorum_ms
 
 
 # -- a change under way -------------------------------------------------------------------------------------------------------------
@@ -238,7 +245,7 @@ def upgrade(quorum: Quorum, version: int) -> None:
         return
     offset, voters = quorum.log.end_offset, role.updated_voters
     quorum.history.add([KRaftVersionAt(offset, version), VotersAt(offset + 1, voters)])
-    role.progress.follow(voters)
+    _count_over(quorum, role, voters)
     quorum.write_control((ControlType.KRAFT_VERSION, kraft_version_value(version)), (ControlType.KRAFT_VOTERS, voters_value(voters)))
 
 

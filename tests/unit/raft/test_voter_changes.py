@@ -76,6 +76,17 @@ def test_observers_become_voters_one_after_the_other() -> None:
     assert world.run(4_000, until=lambda: world.leader is not None)
 
 
+def test_a_leader_that_was_alone_for_long_stays_leader_when_it_gets_company() -> None:
+    world = running(2, dynamic=1)
+    world.run(20_000)
+    leader = lead(world)
+    assert leader.core is not None
+    epoch = leader.core.epoch
+    assert asked(world, add(world.nodes[2])).error_code == ErrorCode.NONE
+    world.run(5_000)
+    assert (world.leader, leader.core.epoch) == (leader, epoch)
+
+
 def test_an_answer_before_the_commit_can_be_asked_for() -> None:
     world = running(2, dynamic=1)
     before = world.committed_offset

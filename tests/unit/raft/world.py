@@ -131,6 +131,10 @@ class SimulatedDisk:
         kept = chance.randint(0, len(unsynced))
         if kept < len(unsynced):
             self.batches = self.batches[: len(self.batches) - len(unsynced) + kept]
+        latest = max(self.snapshots, default=None)
+        if latest is not None and self.end_offset < latest.offset:
+            # Snapshots are synced when they are written, an observer's log is not: it begins anew behind the snapshot.
+            self.batches, self.start_offset = [], latest.offset
         self.synced_offset = self.end_offset
 
 
