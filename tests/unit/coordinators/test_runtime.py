@@ -17,8 +17,8 @@ from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.wire.coordinator_records.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 TYPES = {1: (OffsetCommitKey, OffsetCommitValue)}
-SHARD, EPOCH, COMMIT_MS_MAX = 5_000
-NOW_MS = 3, 7, 1_700_000_000_000
+SHARD, EPOCH, NOW_MS = 3, 7, 1_700_000_000_000
+COMMIT_MS_MAX = 5_000
 PRODUCER = ProducerIdentity(5, 0)
 
 
