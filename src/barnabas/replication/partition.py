@@ -350,6 +350,29 @@ class Partition:
             self._report_cleared()
         return ErrorCode.NONE
 
+    def nothing_new(
+        self,
+        replica: int,
+        *,
+        offset: int,
+        log_start_offset: int,
+        leader_epoch: int,
+        last_epoch: int,
+        replica_epoch: int,
+        now_ms: int,
+    ) -> bool:
+        """Whether a follower that is in sync and has everything asks for just what it asked before; then it has been heard."""
+        leadership, log = self.leadership, self.log
+        if leadership is None or leader_epoch != self.leader_epoch or offset != log.log_end_offset:
+            return False
+        progress = leadership.followers.get(replica)
+        return (
+            progress is not None
+            and replica in self.isr
+            and last_epoch == log.leader_epochs.last_written(offset)
+            and progress.still(offset, log_start_offset=log_start_offset, replica_epoch=replica_epoch, now_ms=now_ms)
+        )
+
     def check_isr(self, now_ms: int) -> IsrChange | None:
         """To be called every now and then: followers that lag leave the in-sync replicas. What was proposed, if anything."""
         if self.leadership is None or self._alone:

@@ -39,6 +39,15 @@ class ReplicaProgress:
         self._fetch_ms = now_ms
         self._fetch_end_offset = leader_end_offset
 
+    def still(self, end_offset: int, *, log_start_offset: int, replica_epoch: int, now_ms: int) -> bool:
+        """Whether it asks for the leader's end as the last time. What :meth:`fetched` would do then is done."""
+        if (self.log_end_offset, self.log_start_offset, self.replica_epoch) != (end_offset, log_start_offset, replica_epoch):
+            return False
+        self.caught_up_ms = self._fetch_ms = now_ms
+        self._fetch_end_offset = end_offset
+        self.caught_up = True
+        return True
+
     def look(self, leader_end_offset: int, *, now_ms: int, lag_ms_max: int) -> bool:
         """Whether it keeps up: it has everything, or had at some time in the last ``lag_ms_max``."""
         self.caught_up = self.log_end_offset == leader_end_offset or now_ms - self.caught_up_ms <= lag_ms_max

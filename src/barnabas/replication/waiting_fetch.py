@@ -25,7 +25,7 @@ class WaitingFetch:
         partitions: Sequence[Partition],
         *,
         missing_bytes: int,
-        complete: Callable[[], None],
+        complete: Callable[[], object],
         committed_only: bool = False,
         follower: bool = False,
     ) -> None:
@@ -34,7 +34,7 @@ class WaitingFetch:
         self._missing_bytes = missing_bytes
         self.committed_only = committed_only
         self.follower = follower
-        self._complete: Callable[[], None] | None = complete
+        self._complete: Callable[[], object] | None = complete
         self.timer: Timer | None = None
         for partition in partitions:
             partition.await_data(self)

@@ -82,6 +82,13 @@ class LeaderEpochs:
         slot = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset) - 1
         return self.entries[slot].epoch if slot >= 0 else UNDEFINED_EPOCH
 
+    def last_written(self, log_end_offset: int) -> int:
+        """The epoch of the last batch: a leader that has written nothing yet has an entry of its own behind it."""
+        entries = self.entries
+        if entries and entries[-1][1] < log_end_offset:
+            return entries[-1][0]
+        return entries[-2][0] if len(entries) > 1 else UNDEFINED_EPOCH
+
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochStart:
         """The largest known epoch at or below ``epoch``, and the offset where it ended. (-1, -1) when we cannot know."""
         if epoch == UNDEFINED_EPOCH or not self.entries:

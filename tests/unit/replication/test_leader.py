@@ -207,3 +207,36 @@ def test_records_are_deleted_when_every_replica_that_is_alive_says_so() -> None:
         assert told(promise) is None
         partition.follower_fetched(replica, offset=3, log_start_offset=2, replica_epoch=EPOCH, now_ms=0)
     assert told(promise) == ErrorCode.NONE
+
+
+def idle(partition: Partition, *, offset: int = 3, last_epoch: int = 0, now_ms: int = 0, replica: int = 2) -> bool:
+    return partition.nothing_new(
+        replica,
+        offset=offset,
+        log_start_offset=0,
+        leader_epoch=partition.leader_epoch,
+        last_epoch=last_epoch,
+        replica_epoch=EPOCH,
+        now_ms=now_ms,
+    )
+
+
+def test_a_follower_that_asks_again_for_what_is_not_there_yet_keeps_up() -> None:
+    partition = leader()
+    assert not idle(partition)
+    for replica in (2, 3):
+        fetched(partition, replica, 3)
+    assert idle(partition, now_ms=5000)
+    append(partition)
+    assert not idle(partition, now_ms=5000)
+    change = partition.check_isr(5500)
+    assert change is not None
+    assert change.members == {ME, 2}
+
+
+def test_it_is_looked_at_again_when_its_epoch_is_another() -> None:
+    partition = leader()
+    fetched(partition, 2, 3)
+    assert not idle(partition, last_epoch=7)
+    partition.follow_metadata(led_by(ME, replicas=ALL, epoch=5))
+    assert idle(partition, last_epoch=0)

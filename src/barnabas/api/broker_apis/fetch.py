@@ -149,6 +149,17 @@ class _Follower:
         self._acknowledges = True
 
     def read(self, partition: Partition | None, each: FetchedPartition, size_bytes_max: int, *, at_least_one: bool) -> PartitionRead:
+        if partition is not None and partition.nothing_new(
+            self._replica,
+            offset=each.fetch_offset,
+            log_start_offset=each.log_start_offset,
+            leader_epoch=each.current_leader_epoch,
+            last_epoch=each.last_fetched_epoch,
+            replica_epoch=self._epoch,
+            now_ms=self._now_ms,
+        ):
+            # Of the many partitions in a fetch most are idle, and each costs as much as all of this together.
+            return PartitionRead(ErrorCode.NONE, partition.high_watermark, partition.last_stable_offset, partition.log.log_start_offset)
         if partition is not None and self._replica not in partition.isr and self._throttle.holds(partition.partition, self._now_ms):
             # Its place is counted all the same, or it would look as if it had died.
             size_bytes_max, at_least_one = 0, False
@@ -247,7 +258,8 @@ def _wait(
         missing_bytes=request.min_bytes - size,
         committed_only=reader.committed_only,
         follower=reader.follower,
-        complete=complete,
+        # What other producers append in the same turn of the loop goes to a follower in the same answer.
+        complete=(lambda: broker.loop.call_soon(complete)) if reader.follower else complete,
     )
     answer.if_abandoned(waiting.cancel)
     waiting.timer = broker.loop.call_later(request.max_wait_ms / 1000, waiting.complete)
