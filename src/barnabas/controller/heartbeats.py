@@ -37,7 +37,8 @@ def heartbeat(
     records: list[MetadataRecord] = []
     if broker.fenced:
         may_stop = request.want_shut_down
-        if not request.want_shut_down and not want_fence and caught_up:
+        # Who once said that it stops stops: it may come back as another process.
+        if caught_up and not request.want_shut_down and not want_fence and not broker.in_controlled_shutdown:
             with_broker(partitions, broker.broker_id)
             records = [_change(broker, fenced=UNFENCE), *partitions.records]
             fenced = False

@@ -155,6 +155,14 @@ def test_a_partition_whose_only_replica_stops_has_no_leader_and_an_eligible_one(
     assert office.ask(beat(101, stop=True)).should_shut_down
 
 
+def test_a_broker_that_once_said_that_it_stops_does_not_lead_again() -> None:
+    office = Office([registered(1), registered(2), *topic(1, "t", [1])])
+    office.ask(beat(101, stop=True))
+    office.wait(SESSION_MS + 1)
+    answer = office.decide(beat(101))
+    assert (answer.response.is_fenced, answer.records) == (True, [])
+
+
 def test_a_new_controller_lets_a_stopping_broker_go_that_leads_nothing_any_more() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1, 2])])
     office.decide(beat(101, stop=True))
