@@ -1,18 +1,24 @@
-"""The topics that coordinators keep their state in. They are created when somebody first looks for a coordinator."""
+"""Topics that a broker asks for by itself: those that coordinators keep their state in, when somebody first looks for a coordinator, and
+with ``auto.create.topics.enable`` those that clients only name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from barnabas.api.other_brokers import told_by_peer
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.errors import ErrorCode
-from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.model.promise import Promise
+from barnabas.model.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 
 if TYPE_CHECKING:
     from barnabas.api.broker import Broker
 
 _BY_DEFAULT = -1
+# Topics that are being created because somebody named them; more are not asked for until the controller has answered.
+CREATIONS_MAX = 10_000
 
 
 def creatable(settings: BrokerSettings, name: str) -> CreatableTopic:
@@ -56,22 +62,39 @@ def _topic(name: str, *, partitions: int, replicas: int, configs: dict[str, str]
 
 
 class InternalTopics:
-    """Asks the controller for an internal topic, and not again before it has answered: every client that starts asks at once."""
+    """Asks the controller for topics that somebody only named, and not again before it has answered: every client that starts asks at
+    once, and while there is no controller they all go on asking."""
 
     def __init__(self) -> None:
-        self._asked: set[str] = set()
+        self._asked: dict[str, Promise[ErrorCode]] = {}
 
-    def create(self, broker: Broker, name: str) -> None:
-        if name in self._asked:
-            return
-        self._asked.add(name)
-        request = CreateTopicsRequest(topics=[creatable(broker.settings, name)], timeout_ms=broker.settings.integer("request.timeout.ms"))
+    def create(self, broker: Broker, name: str) -> Promise[ErrorCode]:
+        return self.create_all(broker, [name])[name]
 
-        def answered(response: CreateTopicsResponse) -> None:
-            self._asked.discard(name)
-            for topic in response.topics:
-                if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
-                    error = ErrorCode(topic.error_code).name
-                    broker.log.warning("internal topic not created", topic=name, error=error, reason=topic.error_message)
+    def create_all(self, broker: Broker, names: Iterable[str]) -> dict[str, Promise[ErrorCode]]:
+        """What became of each: NONE also when it was there already."""
+        wanted = dict.fromkeys(names)
+        under_way = {name: self._asked[name] for name in wanted if name in self._asked}
+        room = CREATIONS_MAX - len(self._asked)
+        new = [name for name in wanted if name not in under_way][: max(0, room)]
+        asked = {name: Promise[ErrorCode]() for name in new}
+        self._asked |= asked
+        if asked:
+            timeout_ms = broker.settings.integer("request.timeout.ms")
+            request = CreateTopicsRequest(topics=[creatable(broker.settings, name) for name in asked], timeout_ms=timeout_ms)
+            broker.controller.submit(request).then(lambda response: self._answered(broker, asked, response))
+        refused = {name: Promise.kept(ErrorCode.REQUEST_TIMED_OUT) for name in wanted if name not in under_way and name not in asked}
+        return under_way | asked | refused
 
-        broker.controller.submit(request).then(answered)
+    def _answered(self, broker: Broker, asked: dict[str, Promise[ErrorCode]], response: CreateTopicsResponse) -> None:
+        results = {topic.name: topic for topic in response.topics}
+        for name, promise in asked.items():
+            self._asked.pop(name, None)
+            result = results.get(name)
+            code = told_by_peer(result.error_code) if result is not None else ErrorCode.UNKNOWN_SERVER_ERROR
+            if code == ErrorCode.TOPIC_ALREADY_EXISTS:
+                code = ErrorCode.NONE
+            if code and name in INTERNAL_TOPICS:
+                reason = result.error_message if result is not None else None
+                broker.log.warning("internal topic not created", topic=name, error=code.name, reason=reason)
+            promise.resolve(code)

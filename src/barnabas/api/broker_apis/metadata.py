@@ -5,7 +5,8 @@ Behaviour:
 - any broker that is alive is called the controller, since each passes admin requests on;
 - a replica is offline when its broker is fenced or gone, is not on that listener, or has lost the directory it lies in;
 - a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it. The answer waits until the controller
-  has created it, so a client need not ask again unless this broker has not heard of it yet; Kafka answers at once with an error;
+  has created it, though not for long, so a client need not ask again unless this broker has not heard of it yet; Kafka answers at once
+  with an error;
 - a topic named twice is described once, and where any topic is asked for by id, names are not looked at.
 
 Version notes: an empty list means all topics in version 0 and none later; null means all. A leader that is not on the listener is
@@ -19,7 +20,6 @@ from typing import NamedTuple
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
-from barnabas.api.internal_topics import creatable
 from barnabas.api.other_brokers import any_alive
 from barnabas.api.request_context import RequestContext
 from barnabas.metadata.cluster import Endpoint
@@ -27,9 +27,8 @@ from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
-from barnabas.model.promise import Answer
+from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
-from barnabas.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -39,8 +38,11 @@ from barnabas.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
+# So long is a creation waited for.
+CREATION_WAIT_SECONDS_MAX = 2.0
 _ID_LOOKUP_VERSION_MIN = 12
 _LISTENER_NOT_FOUND_VERSION_MIN = 6
+_NOT_ABOUT_THE_TOPIC = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER, ErrorCode.UNSUPPORTED_VERSION})
 
 
 def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> Answer[MetadataResponse]:
@@ -59,20 +61,27 @@ def handle(broker: Broker, context: RequestContext, request: MetadataRequest) ->
     ]
     if not (missing and request.allow_auto_topic_creation and broker.metadata.effective.settings.flag("auto.create.topics.enable")):
         return _respond(broker, context, request, {})
-    create = CreateTopicsRequest(
-        topics=[creatable(broker.settings, name) for name in dict.fromkeys(missing)],
-        timeout_ms=broker.settings.integer("request.timeout.ms"),
-    )
-    return broker.controller.submit(create).map(lambda created: _respond(broker, context, request, _creation_errors(created)))
+    return _create(broker, context, request, missing)
 
 
-def _creation_errors(created: CreateTopicsResponse) -> dict[str, ErrorCode]:
-    """A topic that somebody else created meanwhile is as good as ours."""
-    return {
-        topic.name: ErrorCode(topic.error_code)
-        for topic in created.topics
-        if topic.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
-    }
+def _create(broker: Broker, context: RequestContext, request: MetadataRequest, missing: list[str]) -> Promise[MetadataResponse]:
+    """A client that names a new topic must not wait for a controller that is being elected: it asks again by itself."""
+    answer: Promise[MetadataResponse] = Promise()
+    creations = broker.internal_topics.create_all(broker, missing)
+
+    def respond() -> None:
+        if not answer.done:
+            errors = {name: created.value for name, created in creations.items() if created.done and created.value}
+            answer.resolve(_respond(broker, context, request, errors))
+
+    alarm = broker.loop.call_later(CREATION_WAIT_SECONDS_MAX, respond)
+
+    def created(_: list[ErrorCode]) -> None:
+        alarm.cancel()
+        respond()
+
+    all_of(list(creations.values())).then(created)
+    return answer
 
 
 class _Sight(NamedTuple):
@@ -127,7 +136,9 @@ def _look_up(name: str, sight: _Sight, errors: Mapping[str, ErrorCode]) -> Metad
     if topic is not None:
         return _describe(topic, sight)
     illegal = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    answer = _missing(name, ZERO_UUID, errors.get(name, illegal))
+    error = errors.get(name, illegal)
+    # That nobody could be asked to create it is no news of the topic, and not for ever.
+    answer = _missing(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if error in _NOT_ABOUT_THE_TOPIC else error)
     answer.is_internal = name in INTERNAL_TOPICS
     answer.topic_authorized_operations = sight.operations
     return answer
