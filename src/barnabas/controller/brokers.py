@@ -12,9 +12,11 @@ acknowledged last, so it leaves the eligible replicas as well (KIP-966).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from barnabas.controller.broker_sessions import BrokerSessions
 from barnabas.controller.features import SUPPORTED_FEATURES
-from barnabas.controller.membership import without_broker, without_tail
+from barnabas.controller.membership import without_broker, without_directories, without_tail
 from barnabas.controller.outcome import Outcome
 from barnabas.controller.partitions import Partitions
 from barnabas.metadata.cluster import BrokerImage, ControllerImage, Endpoint, FeatureRange, reserved_directory
@@ -44,9 +46,15 @@ def register_broker(
     records: list[MetadataRecord] = []
     if known is not None and known.incarnation_id == request.incarnation_id:
         # The same process asks again: the answer to its first request was lost, or it has something to add.
-        broker = _registration(request, epoch=known.epoch, fenced=known.fenced, in_controlled_shutdown=known.in_controlled_shutdown)
-        if broker.record() != known.record():
-            records.append(broker.record())
+        broker = replace(
+            _registration(request, epoch=known.epoch),
+            fenced=known.fenced,
+            in_controlled_shutdown=known.in_controlled_shutdown,
+            cordoned_directories=known.cordoned_directories,
+        )
+        if broker != known:
+            without_directories(partitions, request.broker_id, set(known.directories) - set(broker.directories))
+            records = [*partitions.records, broker.record()]
     else:
         if known is not None and request.previous_broker_epoch == known.epoch:
             without_broker(partitions, request.broker_id)
@@ -59,9 +67,7 @@ def register_broker(
     return Outcome(BrokerRegistrationResponse(throttle_time_ms=0, error_code=ErrorCode.NONE, broker_epoch=broker.epoch), records)
 
 
-def _registration(
-    request: BrokerRegistrationRequest, *, epoch: int, fenced: bool = True, in_controlled_shutdown: bool = False
-) -> BrokerImage:
+def _registration(request: BrokerRegistrationRequest, *, epoch: int) -> BrokerImage:
     return BrokerImage(
         broker_id=request.broker_id,
         epoch=epoch,
@@ -69,8 +75,6 @@ def _registration(
         endpoints=tuple(Endpoint(each.name, each.host, each.port, each.security_protocol) for each in request.listeners),
         features=tuple(FeatureRange(each.name, each.min_supported_version, each.max_supported_version) for each in request.features),
         rack=request.rack,
-        fenced=fenced,
-        in_controlled_shutdown=in_controlled_shutdown,
         directories=tuple(request.log_dirs),
     )
 

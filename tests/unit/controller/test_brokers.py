@@ -13,7 +13,7 @@ from barnabas.wire.messages.controller_registration import ControllerRegistratio
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord, RegisterBrokerRecord, TopicRecord
 from tests.unit.controller.deciding import CLUSTER_ID, Office
-from tests.unit.metadata.made import partition, registered, topic, uuid
+from tests.unit.metadata.made import after, partition, registered, topic, uuid
 
 SESSION_MS = 9000
 OFFERED = [
@@ -82,6 +82,20 @@ def test_the_same_process_may_add_something_and_keeps_its_epoch() -> None:
     again = office.decide(registration(directories=[uuid(50), uuid(51)]))
     assert (again.response.broker_epoch, kinds(again.records)) == (first.broker_epoch, ["RegisterBrokerRecord"])
     assert office.image.cluster.brokers[1].active
+
+
+def test_the_same_process_may_come_with_fewer_directories_and_does_not_lead_what_lay_in_the_others() -> None:
+    office = Office([registered(2)])
+    epoch = office.ask(registration(directories=[uuid(50), uuid(51)])).broker_epoch
+    office.ask(beat(epoch))
+    office.controller.take_office(
+        after([topic(1, "t")[0], partition(1, 0, [1, 2], directories=[uuid(51), uuid(20)])], office.image),
+        [],
+        next_offset=office.next_offset,
+        now_ms=office.now_ms,
+    )
+    assert office.ask(registration(directories=[uuid(50)])).broker_epoch == epoch
+    assert office.image.topics.by_name["t"].partitions[0].leader == 2
 
 
 def test_a_restarted_broker_gets_a_larger_epoch_and_leads_nothing_until_it_is_unfenced() -> None:
