@@ -67,9 +67,16 @@ class Brokers:
                 return response
             time.sleep(_RETRY_SECONDS)
 
-    def ask_controller(self, request: Any, *, codes: Callable[[Any], Iterable[int]], seconds_max: float = ANSWER_SECONDS_MAX) -> Any:
+    def ask_controller(
+        self,
+        request: Any,
+        *,
+        codes: Callable[[Any], Iterable[int]],
+        not_now: frozenset[ErrorCode] = frozenset(),
+        seconds_max: float = ANSWER_SECONDS_MAX,
+    ) -> Any:
         """Any broker forwards to the active controller. Controllers do not, so that where the bootstrap addresses are theirs, each is
-        asked until one of them is it."""
+        asked until one of them is it. ``not_now`` are more errors after which it is worth to ask again."""
         deadline = time.monotonic() + seconds_max
         while True:
             silent: Refused | None = None
@@ -80,7 +87,7 @@ class Brokers:
                 except Refused as refused:
                     silent = refused
                     continue
-                if _NOT_THE_CONTROLLER.isdisjoint(codes(response)):
+                if (_NOT_THE_CONTROLLER | not_now).isdisjoint(codes(response)):
                     return response
             if response is None:
                 assert silent is not None

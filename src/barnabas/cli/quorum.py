@@ -28,6 +28,8 @@ _MISSING = "-"
 # The new voter must catch up with the log before it may vote.
 _ADD_SECONDS_MAX = 30.0
 _MS_PER_SECOND = 1000
+# What a leader says that is new in office, or has the change before still to finish.
+_BUSY = frozenset({ErrorCode.REQUEST_TIMED_OUT})
 
 
 def register(app: typer.Typer) -> None:
@@ -108,7 +110,7 @@ def add(
         listeners=[Listener(name=name, host=host, port=port) for name, host, port in new.listeners],
     )
     response: AddRaftVoterResponse = brokers.ask_controller(
-        request, codes=lambda response: [response.error_code], seconds_max=_ADD_SECONDS_MAX
+        request, codes=lambda response: [response.error_code], not_now=_BUSY, seconds_max=_ADD_SECONDS_MAX
     )
     if response.error_code == ErrorCode.DUPLICATE_VOTER:
         raise Refused(f"Node {new.node_id} is a voter already.")
@@ -133,7 +135,7 @@ def remove(
         typer.echo(f"Would remove {described}.")
         return
     request = RemoveRaftVoterRequest(cluster_id=cluster_id(brokers), voter_id=voter, voter_directory_id=directory)
-    response: RemoveRaftVoterResponse = brokers.ask_controller(request, codes=lambda response: [response.error_code])
+    response: RemoveRaftVoterResponse = brokers.ask_controller(request, codes=lambda response: [response.error_code], not_now=_BUSY)
     if response.error_code == ErrorCode.VOTER_NOT_FOUND:
         raise Refused(f"There is no {described}.")
     refuse_error(response.error_code, response.error_message, f"Cannot remove {described}")
