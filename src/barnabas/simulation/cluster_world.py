@@ -4,16 +4,16 @@
 - replicas agree below their high watermarks, which do not fall;
 - a leader's high watermark is never above what the others in sync have;
 - what was acknowledged (acks=all) is committed, once, at the offset that the producer was told, and consumers read just that;
-- topics whose making was acknowledged are there in the end, on all nodes, and those whose removal was are not.
+- topics whose making was acknowledged are there in the end, on all nodes.
 """
 
 from __future__ import annotations
 
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
-from barnabas.model.ids import NodeId, TopicPartition
+from barnabas.model.ids import METADATA_TOPIC_ID, NodeId, TopicPartition, Uuid
 from barnabas.replication.partition import Partition
 from barnabas.simulation.clients import TOPIC, Admin, Client, Consumer, Producer
 from barnabas.simulation.cluster_process import ClusterProcess, written
@@ -25,26 +25,39 @@ from barnabas.simulation.world import Scenario, World
 
 PRODUCERS = 2
 PARTITIONS = 2
+# A topic that is made anew under an old name is another one.
+Key: TypeAlias = tuple[Uuid, int]
+_QUORUM: Key = (METADATA_TOPIC_ID, 0)
+
+
+def key_of(partition: Partition) -> Key:
+    return partition.topic_id, partition.partition.partition
+
+
+def host_name(node_id: int) -> str:
+    return f"n{node_id}"
 
 
 class Watched:
     """What the onlooker knows of one partition."""
 
-    def __init__(self, partition: TopicPartition) -> None:
-        self.leaders = Leaders(str(partition))
-        self.committed = CommittedLog(str(partition))
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.leaders = Leaders(name)
+        self.committed = CommittedLog(name)
 
 
 class Seen:
     """What it saw last of one replica, or of one node's part in the quorum."""
 
-    __slots__ = ("end_offset", "epoch", "high_watermark", "leads")
+    __slots__ = ("end_offset", "epoch", "high_watermark", "isr", "leads")
 
     def __init__(self) -> None:
         self.high_watermark = 0
         self.epoch = -1
         self.leads = False
         self.end_offset = 0
+        self.isr: tuple[int, ...] = ()
 
 
 class ClusterWorld(World):
@@ -54,14 +67,16 @@ class ClusterWorld(World):
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
-        self.quorum = Watched(TopicPartition("quorum", 0))
-        self.watched: dict[TopicPartition, Watched] = {}
+        self.quorum = Watched("quorum")
+        self.watched: dict[Key, Watched] = {}
+        # The topic that clients use is made once: its name stands for it.
+        self._by_name: dict[TopicPartition, Watched] = {}
         self.processes: dict[str, ClusterProcess] = {}
-        self._seen: dict[tuple[str, TopicPartition], Seen] = {}
+        self._seen: dict[tuple[str, Key], Seen] = {}
         # Who lost unsynced writes and is not back in sync everywhere. See may_lose_power.
         self._dirty: dict[str, None] = {}
         self._booted_us: dict[str, int] = {}
-        self._became_leader_us: dict[tuple[str, TopicPartition], int] = {}
+        self._became_leader_us: dict[tuple[str, Key], int] = {}
         self.partitions = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
         self.wanted_topics: dict[str, bool] = {}
         self._waited_for: dict[str, None] = {}
@@ -85,6 +100,7 @@ class ClusterWorld(World):
     def client_host(self, number: int) -> Host:
         host = Host(f"c{number}", self.scheduler, Random(self.chance.getrandbits(64)))
         host.boot(_nothing)
+        self.client_hosts.append(host)
         return host
 
     def begin_clients(self) -> None:
@@ -138,17 +154,25 @@ class ClusterWorld(World):
         if process is None or not process.ready:
             return False
         booted_us = self._booted_us[name]
-        for watched, leader in ((each, self._leader_of(each)) for each in self.partitions):
-            if leader is None or watched not in self.watched:
+        for topic_partition in self.partitions:
+            watched = self._by_name.get(topic_partition)
+            leader = self._leader_of(watched) if watched is not None else None
+            if leader is None or (process.node_id in leader.replicas and process.node_id not in leader.isr):
                 return False
-            if process.node_id in leader.replicas and process.node_id not in leader.isr:
-                return False
-            if self._became_leader_us.get((f"n{leader.node_id}", watched), 0) < booted_us and leader.node_id == process.node_id:
+            if leader.node_id == process.node_id and self._became_leader_us[host_name(leader.node_id), key_of(leader)] < booted_us:
                 return False
         return True
 
-    def _leader_of(self, name: TopicPartition) -> Partition | None:
-        leading = [each for process in self.processes.values() for each in process.partitions if each.partition == name and each.leads]
+    def _replicas_of(self, watched: Watched) -> dict[str, Partition]:
+        return {
+            process.host.name: each
+            for process in self.processes.values()
+            for each in process.partitions
+            if self.watched.get(key_of(each)) is watched
+        }
+
+    def _leader_of(self, watched: Watched) -> Partition | None:
+        leading = [each for each in self._replicas_of(watched).values() if each.leads]
         return max(leading, key=lambda each: each.leader_epoch, default=None)
 
     # -- what the onlooker sees -----------------------------------------------------------------------------------------------
@@ -179,17 +203,17 @@ class ClusterWorld(World):
             self.quorum.committed.committed(host.name, quorum.high_watermark, process.written, log_start_offset=start)
 
     def _look_at_partition(self, host: Host, partition: Partition) -> None:
-        name = partition.partition
-        seen = self._seen_of(host, name)
+        name, key = partition.partition, key_of(partition)
+        seen = self._seen_of(host, key)
         log = partition.log
         if log.log_end_offset < seen.end_offset:
-            self.watched[name].committed.cut(host.name, log.log_end_offset)
+            self._watched(partition).committed.cut(host.name, log.log_end_offset)
         seen.end_offset = log.log_end_offset
         if partition.leads and (not seen.leads or partition.leader_epoch != seen.epoch):
-            watched = self._watched(name)
+            watched = self._watched(partition)
             self.say(f"{host.name} leads {name} in epoch {partition.leader_epoch} with {log.log_end_offset}")
             watched.leaders.leads(host.name, partition.leader_epoch)
-            self._became_leader_us[host.name, name] = self.scheduler.now_us
+            self._became_leader_us[host.name, key] = self.scheduler.now_us
             # A leader of long ago may learn of its time in office only now, from old metadata: nobody follows it.
             if partition.leader_epoch >= watched.leaders.latest_epoch:
                 watched.committed.leads(host.name, log.log_end_offset, _reader(partition), log_start_offset=log.log_start_offset)
@@ -197,45 +221,48 @@ class ClusterWorld(World):
         if partition.high_watermark != seen.high_watermark:
             rises = partition.high_watermark > seen.high_watermark
             seen.high_watermark = partition.high_watermark
-            self._watched(name).committed.committed(
+            self._watched(partition).committed.committed(
                 host.name, partition.high_watermark, _reader(partition), log_start_offset=log.log_start_offset
             )
             if rises and partition.leads:
-                self._check_in_sync(host, partition)
+                self._check_in_sync(host, partition, seen.isr)
+        seen.isr = partition.isr
 
-    def _check_in_sync(self, host: Host, leader: Partition) -> None:
-        """Everybody in sync has what the leader says is committed. Those who started since it came to lead may have lost it again."""
-        led_us = self._became_leader_us[host.name, leader.partition]
-        if len(leader.isr) < leader.log.settings.min_insync_replicas:
+    def _check_in_sync(self, host: Host, leader: Partition, before: tuple[int, ...]) -> None:
+        """Everybody in sync has what the leader says is committed. Those who started since it came to lead may have lost it again.
+
+        What came first, a new ISR or a new high watermark, cannot be seen from here: the kinder order is assumed."""
+        led_us = self._became_leader_us[host.name, key_of(leader)]
+        if max(len(leader.isr), len(before)) < leader.log.settings.min_insync_replicas:
             raise Violation(f"{leader.partition}: the high watermark of {host.name} rises with {leader.isr} in sync")
-        for node_id in leader.isr:
-            name = f"n{node_id}"
+        for node_id in set(leader.isr) & set(before):
+            name = host_name(node_id)
             other = self.processes.get(name)
             if other is None or other.node_id == leader.node_id or self._booted_us[name] >= led_us:
                 continue
-            replica = next((each for each in other.partitions if each.partition == leader.partition), None)
+            replica = next((each for each in other.partitions if key_of(each) == key_of(leader)), None)
             if replica is not None and replica.leader_epoch <= leader.leader_epoch and replica.log.log_end_offset < leader.high_watermark:
                 raise Violation(
                     f"{leader.partition}: the high watermark of {host.name} is {leader.high_watermark},"
                     f" {name} is in sync and ends at {replica.log.log_end_offset}"
                 )
 
-    def _watched(self, name: TopicPartition) -> Watched:
-        watched = self.watched.get(name)
+    def _watched(self, partition: Partition) -> Watched:
+        watched = self.watched.get(key_of(partition))
         if watched is None:
-            watched = self.watched[name] = Watched(name)
+            watched = self.watched[key_of(partition)] = self._by_name[partition.partition] = Watched(str(partition.partition))
         return watched
 
-    def _seen_of(self, host: Host, name: TopicPartition) -> Seen:
-        seen = self._seen.get((host.name, name))
+    def _seen_of(self, host: Host, key: Key) -> Seen:
+        seen = self._seen.get((host.name, key))
         if seen is None:
-            seen = self._seen[host.name, name] = Seen()
+            seen = self._seen[host.name, key] = Seen()
         return seen
 
     # -- what clients tell ----------------------------------------------------------------------------------------------------
 
     def acknowledged(self, client: str, partition: TopicPartition, offset: int, crc: int) -> None:
-        found = self.watched[partition].committed.at(offset)
+        found = self._by_name[partition].committed.at(offset)
         if found is None or found.digest != crc:
             raise Violation(f"{partition}: {client} is told that its batch has offset {offset}, where {found} is committed")
         self._acknowledged.append((partition, offset, crc))
@@ -243,7 +270,7 @@ class ClusterWorld(World):
 
     def read(self, client: str, partition: TopicPartition, batch: Written) -> None:
         self._reads += 1
-        found = self.watched[partition].committed.at(batch.base_offset)
+        found = self._by_name[partition].committed.at(batch.base_offset)
         if found != batch:
             raise Violation(f"{partition}: {client} reads {batch}, where {found} is committed")
 
@@ -268,45 +295,43 @@ class ClusterWorld(World):
         leading = [process for process in self.processes.values() if process.quorum is not None and process.quorum.leading]
         if len(leading) != 1:
             return f"{len(leading)} nodes lead the quorum"
-        for name in self.watched:
-            replicas = {
-                process.host.name: each for process in self.processes.values() for each in process.partitions if each.partition == name
-            }
-            leader = self._leader_of(name)
+        for watched in self.watched.values():
+            replicas, leader = self._replicas_of(watched), self._leader_of(watched)
             if not replicas:
                 continue
             if leader is None:
-                return f"nobody leads {name}"
+                return f"nobody leads {watched.name}"
             if sorted(leader.isr) != sorted(leader.replicas):
-                return f"of {name} only {leader.isr} are in sync"
-            for host_name, replica in replicas.items():
+                return f"of {watched.name} only {leader.isr} are in sync"
+            for name, replica in replicas.items():
                 if replica.high_watermark != leader.log.log_end_offset or replica.leader_epoch != leader.leader_epoch:
-                    return f"{host_name} has {replica.high_watermark} of {name}, whose leader ends at {leader.log.log_end_offset}"
+                    return f"{name} has {replica.high_watermark} of {watched.name}, whose leader ends at {leader.log.log_end_offset}"
         return None
 
     def last_look(self) -> None:
         for process in self.processes.values():
             for partition in process.partitions:
-                committed = self.watched[partition.partition].committed
+                committed = self._watched(partition).committed
                 end_offset = partition.log.log_end_offset
                 committed.holds(process.host.name, end_offset, _reader(partition), log_start_offset=partition.log.log_start_offset)
                 if end_offset < committed.end_offset:
                     raise Violation(f"{partition.partition}: {process.host.name} ends at {end_offset} of {committed.end_offset}")
             self._look_at_topics(process)
-        for name, watched in self.watched.items():
+        for watched in self.watched.values():
             digests = [batch.digest for batch in watched.committed.batches]
             if len(set(digests)) < len(digests):
-                raise Violation(f"{name}: a batch is there twice")
+                raise Violation(f"{watched.name}: a batch is there twice")
         for partition_name, offset, crc in self._acknowledged:
-            found = self.watched[partition_name].committed.at(offset)
+            found = self._by_name[partition_name].committed.at(offset)
             if found is None or found.digest != crc:
                 raise Violation(f"{partition_name}: {found} is at offset {offset}, where something else was acknowledged")
 
     def _look_at_topics(self, process: ClusterProcess) -> None:
         names = process.topics
         for name, wanted in self.wanted_topics.items():
-            if wanted != (name in names):
-                raise Violation(f"topic {name} is {'not' if wanted else 'still'} there on {process.host.name}")
+            # One that was removed may be there again: a request to make it that was late, or sent twice.
+            if wanted and name not in names:
+                raise Violation(f"topic {name} is not there on {process.host.name}")
 
     def facts(self) -> dict[str, int]:
         return {
@@ -316,9 +341,6 @@ class ClusterWorld(World):
             "read": self._reads,
             "committed": self.quorum.committed.end_offset,
         }
-
-
-_QUORUM = TopicPartition("quorum", 0)
 
 
 def _nothing() -> None:

@@ -75,7 +75,7 @@ class Host:
         self.after_run: Callable[[], object] = _nothing
         self.on_down: Callable[[Host, str], None] = _unheard
         self._paused_until_us = 0
-        self._graves: list[object] = []
+        self._graves: list[SimulatedLoop] = []
         self._kill_at_effect: int | None = None
         self._cut_wanted = False
 
@@ -122,8 +122,8 @@ class Host:
                 raise PowerCut("killed between two effects")
 
     def _down(self, disk: SimulatedDisk, why: str) -> None:
-        # The files of the dead process stay dark, should anything of it still be collected.
-        self._graves.append((self.loop, self.disk))
+        assert self.loop is not None
+        self._graves.append(self.loop)
         self.disk.go_dark()
         self.disk = disk
         self.up = False
@@ -132,6 +132,15 @@ class Host:
         self._kill_at_effect = None
         self._cut_wanted = False
         self.on_down(self, why)
+
+    def bury(self) -> None:
+        """The world is over: what its processes were waiting for will not come. Without this their ``finally`` blocks would run
+        whenever they are collected, and complain."""
+        self.up = False
+        for loop in [*self._graves, self.loop]:
+            if loop is not None:
+                loop.abandon()
+        self.disk.go_dark()
 
     # -- doing ----------------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,12 @@ from asyncio import events
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeVar, cast
 
+from barnabas.simulation.disk import PowerCut
 from barnabas.simulation.scheduler import MICROSECONDS, START_US, Appointment, Scheduler
+
+# In the ``finally`` blocks of one task.
+AWAITS_MAX = 20
+TASKS_MIN = 64
 
 T = TypeVar("T")
 Surrounding = Callable[..., object]
@@ -28,6 +33,7 @@ class SimulatedLoop:
         self._complain = complain
         # Tasks of a process that died are kept until its world ends: when they are collected, their ``finally`` blocks run.
         self.tasks: list[asyncio.Task[Any]] = []
+        self._sweep_at = TASKS_MIN
 
     @property
     def as_loop(self) -> asyncio.AbstractEventLoop:
@@ -61,8 +67,9 @@ class SimulatedLoop:
     ) -> asyncio.Task[T]:
         task: asyncio.Task[T] = asyncio.Task(coro, loop=self.as_loop, name=name or "simulated")
         self.tasks.append(task)
-        if len(self.tasks) > 256:
+        if len(self.tasks) >= self._sweep_at:
             self.tasks = [each for each in self.tasks if not each.done()]
+            self._sweep_at = 2 * len(self.tasks) + TASKS_MIN
         return task
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
@@ -79,6 +86,19 @@ class SimulatedLoop:
 
         self._scheduler.after_us(self._work_us(), self._run, work)
         return done
+
+    def abandon(self) -> None:
+        """End the tasks that are left, one ``await`` after the other, and let them do nothing on the way."""
+        for task in self.tasks:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001
+            coroutine = task.get_coro()
+            for _ in range(AWAITS_MAX):
+                try:
+                    coroutine.close()
+                    break
+                except (RuntimeError, PowerCut):
+                    continue
+        self.tasks.clear()
 
     # -- what asyncio asks of a loop ------------------------------------------------------------------------------------------
 

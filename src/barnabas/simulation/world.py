@@ -84,6 +84,7 @@ class World(ABC):
         self.deeds: deque[str] = deque(maxlen=REMEMBERED_DEEDS)
         self.listener: Callable[[str], object] = _nobody
         self._digest = 0
+        self.client_hosts: list[Host] = []
         for host in self.hosts:
             host.on_down = self._went_down
 
@@ -152,6 +153,9 @@ class World(ABC):
             self.last_look()
         except Exception as wrong:
             raise self._explained(wrong) from wrong
+        finally:
+            for host in [*self.hosts, *self.client_hosts]:
+                host.bury()
         return Report(
             self.scenario,
             zlib.crc32(f"{self.scheduler.now_us} {self.scheduler.steps} {self.network.messages}".encode(), self._digest),
