@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable
 
 from barnabas.api.broker import ControllerPort
+from barnabas.metadata.cluster import LOST_DIRECTORY
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.storage.log_directory import LogDirectory
@@ -39,7 +40,14 @@ class DirectoryReports:
         self._stopped = False
 
     def placed(self, topic_id: Uuid, partition: int, directory: LogDirectory) -> None:
-        self._pending[topic_id, partition] = directory.directory_id
+        self._report(topic_id, partition, directory.directory_id)
+
+    def lost(self, topic_id: Uuid, partition: int) -> None:
+        """A replica that nobody may lead or count with any more: its bytes are damaged."""
+        self._report(topic_id, partition, LOST_DIRECTORY)
+
+    def _report(self, topic_id: Uuid, partition: int, directory_id: Uuid) -> None:
+        self._pending[topic_id, partition] = directory_id
         if not self._busy:
             self._busy = True
             # A whole topic is placed in one turn of the loop; the controller hears of it in one request.

@@ -250,6 +250,7 @@ class Node:
             ),
             on_role=fetchers.follow,
             on_removed=fetchers.forget,
+            on_lost=reports.lost,
         )
         for directory in directories:
             for log in directory.logs.values():

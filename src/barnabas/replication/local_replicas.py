@@ -18,6 +18,8 @@ class LocalReplicas:
         self.topic_names: dict[Uuid, str] = {}
         self.throttles = ReplicationThrottles()
         self._on_failure = on_failure
+        # Told of replicas that must be fetched again.
+        self.on_damage: Callable[[Partition], None] = lambda _: None
 
     def get(self, topic: str, partition: int) -> Partition | None:
         partitions = self.by_topic.get(topic)
@@ -63,3 +65,10 @@ class LocalReplicas:
                 if partition.directory is directory:
                     partition.resign()
             self._on_failure(directory, error)
+
+    def damaged(self, partition: Partition, offset: int) -> bool:
+        """A batch was found that is not what was written. Whether the replica is taken out of service for it."""
+        if not partition.found_damage(offset):
+            return False
+        self.on_damage(partition)
+        return True

@@ -23,6 +23,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition, Uuid
 from barnabas.model.promise import Promise
 from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT, BatchHeader, read_header
+from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.validation import Refused, validate
 from barnabas.replication.following import append_fetched, truncation_offset
@@ -60,6 +61,7 @@ class Partition:
         "_waiting",
         "_waiting_followers",
         "counters",
+        "damage",
         "directory",
         "high_watermark",
         "image",
@@ -107,6 +109,7 @@ class Partition:
         self.replicas: tuple[int, ...] = ()
         self.isr: tuple[int, ...] = ()  # as committed by the controller, as far as this node knows
         self.leadership: Leadership | None = None
+        self.damage: int | None = None  # the offset of a batch on this disk that is not what it was
         self.lag = 0  # of a follower: how many records its leader has committed that are not here
         self._alone = False  # the only replica
         self._waiting: dict[WaitingFetch, None] = {}
@@ -131,12 +134,14 @@ class Partition:
         led, epoch = self.leads, self.leader_epoch
         self.image, self.replicas, self.leader, self.leader_epoch = image, image.replicas, image.leader, image.leader_epoch
         # In a directory that failed nothing is led any more, whatever the metadata says: nothing may be written there.
-        self.leads = image.leader == self.node_id and self.directory.failure is None
+        self.leads = image.leader == self.node_id and self.online
         self._alone = image.replicas == (self.node_id,)
         if not self.leads:
             self.isr = image.isr
             if led or epoch != image.leader_epoch:
                 self.resign()
+            if self.damage is not None and image.leader != self.node_id and self.node_id not in image.isr:
+                self._drop_damage(self.damage)
             return
         self.lag = 0
         if leadership is None or not led or epoch != image.leader_epoch:
@@ -163,7 +168,24 @@ class Partition:
 
     @property
     def online(self) -> bool:
-        return self.directory.failure is None
+        return self.directory.failure is None and self.damage is None
+
+    def found_damage(self, offset: int) -> bool:
+        """The batch at ``offset`` does not match its checksum any more. Whether others have it: then nothing is served from here until
+        this replica has left the in-sync ones, and may drop what it has and fetch it again. The only copy is kept as it is."""
+        if self.damage is not None or set(self.isr) <= {self.node_id}:
+            return False
+        self.damage = offset
+        self.resign()
+        return True
+
+    def _drop_damage(self, offset: int) -> None:
+        try:
+            self.truncate_to(offset)
+        except CorruptBatch:
+            # Nothing can be found in its segment any more.
+            self.restart_at(self.log.log_start_offset)
+        self.damage = None
 
     # -- producing ------------------------------------------------------------------------------------------------------------
 
@@ -172,7 +194,7 @@ class Partition:
 
         The first batch of a transaction needs a ``verification`` by its coordinator, and is :data:`NOT_VERIFIED` without."""
         if not self.leads:
-            return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
+            return _NOT_LEADER if self.online else _OFFLINE
         log = self.log
         settings = log.settings
         if acks == ACKS_ALL and not self._alone and self.under_min_isr:
@@ -228,7 +250,7 @@ class Partition:
 
     def _refuses_own(self) -> Refused | None:
         if not self.leads:
-            return _OFFLINE if self.directory.failure is not None else _NOT_LEADER
+            return _NOT_LEADER if self.online else _OFFLINE
         return _TOO_FEW_REPLICAS if self.under_min_isr else None
 
     def _append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:

@@ -15,11 +15,21 @@ UNKNOWN_REPLICA_EPOCH = -1
 class ReplicaProgress:
     """Times are the leader's, from a clock that does not jump."""
 
-    __slots__ = ("_fetch_end_offset", "_fetch_ms", "caught_up", "caught_up_ms", "log_end_offset", "log_start_offset", "replica_epoch")
+    __slots__ = (
+        "_fetch_end_offset",
+        "_fetch_ms",
+        "caught_up",
+        "caught_up_ms",
+        "log_end_offset",
+        "log_start_offset",
+        "replica_epoch",
+        "sent_offset",
+    )
 
     def __init__(self, *, caught_up_ms: int, caught_up: bool) -> None:
         self.log_end_offset = UNKNOWN_OFFSET
         self.log_start_offset = UNKNOWN_OFFSET
+        self.sent_offset = UNKNOWN_OFFSET  # from where on it was last sent something
         self.replica_epoch: int | None = None  # None until it has fetched from this leader
         self.caught_up_ms = caught_up_ms
         # Whether it was within the allowed lag when somebody last looked: at each of its fetches, and every now and then.

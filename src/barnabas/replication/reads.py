@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.model.errors import ErrorCode
+from barnabas.records.batches import CorruptBatch, check_crc, walk
 from barnabas.replication.partition import Partition
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.log import OffsetOutOfRange
@@ -123,4 +124,16 @@ def _check_epoch(partition: Partition, offset: int, last_fetched_epoch: int) -> 
     if end.epoch < last_fetched_epoch or end.start_offset < offset:
         stable, start = partition.last_stable_offset, log.log_start_offset
         return PartitionRead(ErrorCode.NONE, partition.high_watermark, stable, start, diverging=end)
+    return None
+
+
+def damage_in(region: FileRegion, offset: int) -> int | None:
+    """Where the first batch begins that is not what was written, of a region that a reader of ``offset`` gets."""
+    data = memoryview(region.read())
+    try:
+        for position, header in walk(data):
+            check_crc(data[position : position + header.size_bytes], header)
+            offset = header.last_offset + 1
+    except CorruptBatch:
+        return offset
     return None

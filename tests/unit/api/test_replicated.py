@@ -16,7 +16,7 @@ from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.partition import Partition
 from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR
 from barnabas.replication.surroundings import Surroundings
-from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.unit.replication.made import ME, NOW_MS, TOPIC_ID, World, led_by
@@ -67,6 +67,7 @@ class Server:
             settings=SimpleNamespace(integer=lambda _: 1 << 20, text_or_none=lambda _: selector),
             metadata=SimpleNamespace(image=SimpleNamespace(topics=topics, cluster=SimpleNamespace(brokers=self.brokers))),
             metrics=self.world.metrics,
+            log=SimpleNamespace(error=lambda *_, **__: None),
             loop=self.loop,
         )
 
@@ -206,3 +207,28 @@ def test_a_new_leader_tells_no_latest_offset_before_it_knows_what_was_committed(
     assert server.latest(replica=2).offset == 1
     server.followers_have(1)
     assert (server.latest().error_code, server.latest().offset) == (0, 1)
+
+
+# -- damage -------------------------------------------------------------------------------------------------------------------
+
+
+def follower_fetches(server: Server) -> int:
+    asked = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1 << 20, current_leader_epoch=0, log_start_offset=0)
+    topic = FetchTopic(topic="t", topic_id=TOPIC_ID, partitions=[asked])
+    request = FetchRequest(
+        replica_state=ReplicaState(replica_id=2, replica_epoch=EPOCH), max_wait_ms=0, min_bytes=1, topics=[topic], rack_id=""
+    )
+    answer = fetch.handle(server.broker, server.context(17), request)
+    return answer.responses[0].partitions[0].error_code  # type: ignore[union-attr]
+
+
+def test_what_a_follower_asks_for_again_is_checked_and_not_sent_when_it_is_damaged() -> None:
+    server = Server()
+    server.produce(acks=1)
+    lost: list[Partition] = []
+    server.world.replicas.on_damage = lost.append
+    assert [follower_fetches(server) for _ in range(3)] == [0, 0, 0]
+    server.world.disk.flip_bit(server.partition.log.segments.active.file.path, 80)
+    assert follower_fetches(server) == ErrorCode.KAFKA_STORAGE_ERROR
+    assert lost == [server.partition]
+    assert server.fetch()[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR

@@ -240,3 +240,20 @@ def test_it_is_looked_at_again_when_its_epoch_is_another() -> None:
     assert not idle(partition, last_epoch=7)
     partition.follow_metadata(led_by(ME, replicas=ALL, epoch=5))
     assert idle(partition, last_epoch=0)
+
+
+def test_damage_found_in_a_replica_takes_it_out_of_service_until_it_may_drop_it() -> None:
+    partition = leader()
+    assert partition.found_damage(1)
+    served = []
+    for image in (led_by(ME, replicas=ALL, epoch=1), led_by(2, replicas=ALL, isr=(2, 3), epoch=2)):
+        served.append((partition.online, partition.leads))
+        partition.follow_metadata(image)
+    assert [*served, (partition.online, partition.leads)] == [(False, False), (False, False), (True, False)]
+    assert partition.log.log_end_offset == 1
+
+
+def test_the_only_copy_is_kept_however_damaged() -> None:
+    partition = leader(isr=(ME,))
+    assert not partition.found_damage(1)
+    assert partition.leads

@@ -9,7 +9,8 @@ Behaviour:
   replicas is UNKNOWN_LEADER_EPOCH, one that has been restarted since is NOT_LEADER_OR_FOLLOWER;
 - replicas that are being moved and are behind get no more than ``leader.replication.throttled.rate``;
 - who is beyond where its last epoch ended here is told where that was (a diverging epoch), and cuts its log;
-- batches are not read here: the answer carries file regions that the kernel sends.
+- batches are not read here: the answer carries file regions that the kernel sends. Only what a follower was sent before and asks for
+  again is checked: where this broker's disk has damaged it, others that are in sync take over, and this replica is fetched anew.
 
 Version notes: sessions from 7; reading from followers from 11; diverging epochs from 12; topic ids from 13; the replica's epoch from 15;
 who does not lead says who does from 16 (KIP-951).
@@ -25,8 +26,9 @@ from barnabas.model.promise import Answer, Promise
 from barnabas.replication.fetch_sessions import FetchContext, FetchedPartition, PartitionKey
 from barnabas.replication.partition import Partition
 from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR, preferred_replica
-from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_for_follower, read_partition
+from barnabas.replication.reads import READ_COMMITTED, PartitionRead, damage_in, read_for_follower, read_partition
 from barnabas.replication.waiting_fetch import WaitingFetch
+from barnabas.storage.regions import FileRegion
 from barnabas.telemetry.catalogue import REPLICATION_BYTES_OUT
 from barnabas.wire.declare import default_struct
 from barnabas.wire.messages.fetch import (
@@ -172,7 +174,12 @@ class _Follower:
             last_fetched_epoch=each.last_fetched_epoch,
             at_least_one=at_least_one,
         )
-        if not self._acknowledges or partition is None or read.error or read.diverging is not None:
+        if partition is None or read.error or read.diverging is not None:
+            return read
+        if read.region is not None and self._is_damaged(partition, each.fetch_offset, read.region):
+            read.region.release()
+            return PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
+        if not self._acknowledges:
             return read
         refused = partition.follower_fetched(
             self._replica,
@@ -187,6 +194,17 @@ class _Follower:
             return PartitionRead(refused)
         # It may have moved just now, by this very fetch.
         return read._replace(high_watermark=partition.high_watermark)
+
+    def _is_damaged(self, partition: Partition, offset: int, region: FileRegion) -> bool:
+        """Who comes back for what it was sent may have found its checksum wrong. Then it is looked at before it is sent again."""
+        assert partition.leadership is not None
+        progress = partition.leadership.followers[self._replica]
+        suspicious, progress.sent_offset = progress.sent_offset == offset, offset
+        damage = damage_in(region, offset) if suspicious else None
+        if damage is None:
+            return False
+        self._broker.log.error("a batch on this disk is damaged", partition=str(partition.partition), offset=damage)
+        return self._broker.replicas.damaged(partition, damage)
 
     def waits(self) -> None:
         """When it is read again, it may have been overtaken by its own next request."""

@@ -11,6 +11,7 @@ from concurrent.futures import Executor
 
 from barnabas.env.clock import Clock
 from barnabas.env.entropy import Entropy, random_uuid
+from barnabas.metadata.cluster import LOST_DIRECTORY
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
@@ -48,11 +49,13 @@ class ReplicaPublisher:
         surroundings: Surroundings | None = None,
         on_role: Callable[[Partition], None] = lambda _: None,
         on_removed: Callable[[Partition], None] = lambda _: None,
+        on_lost: Callable[[Uuid, int], None] = lambda _, __: None,
     ) -> None:
         """``found`` are the logs that were on disk at start; what the first image does not claim is put aside as stray.
 
         ``on_placed`` hears of replicas whose directory the metadata does not know yet; ``on_role`` of every replica whose role was
-        looked at, and perhaps changed; ``on_removed`` of those that are gone.
+        looked at, and perhaps changed; ``on_removed`` of those that are gone;
+        ``on_lost`` of those whose bytes are damaged, so that the controller lets nobody lead or count with them.
         """
         self._node_id = node_id
         self._replicas = replicas
@@ -67,6 +70,7 @@ class ReplicaPublisher:
         self._surroundings = surroundings or Surroundings()
         self._on_role = on_role
         self._on_removed = on_removed
+        replicas.on_damage = lambda partition: on_lost(partition.topic_id, partition.partition.partition)
         self._counters: dict[str, TopicCounters] = {}
         self._removals: set[asyncio.TimerHandle] = set()
 
@@ -104,7 +108,7 @@ class ReplicaPublisher:
         for partition, topic_id, image in wanted:
             if partition.topic not in settings:
                 settings[partition.topic] = LogSettings.from_topic_config(effective.topic(partition.topic))
-            found = self._claim(partition, topic_id)
+            found = self._claim(partition, topic_id, image)
             if found is not None:
                 directory, old = found
                 old.log.settings = settings[partition.topic]
@@ -135,20 +139,25 @@ class ReplicaPublisher:
             self._on_new_log(log)
             self._add(partition, topic_id, log, directory, 0, image)
 
-    def _claim(self, partition: TopicPartition, topic_id: Uuid) -> tuple[LogDirectory, FoundLog] | None:
-        """A log that was found at start and belongs to this very topic. One that belonged to another of the same name makes room."""
+    def _claim(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> tuple[LogDirectory, FoundLog] | None:
+        """A log that was found at start and belongs to this very topic. One that belonged to another of the same name makes room, and so
+        does one that was damaged when this node stopped."""
         found = self._found.pop(partition, None)
-        if found is None or found[1].topic_id in (topic_id, None):
+        if found is None or (found[1].topic_id in (topic_id, None) and not self._is_lost(image)):
             return found
         name = found[0].mark_stray(partition, Uuid(random_uuid(self._entropy)))
-        self._log.warning("a partition of another topic with this name was put aside", directory=name)
+        self._log.warning("a partition that is damaged, or of another topic with this name, was put aside", directory=name)
         return None
+
+    def _is_lost(self, image: PartitionImage) -> bool:
+        """Whether nobody counts with what this node has of the partition."""
+        return image.directory_of(self._node_id) == LOST_DIRECTORY and self._node_id not in image.isr
 
     def _directory_for(self, image: PartitionImage) -> LogDirectory | None:
         """None where there is nowhere to go, or where the replica already lies in a directory that failed: a new and empty log
         elsewhere would be taken for the partition."""
         assigned = image.directory_of(self._node_id)
-        if assigned == ZERO_UUID:
+        if assigned == ZERO_UUID or self._is_lost(image):
             return self._replicas.roomiest_directory()
         return next((each for each in self._replicas.directories if each.directory_id == assigned and each.online), None)
 
@@ -179,6 +188,9 @@ class ReplicaPublisher:
         except OSError as error:
             self._replicas.disk_failed(replica.directory, error)
             replica.resign()
+        if replica.online and image.directory_of(self._node_id) == LOST_DIRECTORY:
+            # It was damaged, and has dropped what was: it may be fetched again and count again.
+            self._on_placed(replica.topic_id, replica.partition.partition, replica.directory)
         self._on_role(replica)
 
     # -- removing -------------------------------------------------------------------------------------------------------------
