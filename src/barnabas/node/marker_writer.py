@@ -7,7 +7,6 @@ ended.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import NamedTuple
@@ -150,7 +149,7 @@ class _Ending:
     def _try_later(self, partition: TopicPartition) -> None:
         self._again.add(partition)
         if len(self._again) == 1 and not self._over:
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._try_again)
+            self._broker.loop.call_later(RETRY_SECONDS, self._try_again)
 
     def _try_again(self) -> None:
         again, self._again = self._again, set()
@@ -173,4 +172,4 @@ class _Ending:
     def _noted(self, outcome: ErrorCode | None) -> None:
         """The shard's log may not take it now, for want of replicas; until it does the producer's next transaction cannot begin."""
         if outcome and outcome not in _ELSEWHERE:
-            asyncio.get_running_loop().call_later(RETRY_SECONDS, self._written)
+            self._broker.loop.call_later(RETRY_SECONDS, self._written)
