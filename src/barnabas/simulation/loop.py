@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeVar, cast
 
 from barnabas.simulation.disk import PowerCut
-from barnabas.simulation.scheduler import MICROSECONDS, START_US, Appointment, Scheduler
+from barnabas.simulation.scheduler import MICROSECONDS, START_US, Scheduler
 
 # In the ``finally`` blocks of one task.
 AWAITS_MAX = 20
@@ -20,6 +20,33 @@ TASKS_MIN = 64
 
 T = TypeVar("T")
 Surrounding = Callable[..., object]
+
+
+class Planned:
+    """A callback of a loop, which may be cancelled until it is called: also when its time has come and its host is paused."""
+
+    __slots__ = ("_appointment", "_arguments", "_callback")
+
+    def __init__(
+        self, scheduler: Scheduler, delay_us: int, run: Surrounding, callback: Callable[..., object], arguments: tuple[Any, ...]
+    ) -> None:
+        self._callback: Callable[..., object] | None = callback
+        self._arguments = arguments
+        self._appointment = scheduler.after_us(delay_us, run, self._call)
+
+    def _call(self) -> None:
+        if self._callback is not None:
+            self._callback(*self._arguments)
+
+    def cancel(self) -> None:
+        self._callback, self._arguments = None, ()
+        self._appointment.cancel()
+
+    def cancelled(self) -> bool:
+        return self._callback is None
+
+    def when(self) -> float:
+        return self._appointment.due_us / MICROSECONDS
 
 
 class SimulatedLoop:
@@ -45,16 +72,16 @@ class SimulatedLoop:
     def time(self) -> float:
         return (self._scheduler.now_us - START_US) / MICROSECONDS
 
-    def call_soon(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
-        return self._scheduler.after_us(0, self._run, callback, *args)
+    def call_soon(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Planned:
+        return Planned(self._scheduler, 0, self._run, callback, args)
 
-    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
+    def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any, context: Any = None) -> Planned:
         return self.call_soon(callback, *args)
 
-    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
-        return self._scheduler.after_us(round(delay * MICROSECONDS), self._run, callback, *args)
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, context: Any = None) -> Planned:
+        return Planned(self._scheduler, round(delay * MICROSECONDS), self._run, callback, args)
 
-    def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Any = None) -> Appointment:
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Any = None) -> Planned:
         return self.call_later(when - self.time(), callback, *args)
 
     # -- tasks ----------------------------------------------------------------------------------------------------------------

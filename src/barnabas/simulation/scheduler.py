@@ -17,7 +17,7 @@ Deed: TypeAlias = Callable[..., object]
 
 
 class Appointment:
-    """Something that will be done, unless it is cancelled first. Has what callers of ``loop.call_later`` expect of a handle."""
+    """Something that will be done, unless it is cancelled first."""
 
     __slots__ = ("_cancelled", "arguments", "deed", "due_us")
 
@@ -34,9 +34,6 @@ class Appointment:
 
     def cancelled(self) -> bool:
         return self._cancelled
-
-    def when(self) -> float:
-        return self.due_us / MICROSECONDS
 
 
 def _nothing() -> None:

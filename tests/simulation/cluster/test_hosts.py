@@ -72,6 +72,21 @@ def test_a_paused_process_does_everything_late() -> None:
     assert done == [3.0]
 
 
+def test_what_a_paused_process_was_about_to_do_can_be_cancelled_until_it_does_it() -> None:
+    scheduler, _, a, _ = two_hosts()
+    done: list[str] = []
+
+    def plan() -> None:
+        loop = asyncio.get_running_loop()
+        second = loop.call_later(1.0, done.append, "second")
+        loop.call_later(0.9, second.cancel)
+
+    a.boot(plan)
+    a.pause(3000)
+    scheduler.run_for_ms(5000)
+    assert done == []
+
+
 @pytest.mark.parametrize("operation", [1, 2, 3, 4])
 def test_a_power_cut_at_an_operation_ends_the_process_there(operation: int) -> None:
     _, _, a, _ = two_hosts()
