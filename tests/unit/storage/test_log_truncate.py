@@ -181,3 +181,14 @@ def test_cut_and_appended_again_and_again_the_log_is_what_is_left(steps: list[tu
         assert values(log) == kept
         for epoch, start in log.leader_epochs.entries:
             assert kept[start].startswith(b"%d at" % epoch)
+
+
+def test_a_segment_that_is_thrown_away_while_a_worker_syncs_it_has_nothing_to_lose() -> None:
+    disk = new_disk()
+    log = open_partition(disk)
+    fill(log, 25)
+    _, segments = log.flushable()
+    log.truncate_fully(7)
+    for segment in segments:
+        segment.sync()
+    assert log.log_end_offset == 7
