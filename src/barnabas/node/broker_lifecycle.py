@@ -81,6 +81,8 @@ class BrokerLifecycle:
             if beat.error_code == ErrorCode.NONE and not beat.is_fenced:
                 break
             await asyncio.sleep(IMPATIENT_SECONDS)
+            if beat.error_code == ErrorCode.STALE_BROKER_EPOCH:
+                await self.register()
         self._heart = asyncio.get_running_loop().create_task(self._keep_alive())
 
     async def _keep_alive(self) -> None:
@@ -90,7 +92,17 @@ class BrokerLifecycle:
             while beat.error_code != ErrorCode.NONE:
                 self._log.warning("heartbeat refused", error=ErrorCode(beat.error_code).name)
                 await asyncio.sleep(RETRY_SECONDS)
+                if beat.error_code == ErrorCode.STALE_BROKER_EPOCH:
+                    await self._register_again()
                 beat = await self._beat()
+
+    async def _register_again(self) -> None:
+        """Somebody else has this broker's place. A registration that this broker's last process sent before it died may have come after
+        ours: nobody is behind it, and without asking again this broker would be a stranger for ever."""
+        try:
+            await self.register()
+        except RegistrationRefused as refused:
+            self._log.error("cannot register again", reason=str(refused))
 
     def _heartbeat(self, *, want_shut_down: bool = False) -> BrokerHeartbeatRequest:
         return BrokerHeartbeatRequest(
