@@ -65,11 +65,6 @@ def advance(quorum: Quorum, role: Leader) -> None:
                 to_resigned(quorum)
 
 
-def wake_fetches(quorum: Quorum, role: Leader) -> None:
-    """The log grew."""
-    _answer_parked(quorum, role, lambda parked: parked.offset < quorum.log.end_offset)
-
-
 # -- serving fetches ----------------------------------------------------------------------------------------------------------------
 
 
@@ -137,6 +132,8 @@ def _answer(quorum: Quorum, role: Leader, fetch: ParkedFetch) -> Effect:
 
 
 def _answer_parked(quorum: Quorum, role: Leader, ready: Callable[[ParkedFetch], bool]) -> None:
+    if not role.parked:
+        return
     parked, role.parked = role.parked, []
     for fetch in parked:
         if ready(fetch):
@@ -187,7 +184,7 @@ def poll_leader(quorum: Quorum, role: Leader) -> None:
         to_resigned(quorum)
         return
     expire_change(quorum, role)
-    _answer_parked(quorum, role, lambda parked: parked.deadline_ms <= quorum.now_ms)
+    _answer_parked(quorum, role, lambda parked: parked.offset < quorum.log.end_offset or parked.deadline_ms <= quorum.now_ms)
     if quorum.now_ms >= role.begin_epoch_ms:
         interval_ms = quorum.settings.fetch_timeout_ms // 2
         role.begin_epoch_ms = quorum.now_ms + max(interval_ms, 1)

@@ -57,6 +57,9 @@ class OneOfThree:
         self.effects: list[Effect] = self.core.step(Started(log or LogOutline()), START_MS)
         self._tokens = 0
 
+    def is_a(self, *roles: type[Any]) -> bool:
+        return isinstance(self.core.quorum.role, roles)
+
     def step(self, event: Event, *, after_ms: int = 0) -> list[Effect]:
         self.now_ms += after_ms
         self.effects = self.core.step(event, self.now_ms)

@@ -130,7 +130,7 @@ def test_a_pre_vote_promises_nothing() -> None:
 
 def test_a_voter_that_hears_of_nobody_asks_first_whether_it_would_be_voted_for() -> None:
     node = OneOfThree()
-    assert isinstance(node.core.quorum.role, Unattached)
+    assert node.is_a(Unattached)
     assert node.sent(FetchRequest)
     while not node.sent(VoteRequest):
         node.wait()
@@ -144,7 +144,7 @@ def test_a_voter_that_hears_of_nobody_asks_first_whether_it_would_be_voted_for()
 def test_a_majority_that_would_vote_makes_a_candidate_with_a_new_epoch() -> None:
     node = OneOfThree()
     votes = node.stand()
-    assert isinstance(node.core.quorum.role, Candidate)
+    assert node.is_a(Candidate)
     assert node.core.epoch == 1
     assert [send.request.topics[0].partitions[0].pre_vote for send in votes] == [False, False]
     assert node.found(Persist)[0].state.voted_id == 1
@@ -184,9 +184,9 @@ def test_refused_by_all_a_candidate_waits_out_its_time_and_asks_anew() -> None:
     node = OneOfThree()
     for send in node.stand():
         node.answer(send, refused(1))
-    assert isinstance(node.core.quorum.role, Candidate)
+    assert node.is_a(Candidate)
     node.wait()
-    assert isinstance(node.core.quorum.role, Prospective)
+    assert node.is_a(Prospective)
     assert node.core.epoch == 1
 
 
@@ -197,7 +197,7 @@ def test_refused_beforehand_a_follower_goes_on_following() -> None:
         node.wait()
     for send in node.sent(VoteRequest):
         node.answer(send, refused(3, leader=LeaderInfo(NodeId(2), LeaderEpoch(3), ("n2", 9093))))
-    assert isinstance(node.core.quorum.role, Follower)
+    assert node.is_a(Follower)
     assert node.core.epoch == 3
 
 
@@ -206,14 +206,14 @@ def test_a_voter_from_before_pre_vote_is_asked_for_a_binding_one() -> None:
     while not node.sent(VoteRequest):
         node.wait()
     node.answer(node.sent(VoteRequest)[0], ErrorCode.UNSUPPORTED_VERSION)
-    assert isinstance(node.core.quorum.role, Candidate)
+    assert node.is_a(Candidate)
 
 
 def test_a_candidate_that_hears_of_a_leader_follows_it() -> None:
     node = OneOfThree()
     votes = node.stand()
     node.answer(votes[0], refused(1, leader=LeaderInfo(NodeId(3), LeaderEpoch(1), ("n3", 9093))))
-    assert isinstance(node.core.quorum.role, Follower)
+    assert node.is_a(Follower)
     assert node.core.leader_id == 3
 
 
@@ -261,7 +261,7 @@ def test_nobody_is_made_leader_by_hearsay() -> None:
 def test_a_leader_without_an_address_is_remembered_and_looked_for() -> None:
     node = OneOfThree()
     node.ask(begin(42, 5))
-    assert isinstance(node.core.quorum.role, Unattached)
+    assert node.is_a(Unattached)
     assert (node.core.epoch, node.core.leader_id, node.core.leader_address) == (5, 42, None)
     assert verdict(node.ask(vote(2, 5))) == (0, False)
 
@@ -305,7 +305,7 @@ def test_successors_stand_one_after_the_other(successors: list[int], wait_ms: in
     request = end_request(CLUSTER, epoch=3, leader_id=NodeId(2), endpoints=(), successors=[key(each) for each in successors])
     node.ask(request)
     if wait_ms == 0:
-        assert isinstance(node.core.quorum.role, Prospective)
+        assert node.is_a(Prospective)
     else:
         assert node.core.quorum.role.fetch_deadline_ms == node.now_ms + wait_ms  # type: ignore[union-attr]
 
@@ -316,9 +316,9 @@ def test_a_leader_that_cannot_go_on_resigns_its_epoch_and_no_other() -> None:
     node.step(Resign(7))
     assert node.core.leading
     node.step(Resign(1))
-    assert isinstance(node.core.quorum.role, LeaderResigned)
+    assert node.is_a(LeaderResigned)
     assert node.core.leader_id == -1
-    while isinstance(node.core.quorum.role, LeaderResigned):
+    while node.is_a(LeaderResigned):
         node.wait()
     assert node.core.epoch == 2
 
@@ -334,7 +334,7 @@ def test_a_leader_without_a_majority_resigns() -> None:
 
 def test_a_leader_that_comes_back_never_leads_the_same_epoch_again() -> None:
     node = OneOfThree(state=QuorumState(LeaderEpoch(4), leader_id=NodeId(1)))
-    assert isinstance(node.core.quorum.role, LeaderResigned)
+    assert node.is_a(LeaderResigned)
     assert len(node.sent(EndQuorumEpochRequest)) == 2
 
 
