@@ -28,6 +28,8 @@ QUICK_CLIENT: dict[str, str | int | float] = {
     "retry.backoff.max.ms": 200,
     "socket.timeout.ms": 3000,
     "topic.metadata.refresh.fast.interval.ms": 100,
+    # A leader that is cut off still answers, that there is nothing new: who does not ask others waits for minutes. Kafka is no different.
+    "topic.metadata.refresh.interval.ms": 2000,
     "metadata.recovery.strategy": "none",
     "log_level": 0,
 }
