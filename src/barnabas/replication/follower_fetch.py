@@ -6,8 +6,9 @@
         |--an error, a damaged batch, no answer--> backing off --> fetching
         |--the epoch is too old--> failed, until the metadata brings a newer one
 
-One request is under way at a time. Partitions that back off or failed are left out of the fetch. An answer counts for a partition only
-if it is still followed in the epoch, and at the offset, for which it was asked.
+One request is under way at a time; fetches go by topic id, which all brokers that send their epochs with them (version 15) know.
+Partitions that back off or failed are left out of the fetch. An answer counts for a partition only if it is still followed in the epoch,
+and at the offset, for which it was asked.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from barnabas.model.errors import ErrorCode, known_error
-from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.model.ids import Uuid
 from barnabas.records.batches import CorruptBatch
 from barnabas.replication.leader_session import SESSION_LOST, Asked, Key, LeaderSession
 from barnabas.replication.partition import Partition
@@ -182,7 +183,7 @@ class FollowerFetch:
             assert asked is not None
             topic = topics.get(key[0])
             if topic is None:
-                topic = topics[key[0]] = FetchTopic(topic=each.partition.partition.topic, topic_id=key[0], partitions=[])
+                topic = topics[key[0]] = FetchTopic(topic_id=key[0], partitions=[])
             topic.partitions.append(
                 FetchPartition(
                     partition=key[1],
@@ -257,10 +258,8 @@ class FollowerFetch:
             return
         self._session.answered(response.session_id)
         for topic in response.responses:
-            by_id = topic.topic_id != ZERO_UUID
             for data in topic.partitions:
-                index = data.partition_index
-                each = self._followed.get((topic.topic_id, index)) if by_id else self._by_name(topic.topic, index)
+                each = self._followed.get((topic.topic_id, data.partition_index))
                 # Followed anew, or cut, since it was asked: then the answer is about something else.
                 if each is not None and each.ask is Ask.DATA and each.asked == each.now:
                     self._guard(each, now_ms, lambda each=each, data=data: self._take(each, data, now_ms, wall_ms))  # type: ignore[misc]
