@@ -5,6 +5,8 @@ from __future__ import annotations
 from bench.measurement import Row
 from bench.rows import (
     big_batches,
+    cluster_produce,
+    failover,
     group_stability,
     java_consume,
     java_produce,
@@ -34,4 +36,6 @@ ALL: tuple[Row, ...] = (
     *java_transactions.ROWS,
     *group_stability.ROWS,
     *resources.ROWS,
+    *cluster_produce.ROWS,
+    *failover.ROWS,
 )

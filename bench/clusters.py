@@ -1,0 +1,109 @@
+"""Clusters of three nodes, as a system's users would run them: each node broker and controller, everything else by default."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, PartitionData, TopicData
+from bench import usage
+from bench.measurement import MeasurementFailed
+from bench.requests import ask
+from bench.systems import System
+from peers.cluster import Cluster, Node
+
+NODES = 3
+ADMIN_SECONDS_MAX = 30.0
+READY_SECONDS_MAX = 60.0
+POLL_SECONDS = 0.02
+ASK_SECONDS_MAX = 1.0
+_DESCRIBE_QUORUM_VERSION = 1
+# Kafka takes seconds to delete; the disk need not hold every round's data until then.
+SETTINGS = {"auto.create.topics.enable": "false", "log.segment.delete.delay.ms": "1000"}
+_numbers = itertools.count(1)
+
+
+class _Nodes:
+    """A system's server as the program of a cluster's nodes."""
+
+    def __init__(self, system: System) -> None:
+        self.name = system.name
+        self._system = system
+
+    def format(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            self._system.format_storage(node.properties_file)
+
+    def command(self, properties: Path) -> list[str]:
+        return self._system.command(properties)
+
+
+@contextmanager
+def three_nodes(system: System) -> Iterator[Cluster]:
+    with Cluster(_Nodes(system), brokers=NODES, properties=SETTINGS) as cluster:
+        await_condition(lambda: len(admin(cluster).list_topics(timeout=ADMIN_SECONDS_MAX).brokers) == NODES, "three brokers")
+        yield cluster
+
+
+def admin(cluster: Cluster) -> AdminClient:
+    return AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+
+
+@contextmanager
+def replicated_topic(cluster: Cluster, partitions: int) -> Iterator[str]:
+    """Three replicas of each partition, two of which must be in sync; all are when the name is given."""
+    name = f"bench-{next(_numbers)}"
+    client = admin(cluster)
+    topic = NewTopic(name, num_partitions=partitions, replication_factor=NODES, config={"min.insync.replicas": "2"})
+    client.create_topics([topic])[name].result(ADMIN_SECONDS_MAX)
+    await_condition(lambda: leaders(cluster, name, partitions) is not None, "leaders")
+    try:
+        yield name
+    finally:
+        client.delete_topics([name], operation_timeout=ADMIN_SECONDS_MAX)[name].result(ADMIN_SECONDS_MAX)
+
+
+def leaders(cluster: Cluster, topic: str, partitions: int) -> list[Node] | None:
+    """Of each partition; None while one has no leader or not everybody is in sync."""
+    found = admin(cluster).list_topics(topic, timeout=ADMIN_SECONDS_MAX).topics[topic].partitions
+    if len(found) < partitions or any(each.leader not in cluster.nodes or len(each.isrs) < NODES for each in found.values()):
+        return None
+    return [cluster.node(found[index].leader) for index in range(partitions)]
+
+
+def active_controller(cluster: Cluster) -> Node | None:
+    """Which node leads the quorum, if one says so. Brokers name any broker as the controller, so the controllers are asked."""
+    partition = PartitionData(partition_index=0)
+    request = DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster_metadata", partitions=[partition])])
+    for node in cluster.controllers:
+        if not node.running:
+            continue
+        with suppress(OSError), socket.create_connection(("127.0.0.1", node.controller_port), timeout=ASK_SECONDS_MAX) as connection:
+            response = ask(connection, request, _DESCRIBE_QUORUM_VERSION)
+            found = [each for topic in response.topics for each in topic.partitions]
+            if response.error_code == ErrorCode.NONE and found and found[0].leader_id == node.id and not found[0].error_code:
+                return node
+    return None
+
+
+def await_condition(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + READY_SECONDS_MAX
+    while not holds():
+        if time.monotonic() > deadline:
+            raise MeasurementFailed(f"no {what} within {READY_SECONDS_MAX:g} s")
+        time.sleep(POLL_SECONDS)
+
+
+def cpu_seconds(cluster: Cluster) -> float:
+    return sum(usage.cpu_seconds(node.process.pid) for node in cluster.nodes.values() if node.process is not None)
+
+
+def resident_bytes(cluster: Cluster) -> int:
+    return sum(usage.resident_bytes(node.process.pid) for node in cluster.nodes.values() if node.process is not None)
