@@ -72,6 +72,8 @@ from barnabas.wire.metadata_records import MetadataRecord, encode_metadata_recor
 
 # How long a leader that stops waits for a successor. Kafka's controllers wait as long.
 HAND_OVER_MS_MAX = 5_000
+# The same problem is reported no more often than this.
+COMPLAINT_INTERVAL_MS = 10_000
 # Whoever asks inside this process understands everything.
 NEWEST_VERSION = 0x7FFF
 # A fetch that waits at the leader must not hold up a vote on the same connection.
@@ -138,6 +140,8 @@ class QuorumDriver:
         self._timer_ms = NEVER_MS
         self._stopped: Promise[None] | None = None
         self._closed = False
+        self._last_problem = ""
+        self._next_complaint_ms = 0
 
     # -- what the rest of the node asks -------------------------------------------------------------------------------------------
 
@@ -312,8 +316,14 @@ class QuorumDriver:
                 if self._on_leader_known is not None:
                     self._on_leader_known(self.leader)
             case Complain(problem):
-                if self._report is not None:
-                    self._report(problem)
+                self._complain(problem)
+
+    def _complain(self, problem: str) -> None:
+        """Once in a while: a peer that is wrong is asked again and again, and goes on being wrong."""
+        now_ms = self._clock.monotonic_ms()
+        if self._report is not None and (problem != self._last_problem or now_ms >= self._next_complaint_ms):
+            self._last_problem, self._next_complaint_ms = problem, now_ms + COMPLAINT_INTERVAL_MS
+            self._report(problem)
 
     def _answer(self, token: int, response: Any) -> None:
         promise = self._answers.pop(token)

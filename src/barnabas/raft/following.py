@@ -144,6 +144,9 @@ def _truncate(quorum: Quorum, role: Follower, leader_end: OffsetAndEpoch) -> boo
 def on_truncated(quorum: Quorum, event: Truncated) -> None:
     quorum.log.truncate(event.end_offset)
     quorum.history.truncate_end(event.end_offset)
+    if quorum.log.flushed_offset < quorum.log.end_offset:
+        # A flush that is under way belongs to the log before.
+        quorum.emit(Flush(quorum.log.end_offset, quorum.log.generation))
     if isinstance(quorum.role, Follower):
         quorum.role.busy = False
 

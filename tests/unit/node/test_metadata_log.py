@@ -9,9 +9,12 @@ import pytest
 from barnabas.metadata.snapshot import SnapshotDamaged, SnapshotId
 from barnabas.model.ids import LeaderEpoch, NodeId
 from barnabas.node.metadata_log import MetadataBatch, MetadataLog
+from barnabas.raft.control_history import KRaftVersionAt, VotersAt, kraft_version_value, voters_value
+from barnabas.raft.log_outline import EpochStart, OffsetAndEpoch
 from barnabas.raft.quorum_state import QuorumState, QuorumStateDamaged
+from barnabas.raft.voters import configured_voters
 from barnabas.records.control_batch import ControlType
-from barnabas.simulation.disk import SimulatedDisk
+from barnabas.simulation.disk import PowerCut, SimulatedDisk
 from barnabas.storage.log_settings import LogSettings
 from barnabas.wire.metadata_records import MetadataRecord, NoOpRecord, encode_metadata_record
 from tests.unit.metadata.made import topic
@@ -203,3 +206,123 @@ def test_old_snapshots_go_by_their_age_and_the_newest_never_does() -> None:
     assert [each.end_offset for each in log.snapshots()] == [20, 30]
     log.retain(size_bytes_max=10**9, older_than_ms=NOW_MS)
     assert [each.end_offset for each in log.snapshots()] == [30]
+
+
+# -- as a replica -------------------------------------------------------------------------------------------------------------------
+
+
+def copied(source: MetadataLog, target: MetadataLog) -> None:
+    target.write_fetched(source.read(target.end_offset, size_bytes_max=1 << 20), now_ms=NOW_MS)
+
+
+def test_what_is_fetched_is_the_same_log() -> None:
+    leader, follower = open_log(new_disk()), open_log(new_disk())
+    write(leader, NoOpRecord(), NoOpRecord(), epoch=1)
+    write(leader, NoOpRecord(), epoch=4)
+    copied(leader, follower)
+    assert all_batches(follower) == all_batches(leader)
+    assert follower.outline().epochs == [EpochStart(1, 0), EpochStart(4, 2)]
+
+
+def test_a_log_that_is_cut_inside_a_batch_loses_all_of_it() -> None:
+    log = open_log(new_disk())
+    write(log, NoOpRecord(), epoch=1)
+    write(log, NoOpRecord(), NoOpRecord(), epoch=2)
+    assert log.truncate(2) == 1
+    assert log.outline().epochs == [EpochStart(1, 0)]
+
+
+def test_the_epochs_are_read_from_the_batches_when_their_checkpoint_is_gone() -> None:
+    disk = new_disk()
+    log = open_log(disk)
+    write(log, NoOpRecord(), epoch=1)
+    write(log, NoOpRecord(), epoch=3)
+    log.close()
+    disk.remove(f"{log.directory}/leader-epoch-checkpoint")
+    assert open_log(disk).outline().epochs == [EpochStart(1, 0), EpochStart(3, 1)]
+
+
+def test_voters_are_found_in_the_log_and_in_snapshots() -> None:
+    voters = configured_voters("CONTROLLER", [(ME, "localhost", 9093)])
+    controls = [(ControlType.KRAFT_VERSION, kraft_version_value(1)), (ControlType.KRAFT_VOTERS, voters_value(voters))]
+    log = open_log(new_disk())
+    log.write_control(controls, epoch=1, now_ms=NOW_MS)
+    assert log.control_changes() == [KRaftVersionAt(0, 1), VotersAt(1, voters)]
+    log.write_snapshot(SnapshotId(2, 1), [NoOpRecord()], last_timestamp=NOW_MS, now_ms=NOW_MS, controls=controls)
+    assert log.control_changes() == [KRaftVersionAt(1, 1), VotersAt(1, voters)]
+    assert log.read_latest_snapshot() == (SnapshotId(2, 1), [NoOpRecord()], NOW_MS)
+
+
+def fetched_snapshot(source: MetadataLog, target: MetadataLog, snapshot: OffsetAndEpoch) -> None:
+    position = 0
+    while True:
+        found = source.read_snapshot_piece(snapshot, position, size_bytes_max=50)
+        assert found is not None
+        size, piece = found
+        target.write_snapshot_piece(snapshot, position, piece)
+        position += len(piece)
+        if position >= size:
+            return
+
+
+def leader_with_snapshot() -> tuple[MetadataLog, OffsetAndEpoch]:
+    leader = open_log(new_disk())
+    for _ in range(4):
+        write(leader, NoOpRecord(), epoch=2)
+    leader.write_snapshot(SnapshotId(4, 2), [NoOpRecord()] * 3, last_timestamp=NOW_MS, now_ms=NOW_MS)
+    return leader, OffsetAndEpoch(4, 2)
+
+
+def test_a_snapshot_from_the_leader_takes_the_place_of_log_and_older_snapshots() -> None:
+    leader, snapshot = leader_with_snapshot()
+    disk = new_disk()
+    follower = open_log(disk)
+    write(follower, NoOpRecord(), epoch=1)
+    follower.write_snapshot(SnapshotId(1, 1), [], last_timestamp=NOW_MS, now_ms=NOW_MS)
+    fetched_snapshot(leader, follower, snapshot)
+    assert follower.install_snapshot(snapshot) == []
+    assert (follower.start_offset, follower.end_offset, follower.snapshots()) == (4, 4, [SnapshotId(4, 2)])
+    assert follower.outline().last_epoch == 2
+    follower.close()
+    assert open_log(disk).end_offset == 4
+
+
+def test_a_damaged_snapshot_is_refused_and_leaves_everything_as_it_was() -> None:
+    leader, snapshot = leader_with_snapshot()
+    follower = open_log(new_disk())
+    write(follower, NoOpRecord(), epoch=1)
+    fetched_snapshot(leader, follower, snapshot)
+    follower.write_snapshot_piece(snapshot, 100, b"!")
+    assert follower.install_snapshot(snapshot) is None
+    assert (follower.end_offset, follower.snapshots()) == (1, [])
+
+
+def test_a_power_cut_while_a_snapshot_is_put_in_place_leaves_the_old_log_or_the_new_one() -> None:
+    """Also where the old log is longer than the snapshot, but of an epoch that the quorum has left behind."""
+    leader, snapshot = leader_with_snapshot()
+    outcomes = set()
+    for operations in range(1, 60):
+        disk = new_disk()
+        follower = open_log(disk)
+        disk.sync_directory("/data")
+        disk.sync_directory("/")
+        for _ in range(9):
+            write(follower, NoOpRecord(), epoch=1)
+        flush(follower)
+        disk.sync_directory(follower.directory)
+        fetched_snapshot(leader, follower, snapshot)
+        disk.crash_after(operations)
+        try:
+            follower.install_snapshot(snapshot)
+        except PowerCut:
+            found = open_log(disk.crash(), clean=False)
+            outcomes.add((found.end_offset, found.outline().last_epoch))
+            continue
+        break
+    assert operations > 5
+    assert outcomes == {(9, 1), (4, 2)}
+
+
+def test_a_piece_of_no_snapshot_is_none() -> None:
+    leader, _ = leader_with_snapshot()
+    assert leader.read_snapshot_piece(OffsetAndEpoch(9, 9), 0, size_bytes_max=10) is None
