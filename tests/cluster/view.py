@@ -28,7 +28,7 @@ from tests.scenarios.waiting import until
 # A node that is cut off or overloaded is given up for another one.
 ANSWER_SECONDS_MAX = 3.0
 CHANGE_SECONDS_MAX = 30.0
-_METADATA_TOPIC = "__cluster_metadata"
+_DESCRIBE_QUORUM = DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])])
 
 
 class View:
@@ -59,12 +59,16 @@ class View:
         return {broker.node_id for broker in answer.brokers} if answer is not None else set()
 
     def quorum(self) -> ResponsePartitionData | None:
-        request = DescribeQuorumRequest(topics=[TopicData(topic_name=_METADATA_TOPIC, partitions=[PartitionData(partition_index=0)])])
-        answer = self.ask(request, 1)
-        if answer is None or answer.error_code or not answer.topics:
-            return None
-        partition: ResponsePartitionData = answer.topics[0].partitions[0]
-        return partition if partition.error_code == 0 and partition.leader_id >= 0 else None
+        return _leads(self.ask(_DESCRIBE_QUORUM, 1))
+
+    def controller_by_itself(self) -> int | None:
+        """Who says that it leads the quorum, asked at its own door."""
+        for node in self.cluster.controllers:
+            if node.responsive:
+                with suppress(OSError), Client(node.controller, timeout=ANSWER_SECONDS_MAX) as client:
+                    if _leads(client.ask(_DESCRIBE_QUORUM, 1)) is not None:
+                        return node.id
+        return None
 
     def active_controller(self) -> int | None:
         quorum = self.quorum()
@@ -195,6 +199,13 @@ class View:
         answer = self.ask(ElectLeadersRequest(election_type=0, topic_partitions=topics, timeout_ms=10_000))
         assert answer is not None
         assert answer.error_code == 0, answer
+
+
+def _leads(answer: Any | None) -> ResponsePartitionData | None:
+    if answer is None or answer.error_code or not answer.topics:
+        return None
+    partition: ResponsePartitionData = answer.topics[0].partitions[0]
+    return partition if partition.error_code == 0 and partition.leader_id >= 0 else None
 
 
 def ready(cluster: Cluster) -> View:
