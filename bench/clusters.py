@@ -6,7 +6,7 @@ import itertools
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
@@ -47,7 +47,11 @@ class _Nodes:
 
 @contextmanager
 def three_nodes(system: System) -> Iterator[Cluster]:
-    with Cluster(_Nodes(system), brokers=NODES, properties=SETTINGS) as cluster:
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(Cluster(_Nodes(system), brokers=NODES, properties=SETTINGS))
+        except AssertionError as not_started:
+            raise MeasurementFailed(str(not_started)) from not_started
         await_condition(lambda: len(admin(cluster).list_topics(timeout=ADMIN_SECONDS_MAX).brokers) == NODES, "three brokers")
         yield cluster
 
