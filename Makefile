@@ -15,6 +15,7 @@ test: $(STAMP) lint kafka-jars
 	$(PYTEST) -m "not soak" tests/unit tests/scenarios tests/simulation
 	$(PYTEST) -m "not soak" tests/conformance tests/cli
 	$(PYTEST) -m "not soak" tests/hostile tests/cluster
+	$(PYTEST) -m "not soak" tests/pipelines
 
 up: $(STAMP)
 	$(BIN)/barnabas up
@@ -54,7 +55,7 @@ kafka-jars: .kafka/.installed
 lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/runtime.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
 
 clean:
 	rm -rf $(VENV) .kafka .barnabas .mypy_cache .ruff_cache .hypothesis

@@ -30,6 +30,7 @@ COMMANDS = (
     "perf",
     "log",
     "simulate",
+    "pipelines",
 )
 
 # The base of all that typer finds wrong with a command line. Named by way of a subclass, because older releases of typer take it

@@ -1,0 +1,77 @@
+"""One run of one pipeline: what its sources, steps and sinks need to know, and the frames they have made so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipelines.kafka_settings import for_librdkafka, for_spark
+from barnabas.pipelines.kept_text import KeptText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+    from barnabas.pipelines.formats.decoding import Undecodable
+
+
+@dataclass(slots=True)
+class RunContext:
+    session: SparkSession
+    pipeline: PipelineDeclaration
+    checkpoint: str  # the folder of all pipelines; this one's is below it
+    available_now: bool = False
+    frames: dict[str, DataFrame] = field(default_factory=dict)
+    undecodable: list[Undecodable] = field(default_factory=list)  # a query for each of these is started beside the sinks'
+
+    @property
+    def name(self) -> str:
+        return self.pipeline.name
+
+    @property
+    def bootstrap(self) -> str:
+        return self.pipeline.bootstrap
+
+    # -- frames ---------------------------------------------------------------------------------------------------------------
+
+    def add(self, name: str, frame: DataFrame) -> None:
+        """From now on steps and sinks know it by this name."""
+        assert name not in self.frames, name
+        self.frames[name] = frame
+        frame.createOrReplaceTempView(name)
+
+    def frame(self, name: str) -> DataFrame:
+        return self.frames[name]
+
+    # -- the cluster ----------------------------------------------------------------------------------------------------------
+
+    def spark_kafka_options(self) -> dict[str, str]:
+        """For ``format("kafka")``, to read and to write."""
+        return for_spark(self.bootstrap, self.pipeline.kafka)
+
+    def client_config(self) -> dict[str, Any]:
+        """For a client of confluent-kafka in this process. Only texts but for the logger: leave that out before sending it to executors."""
+        return for_librdkafka(self.bootstrap, self.pipeline.kafka)
+
+    # -- the checkpoint -------------------------------------------------------------------------------------------------------
+
+    def query_name(self, part: str) -> str:
+        return f"{self.name}.{part}"
+
+    def checkpoint_of(self, part: str) -> str:
+        return f"{self.checkpoint.rstrip('/')}/{self.name}/{part}"
+
+    def kept(self, name: str) -> KeptText:
+        """A text that is decided once and stays: beside the queries' checkpoints, under a name no sink can have."""
+        return KeptText(self.session, self.checkpoint_of(f"-kept/{name}"))
+
+    def writer(self, frame: DataFrame, part: str, mode: str = "append") -> DataStreamWriter:
+        """With the query's name, checkpoint, output mode and trigger; what remains is where to and ``start()``."""
+        writer = frame.writeStream.queryName(self.query_name(part)).outputMode(mode).option("checkpointLocation", self.checkpoint_of(part))
+        trigger = self.pipeline.trigger
+        if self.available_now or trigger.available_now:
+            return writer.trigger(availableNow=True)
+        if trigger.interval_ms is not None:
+            return writer.trigger(processingTime=f"{trigger.interval_ms} milliseconds")
+        return writer

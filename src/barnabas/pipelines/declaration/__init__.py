@@ -1,0 +1,1 @@
+"""What a pipeline's file says, checked, as values. Nothing here needs Spark."""

@@ -1,0 +1,43 @@
+"""A Python file with a ``Pipeline`` in it, as a declaration. The file is run: it is code, and trusted as code is."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from pathlib import Path
+
+from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+from barnabas.pipelines.errors import DeclarationError, PipelineError
+from barnabas.pipelines.pipeline import Pipeline
+
+# Not "__main__": a file may end with ``if __name__ == "__main__": pipeline.run()``.
+_RUN_NAME = "__barnabas_pipeline__"
+
+
+def read_python(path: str) -> PipelineDeclaration:
+    if not Path(path).is_file():
+        raise DeclarationError(path, 1, "there is no such file.")
+    # What lies beside the file can be imported by it, as when Python runs it.
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        names = runpy.run_path(path, run_name=_RUN_NAME)
+    except PipelineError:
+        raise
+    except SyntaxError as wrong:
+        raise DeclarationError(path, wrong.lineno or 1, f"this is not Python: {wrong.msg}.") from wrong
+    except Exception as wrong:
+        raise DeclarationError(path, _line(wrong, path), f"{type(wrong).__name__}: {wrong}.") from wrong
+    finally:
+        sys.path.pop(0)
+    found = {id(value): value for value in names.values() if isinstance(value, Pipeline)}
+    if len(found) != 1:
+        raise DeclarationError(path, 1, f"a pipeline's file has one Pipeline at its top level, but this one has {len(found) or 'none'}.")
+    (pipeline,) = found.values()
+    return pipeline.declaration()
+
+
+def _line(wrong: BaseException, path: str) -> int:
+    """The last line of that file on the way to the error."""
+    lines = [frame.lineno for frame in traceback.extract_tb(wrong.__traceback__) if frame.filename == path and frame.lineno]
+    return lines[-1] if lines else 1

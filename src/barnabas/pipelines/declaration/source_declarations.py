@@ -1,0 +1,114 @@
+"""Sources as they are declared. What all kinds share is here; what a kind has of its own is declared in its module."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from barnabas.pipelines.declaration.fields import Fields, ending
+from barnabas.pipelines.declaration.format_declaration import FormatDeclaration, declare_format
+from barnabas.pipelines.declaration.located import Located, Place
+from barnabas.pipelines.sources import SOURCES
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KEY_COLUMN = re.compile(r"\s*`?([A-Za-z_][A-Za-z0-9_]*)`?\s+(\S.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """Records later than ``delay`` behind the latest one may be dropped, and windows older than that are complete."""
+
+    column: str
+    delay: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A record's key as a column: its text, cast to ``type``."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    format: FormatDeclaration
+    key: KeyColumn | None
+    tolerance: str  # none or all
+    dead_letters: DeadLetters | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDeclaration:
+    name: str
+    kind: str  # the field that says which it is: topic, topics, pattern, table, jdbc, files, generator
+    place: Place
+    settings: object  # what the kind's own module made of its fields
+    decoding: Decoding | None  # for kinds that read records
+    watermark: Watermark | None
+
+
+def declare_source(name: str, found: Located) -> SourceDeclaration:
+    what = f"source {name!r}"
+    check_name(name, what, found.place)
+    fields = Fields(found, what)
+    kinds = [kind for kind in SOURCES.names if kind in fields]
+    if len(kinds) != 1:
+        said = f"says {' and '.join(kinds)}" if kinds else "says nothing of the kind"
+        raise fields.error(f"{what} reads one of {', '.join(SOURCES.names)}, but {said}{_nearest(fields)}")
+    (kind,) = kinds
+    decoding = _declare_decoding(fields) if SOURCES.constant(kind, "DECODES", False) else None
+    watermark = _declare_watermark(fields)
+    settings = SOURCES.of(kind).declare(fields)
+    fields.end()
+    return SourceDeclaration(name, kind, found.place, settings, decoding, watermark)
+
+
+def check_name(name: str, what: str, place: Place) -> None:
+    """Names of views stand in SQL."""
+    if NAME.fullmatch(name) is None:
+        raise place.error(f"{what}: a name has letters, digits and underscores and begins with a letter, for it is used in SQL.")
+
+
+def declare_watermark(fields: Fields) -> Watermark:
+    watermark = Watermark(fields.text("column"), fields.optional_interval("delay") or "0 seconds")
+    fields.end()
+    return watermark
+
+
+def _declare_watermark(fields: Fields) -> Watermark | None:
+    found = fields.optional_nested("watermark")
+    return None if found is None else declare_watermark(found)
+
+
+def _declare_decoding(fields: Fields) -> Decoding:
+    declared = declare_format(fields)
+    key = fields.optional_text("key")
+    dead_letters = fields.optional_nested("dead_letters")
+    topic = None
+    if dead_letters is not None:
+        topic = DeadLetters(dead_letters.text("topic"))
+        dead_letters.end()
+    tolerance = fields.choice("tolerance", ("none", "all"), default="none" if topic is None else "all")
+    if topic is not None and tolerance == "none":
+        raise fields.error(
+            f"{fields.what} stops at the first bad record (tolerance: none), so nothing would reach its dead letters.", "tolerance"
+        )
+    return Decoding(declared, None if key is None else _key_column(key, fields), tolerance, topic)
+
+
+def _key_column(text: str, fields: Fields) -> KeyColumn:
+    match = _KEY_COLUMN.fullmatch(text)
+    if match is None:
+        raise fields.error(f"'key' of {fields.what} is a column and its type such as 'account STRING', not {text!r}.", "key")
+    return KeyColumn(match[1], match[2].strip())
+
+
+def _nearest(fields: Fields) -> str:
+    guesses = (ending(name, SOURCES.names) for name in fields.names)
+    return next((guess for guess in guesses if guess != "."), ".")

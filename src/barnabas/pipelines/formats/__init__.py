@@ -1,0 +1,48 @@
+"""Formats: how the bytes of a record become columns, and columns bytes.
+
+A format is a module with the three functions of :class:`Format`. It works on columns, not on frames, so the same module decodes values
+from a topic and encodes them for another, in a stream or not. Decoding never fails: what cannot be read gets a reason, and
+:mod:`barnabas.pipelines.formats.decoding` decides by the source's tolerance what becomes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from barnabas.pipelines.kinds import Kinds
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from barnabas.pipelines.declaration.fields import Fields
+    from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
+
+
+class Decoded(NamedTuple):
+    row: Column  # a struct of the columns; null where it could not be read
+    reason: Column  # why it could not be read; null where it could
+
+
+class Format(Protocol):
+    """``PACKAGES``, when a module has it, names the Maven packages the format needs."""
+
+    def declare(self, fields: Fields) -> object:
+        """The settings in ``format: {name: {...}}``; a format without settings asks for nothing and gives None."""
+
+    def infer(self, values: DataFrame, declaration: FormatDeclaration) -> str | None:
+        """The columns, as DDL, of a sample (a frame with the one binary column ``value``). None: the format needs no schema."""
+
+    def decode(self, value: Column, declaration: FormatDeclaration) -> Decoded:
+        """``value`` is binary and may be null. The declaration has its schema by now."""
+
+    def encode(self, columns: Sequence[str], declaration: FormatDeclaration) -> Column:
+        """From columns of a frame, by name; the answer is binary or text."""
+
+
+def quoted(column: str) -> str:
+    """A column's name as Spark wants it where a dot would mean a field inside it."""
+    return f"`{column.replace('`', '``')}`"
+
+
+FORMATS: Kinds[Format] = Kinds("format", __name__, {"json": "json", "text": "text", "bytes": "bytes", "avro": "avro", "csv": "csv"})

@@ -1,0 +1,111 @@
+"""From Kafka's columns to a source's own, and what becomes of records that cannot be read.
+
+A decoded frame has the declared columns and, beside them, where each record came from: ``_key`` (binary), ``_topic``, ``_partition``,
+``_offset``, ``_timestamp``, ``_headers``. Spark reads only what a query uses, so they cost nothing. Sinks that write "all" columns leave
+those with an underscore out.
+
+tolerance   an undecodable record
+=========   ======================================================================================================
+none        stops the pipeline, with its position and the reason
+all         is left out; with ``dead_letters`` it goes there, by a query of its own that :mod:`dead_letters` starts
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.formats import FORMATS, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import Column, DataFrame
+
+    from barnabas.pipelines.context import RunContext
+    from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
+    from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
+
+# What Spark's connector calls them. Every frame that is decoded has these.
+KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+META_COLUMNS = ("_key", "_topic", "_partition", "_offset", "_timestamp", "_headers")
+
+
+@dataclass(frozen=True, slots=True)
+class Undecodable:
+    """Records of a source that could not be read, with Kafka's columns and ``reason``."""
+
+    source: SourceDeclaration
+    frame: DataFrame
+
+
+def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, nulls_pass: bool = False) -> DataFrame:
+    """``nulls_pass``: a record without a value is a tombstone, not undecodable; its columns are null (the key's are not)."""
+    from pyspark.sql import functions as F
+
+    assert source.decoding is not None, "the kind says DECODES"
+    decoding = source.decoding
+    decoded = FORMATS.of(decoding.format.kind).decode(F.col("value"), decoding.format)
+    reason = F.when(F.col("value").isNotNull(), decoded.reason) if nulls_pass else decoded.reason
+    if decoding.key is not None:
+        key = F.decode("key", "UTF-8").try_cast(decoding.key.type)
+        wrong_key = F.concat(F.lit(f"the key is not a {decoding.key.type}"))
+        reason = F.coalesce(reason, F.when(F.col("key").isNotNull() & key.isNull(), wrong_key))
+    whole = frame.select(*_present(frame), decoded.row.alias("_row"), reason.alias("_reason"))
+    if decoding.tolerance == "none":
+        good = whole.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(_stop(source.name).cast("boolean")))
+    else:
+        good = whole.where(F.col("_reason").isNull())
+        context.undecodable.append(
+            Undecodable(source, whole.where(F.col("_reason").isNotNull()).select(*_present(frame), F.col("_reason").alias("reason")))
+        )
+    columns: list[Column] = []
+    names = good.select("_row.*").columns
+    if decoding.key is not None and decoding.key.name not in names:
+        columns.append(F.decode("key", "UTF-8").try_cast(decoding.key.type).alias(decoding.key.name))
+    columns += [F.col(f"_row.{quoted(name)}").alias(name) for name in names]
+    present = set(_present(frame))
+    meta = [F.col(name.removeprefix("_")).alias(name) for name in META_COLUMNS if name.removeprefix("_") in present and name not in names]
+    return good.select(*columns, *meta)
+
+
+def with_schema(source: SourceDeclaration, sample: Callable[[], DataFrame], context: RunContext) -> SourceDeclaration:
+    """The same source with a schema: its own, the one inferred at the first start, or one inferred now from a sample.
+
+    The schema is kept beside the checkpoint, because a restart that infers another one would not fit the state that is there."""
+    assert source.decoding is not None
+    declared = source.decoding.format
+    if declared.schema is not None:
+        return source
+    kept = context.kept(f"schemas/{source.name}")
+    schema = kept.read()
+    if schema is None:
+        schema = FORMATS.of(declared.kind).infer(sample(), declared)
+        if schema is None:
+            return source
+        if not schema:
+            raise CannotRun(
+                f"The columns of source {source.name!r} cannot be inferred, because there is no record yet; declare its 'schema'."
+            )
+        kept.write(schema)
+    return replace(source, decoding=replace(source.decoding, format=_with(declared, schema)))
+
+
+def _with(declared: FormatDeclaration, schema: str) -> FormatDeclaration:
+    return replace(declared, schema=schema)
+
+
+def _present(frame: DataFrame) -> list[str]:
+    return [name for name in KAFKA_COLUMNS if name in frame.columns]
+
+
+def _stop(source: str) -> Column:
+    from pyspark.sql import functions as F
+
+    where = F.concat_ws("", F.lit("topic "), F.col("topic"), F.lit(", partition "), F.col("partition"), F.lit(", offset "), F.col("offset"))
+    return F.raise_error(F.concat(F.lit(f"{UNDECODABLE_MARK}{source}|"), where, F.lit("|"), F.col("_reason")))
+
+
+# By this the runner knows the error of a record among all that Spark may throw.
+UNDECODABLE_MARK = "barnabas-undecodable|"

@@ -1,0 +1,121 @@
+"""``Pipeline``: the same declarations from code.
+
+    pipeline = Pipeline("alerts", bootstrap="127.0.0.1:9092")
+    pipeline.source("payments", topic="payments", schema="account STRING, amount DOUBLE")
+
+    @pipeline.model
+    def large(payments: DataFrame) -> DataFrame:
+        return payments.where("amount > 100")
+
+    pipeline.sink("alerts_out", from_="large", topic="alerts", key="account")
+
+A model is a function from frames to a frame; its name is the view's, and its parameters name what it reads. So logic is tested without a
+pipeline, and the wiring is read without the logic. Everything else is said as in a file: the fields are the same and so are the checks;
+errors name the line of the call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from barnabas.pipelines.declaration.located import Located, Place, located
+from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration, declare_pipeline
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Model = TypeVar("Model", bound=Callable[..., Any])
+
+
+class Pipeline:
+    """``settings`` are the fields at the top of a file: bootstrap, checkpoint, kafka, spark, trigger."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        self._place = _caller()
+        self._settings = {"name": name, **settings}
+        self._sources: dict[str, Located] = {}
+        self._steps: list[Located] = []
+        self._sinks: dict[str, Located] = {}
+        self._file: PipelineDeclaration | None = None
+
+    @classmethod
+    def from_file(cls, path: str) -> Pipeline:
+        """``DeclarationError`` when something in it is wrong."""
+        from barnabas.pipelines.declaration.read import read_pipeline
+
+        declaration = read_pipeline(path)
+        pipeline = cls(declaration.name)
+        pipeline._file = declaration
+        return pipeline
+
+    @property
+    def name(self) -> str:
+        return str(self._settings["name"])
+
+    def source(self, name: str, **fields: Any) -> Self:
+        return self._put(self._sources, "source", name, fields)
+
+    def step(self, view: str, **fields: Any) -> Self:
+        self._steps.append(located({"view": view, **fields}, _caller()))
+        return self
+
+    def model(self, function: Model) -> Model:
+        """A decorator: the function is a step called as it is called."""
+        inputs = list(inspect.signature(function).parameters)
+        place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+        self._steps.append(located({"view": function.__name__, "python": function, "inputs": inputs}, place))
+        return function
+
+    def sink(self, name: str, *, from_: str, **fields: Any) -> Self:
+        return self._put(self._sinks, "sink", name, {"from": from_, **fields})
+
+    def declaration(self) -> PipelineDeclaration:
+        """Checked. ``DeclarationError`` names the file and line of the call that was wrong."""
+        if self._file is not None:
+            return self._file
+        whole = {
+            **{name: located(value, self._place) for name, value in self._settings.items()},
+            "sources": Located(self._sources, self._place),
+            "steps": Located(self._steps, self._place),
+            "sinks": Located(self._sinks, self._place),
+        }
+        return declare_pipeline(Located(whole, self._place))
+
+    def run(
+        self,
+        *,
+        master: str | None = None,
+        available_now: bool = False,
+        checkpoint: str | None = None,
+        session: SparkSession | None = None,
+    ) -> None:
+        """Until it is stopped, or with ``available_now`` until all that is there is done. ``session`` is used as it is and not stopped."""
+        from barnabas.pipelines.running.job import run_declarations
+        from barnabas.pipelines.running.runner import start
+
+        if session is None:
+            run_declarations([self.declaration()], master=master, available_now=available_now, checkpoint=checkpoint)
+            return
+        run = start([self.declaration()], session, checkpoint=checkpoint, available_now=available_now)
+        try:
+            run.wait()
+        finally:
+            run.stop()
+
+    def _put(self, into: dict[str, Located], noun: str, name: str, fields: dict[str, Any]) -> Self:
+        place = _caller()
+        if name in into:
+            raise place.error(f"there is already a {noun} {name!r}, from line {into[name].place.line}.")
+        into[name] = located(fields, place)
+        return self
+
+
+def _caller() -> Place:
+    """Where the code outside this module stands that called."""
+    frame = sys._getframe(1)  # noqa: SLF001
+    while frame.f_code.co_filename == __file__ and frame.f_back is not None:
+        frame = frame.f_back
+    return Place(frame.f_code.co_filename, frame.f_lineno)

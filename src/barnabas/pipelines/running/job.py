@@ -1,0 +1,51 @@
+"""A run as a process: files in, an exit in order out. The command, ``python -m barnabas.pipelines`` and spark-submit all end up here."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.declaration.read import read_pipeline
+from barnabas.pipelines.running.runner import Run, start
+from barnabas.pipelines.running.watching import watching
+from barnabas.pipelines.session import check_spark, open_session
+
+if TYPE_CHECKING:
+    from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+
+
+def run_files(files: Sequence[str], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None) -> None:
+    """``PipelineError`` in one sentence when a file is wrong, Spark cannot start, or a query failed."""
+    run_declarations([read_pipeline(path) for path in files], master=master, available_now=available_now, checkpoint=checkpoint)
+
+
+def run_declarations(
+    pipelines: Sequence[PipelineDeclaration], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None
+) -> None:
+    check_spark()
+    with ExitStack() as at_end:
+        session = open_session(pipelines, master)
+        at_end.callback(session.stop)
+        run = start(pipelines, session, checkpoint=checkpoint, available_now=available_now)
+        at_end.callback(run.stop)
+        observers = at_end.enter_context(watching(pipelines))
+        with _stopped_by_signals(run):
+            run.wait(observers)
+
+
+@contextmanager
+def _stopped_by_signals(run: Run) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM asks for an end in order; a second one is as rude as it was meant."""
+
+    def ask(number: int, _: object) -> None:
+        run.stop_asked.set()
+        signal.signal(number, signal.SIG_DFL)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,110 @@
+"""Before anything starts: does a broker answer, does it take the credentials, are the topics there?
+
+Spark would find out too, after a minute of retries and with a page of Java. Here it is one question to the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, cast
+
+from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.kafka_settings import for_librdkafka
+from barnabas.pipelines.kinds import Kinds
+from barnabas.pipelines.sinks import SINKS
+from barnabas.pipelines.sources import SOURCES
+
+if TYPE_CHECKING:
+    from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+
+# A cluster that is starting answers within this; somebody at a terminal does not wait longer gladly.
+ANSWER_SECONDS_MAX = 10.0
+
+
+def check_topics(pipeline: PipelineDeclaration) -> None:
+    """``CannotRun`` when a topic that is read does not exist. Those that are only written are made, with the broker's defaults."""
+    read = {name: source.place for source in pipeline.sources for name in _topics(SOURCES, source.kind, source.settings)}
+    written = {name: sink.place for sink in pipeline.sinks for name in _topics(SINKS, sink.kind, sink.settings)}
+    dead = {
+        source.decoding.dead_letters.topic: source.place for source in pipeline.sources if source.decoding and source.decoding.dead_letters
+    }
+    if not (read or written or dead):
+        return
+    cluster = ClusterTopics(pipeline)
+    existing = cluster.names()
+    for name, place in read.items():
+        if name not in existing and name not in written:
+            raise place.error(
+                f"there is no topic {name!r} at {pipeline.bootstrap}; "
+                f"make it with `barnabas topics create {name} --bootstrap {pipeline.bootstrap}`."
+            )
+    for name in [*written, *dead]:
+        if name not in existing:
+            cluster.create(name)
+
+
+class ClusterTopics:
+    def __init__(self, pipeline: PipelineDeclaration) -> None:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+
+        self._pipeline = pipeline
+        self._complaints: list[Any] = []
+        config = {**for_librdkafka(pipeline.bootstrap, pipeline.kafka), "error_cb": self._complaints.append}
+        try:
+            self.client = AdminClient(config)
+        except (KafkaException, ValueError) as wrong:
+            raise CannotRun(f"The Kafka client cannot be configured: {_words(wrong)}.") from wrong
+
+    def names(self) -> set[str]:
+        from confluent_kafka import KafkaException
+
+        try:
+            return set(self.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
+        except KafkaException as wrong:
+            self.client.poll(0)
+            raise self._refusal(wrong) from wrong
+
+    def create(self, name: str, *, partitions: int = -1, config: dict[str, str] | None = None) -> None:
+        """One that is there by now is as good."""
+        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+
+        new = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=config or {})
+        (future,) = self.client.create_topics([new], request_timeout=ANSWER_SECONDS_MAX).values()
+        try:
+            future.result(timeout=ANSWER_SECONDS_MAX)
+        except KafkaException as wrong:
+            if wrong.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise CannotRun(f"Topic {name!r} is not there and cannot be made: {_words(wrong)}.") from wrong
+        except TimeoutError as wrong:
+            raise CannotRun(f"Topic {name!r} is not there and was not made within {ANSWER_SECONDS_MAX:g} seconds.") from wrong
+
+    def _refusal(self, wrong: Exception) -> CannotRun:
+        from confluent_kafka import KafkaError
+
+        bootstrap = self._pipeline.bootstrap
+        codes = {error.code() for error in self._complaints}
+        if KafkaError._AUTHENTICATION in codes:  # noqa: SLF001 - librdkafka's own errors begin with an underscore
+            return CannotRun(f"The broker at {bootstrap} refuses the credentials: {self._last(KafkaError._AUTHENTICATION)}.")  # noqa: SLF001
+        if KafkaError._SSL in codes:  # noqa: SLF001
+            return CannotRun(f"There is no secure connection to {bootstrap}: {self._last(KafkaError._SSL)}.")  # noqa: SLF001
+        why = f" ({_phrase(self._complaints[0])})" if self._complaints else ""
+        return CannotRun(f"No broker answers at {bootstrap} within {ANSWER_SECONDS_MAX:g} seconds{why}.")
+
+    def _last(self, code: int) -> str:
+        return _phrase([error for error in self._complaints if error.code() == code][-1])
+
+
+def _topics(kinds: Kinds[Any], kind: str, settings: object) -> Iterable[str]:
+    named = cast(Callable[[object], Iterable[str]] | None, kinds.constant(kind, "topics", None))
+    return () if named is None else named(settings)
+
+
+def _words(wrong: Exception) -> str:
+    error = wrong.args[0] if wrong.args else wrong
+    return _phrase(error) if hasattr(error, "str") else str(wrong)
+
+
+def _phrase(error: Any) -> str:
+    return " ".join(error.str().split()).rstrip(".")

@@ -1,0 +1,79 @@
+"""What went wrong inside Spark, as one sentence for the person who runs the pipeline.
+
+Spark wraps a cause in several exceptions, each with a stack trace in its text. The first line of the innermost one that says something is
+what matters; errors that people meet often get words of their own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from barnabas.pipelines.formats.decoding import UNDECODABLE_MARK
+
+# A sentence that fills the screen is not read.
+SENTENCE_LENGTH_MAX = 600
+_ERROR_CLASS = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
+_SQL_STATE = re.compile(r"\s*SQLSTATE: \w+")
+_EXCEPTION_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+([A-Z][\w$]*(?:Exception|Error))(?::\s*|$)")
+_UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"([^|]*)\|([^|]*)\|([^\n]*?)(?:\s*SQLSTATE: \w+)?\s*$", re.MULTILINE)
+_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+
+_KNOWN = (
+    ("SaslAuthenticationException", "the broker refuses the credentials"),
+    ("SslAuthenticationException", "the connection is not trusted (TLS)"),
+    ("UnknownTopicOrPartitionException", "a topic it reads or writes does not exist (any more)"),
+    ("TopicAuthorizationException", "it may not use one of its topics"),
+    ("No resolvable bootstrap urls", "the bootstrap address cannot be resolved"),
+    ("Failed to construct kafka", "the Kafka client cannot be configured"),
+    ("Some data may have been lost", "records it had not read yet are gone from the topic (set options: {failOnDataLoss: false} to go on)"),
+    ("TimeoutException", "no broker answered in time"),
+    ("Failed to find data source: kafka", "Spark has no Kafka connector: give spark-submit --packages $(barnabas pipelines packages FILE)"),
+)
+
+
+def sentence_of(wrong: BaseException) -> str:
+    """Without a full stop in front, with one at the end."""
+    text = _text(wrong)
+    if match := _UNDECODABLE.search(text):
+        source, position, reason = match.groups()
+        return _sentence(f"source {source!r} read a record it cannot decode ({position}): {reason}")
+    for sign, words in _KNOWN:
+        if sign in text:
+            return _sentence(words)
+    python = _PYTHON_ERROR.findall(text)
+    if python and "Traceback (most recent call last)" in text:
+        kind, message = python[-1]
+        return _sentence(f"{kind}: {message}")
+    return _sentence(_first_line(text) or type(wrong).__name__)
+
+
+def _text(wrong: BaseException) -> str:
+    """All that is known: PySpark keeps the causes of what happened in the JVM apart from the message."""
+    texts = []
+    seen: set[int] = set()
+    each: BaseException | None = wrong
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        texts.append(str(each) if str(each) else type(each).__name__)
+        each = getattr(each, "_cause", None) or each.__cause__
+    return "\n".join(texts)
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines()]
+    said = [line for line in lines if line and not line.startswith(("at ", "===", "JVM stacktrace", "...", "+-", ":-", "'"))]
+    if not said:
+        return ""
+    line = said[0]
+    # "[STREAM_FAILED] Query [id = ..] terminated with exception: the reason" says the reason last.
+    if "terminated with exception: " in line:
+        line = line.partition("terminated with exception: ")[2]
+    line = _SQL_STATE.sub("", _ERROR_CLASS.sub("", line))
+    return _EXCEPTION_NAME.sub(r"\1: ", line).strip()
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split()).rstrip(";: ")
+    if len(text) > SENTENCE_LENGTH_MAX:
+        text = text[:SENTENCE_LENGTH_MAX] + "..."
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,0 +1,145 @@
+"""Spark's session: with the packages the pipelines need, quiet, and refused in one sentence where it cannot be had.
+
+What the JVM writes to stderr (Ivy's report, Spark's log, stack traces of Python workers) goes to a file instead: the JVM inherits our
+stderr when it is started, so that is pointed at the file for the moment of starting. Under ``spark-submit`` the JVM runs already; it
+has its own log and must have been given the packages (``--packages $(barnabas pipelines packages FILE)``).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.packages import DELTA, ICEBERG, packages_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+
+DEFAULT_MASTER = "local[*]"
+DEFAULT_LOG = ".barnabas/spark.log"
+# Local and small: the default of 200 is for clusters, and each costs a task and a state store in every batch.
+_LOCAL_SHUFFLE_PARTITIONS = "4"
+_DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+_ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+
+
+def open_session(
+    pipelines: Sequence[PipelineDeclaration],
+    master: str | None = None,
+    *,
+    settings: Mapping[str, str] | None = None,
+    log: str | os.PathLike[str] = DEFAULT_LOG,
+    packages: Sequence[str] = (),
+) -> SparkSession:
+    """``settings`` win over the files'; ``packages`` come on top of those the pipelines need. Ended by its ``stop()``."""
+    check_spark()
+    from pyspark.sql import SparkSession
+
+    submitted = is_submitted()
+    wanted = settings_for(pipelines, settings or {}, packages)
+    builder = SparkSession.builder.appName(", ".join(each.name for each in pipelines) or "barnabas")
+    if not submitted:
+        builder = builder.master(master or DEFAULT_MASTER)
+        wanted = {**_local_settings(master or DEFAULT_MASTER), **wanted}
+    elif master is not None:
+        raise CannotRun("--master is said to spark-submit, not to the pipeline it runs.")
+    for name, value in wanted.items():
+        builder = builder.config(name, value)
+    if submitted:
+        return builder.getOrCreate()
+    path = Path(log)
+    with _jvm_stderr_to(path):
+        try:
+            session = builder.getOrCreate()
+        except Exception as wrong:
+            raise CannotRun(f"Spark did not start{_reason(path)}; {path} has the rest.") from wrong
+    session.sparkContext.setLogLevel("WARN")
+    return session
+
+
+def check_spark() -> None:
+    """``CannotRun`` says what to install."""
+    missing = [name for name in ("pyspark", "pandas", "pyarrow") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise CannotRun(f"Pipelines run on Spark, and {' and '.join(missing)} is not installed: pip install 'barnabas[spark]'.")
+    if not is_submitted() and java() is None:
+        raise CannotRun("Spark needs Java 17 or later, and there is no java on the PATH and no JAVA_HOME: install a JRE.")
+
+
+def java() -> str | None:
+    home = os.environ.get("JAVA_HOME")
+    return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit started this process: then it says where the JVM listens."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str, str], packages: Sequence[str] = ()) -> dict[str, str]:
+    needed = list(dict.fromkeys([*packages_of(pipelines), *packages]))
+    wanted = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+        "spark.sql.streaming.metricsEnabled": "false",
+    }
+    extensions = []
+    if DELTA in needed:
+        extensions.append(_DELTA_EXTENSION)
+        wanted["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+    if ICEBERG in needed:
+        extensions.append(_ICEBERG_EXTENSION)
+    if extensions:
+        wanted["spark.sql.extensions"] = ",".join(extensions)
+    if needed:
+        wanted["spark.jars.packages"] = ",".join(needed)
+    for pipeline in pipelines:
+        wanted |= pipeline.spark
+    return {**wanted, **settings}
+
+
+def _local_settings(master: str) -> dict[str, str]:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Workers run the interpreter that has our dependencies, not whichever `python3` comes first.
+        "spark.pyspark.python": sys.executable,
+    }
+    if master.startswith("local"):
+        settings["spark.sql.shuffle.partitions"] = _LOCAL_SHUFFLE_PARTITIONS
+        # One machine: not the name it has in some network, which may not resolve.
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+@contextmanager
+def _jvm_stderr_to(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sys.stderr.flush()
+    ours = os.dup(2)
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.dup2(log, 2)
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
+        os.close(log)
+
+
+def _reason(log: Path) -> str:
+    """The last thing the JVM said that looks like a reason."""
+    lines = log.read_text("utf-8", errors="replace").splitlines()[-200:]
+    for line in reversed(lines):
+        if "unresolved dependency" in line or "Exception" in line:
+            return f" ({' '.join(line.split())})"
+    return ""

@@ -1,0 +1,120 @@
+"""Topics.
+
+    alerts_out: {from: large, topic: alerts, key: account, value: [account, amount], format: json, guarantee: at_least_once}
+
+``key`` and the headers are SQL over the view's columns; ``value`` names columns (``all``: those without an underscore in front).
+``tombstone`` is a condition: rows that meet it are written without a value, which in a compacted topic deletes their key.
+
+guarantee       who writes                                  after a failure
+=============   =========================================   =================================================
+exactly_once    :mod:`barnabas.pipelines.exactly_once`      no row is missing, none is there twice
+at_least_once   Spark's own Kafka sink                      no row is missing; those of a batch may be twice
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.declaration.format_declaration import FormatDeclaration, declare_format
+from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.formats import FORMATS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from barnabas.pipelines.context import RunContext
+    from barnabas.pipelines.declaration.fields import Fields
+    from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration
+
+PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
+GUARANTEES = ("exactly_once", "at_least_once")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSinkSettings:
+    topic: str
+    key: str | None  # SQL
+    value: tuple[str, ...] | None  # columns; None: all
+    format: FormatDeclaration
+    headers: dict[str, str]  # SQL by header
+    partition: str | None  # SQL
+    tombstone: str | None  # SQL, a condition
+    guarantee: str
+    options: dict[str, str]  # for the producer or the exactly-once writers, as they are
+
+
+def declare(fields: Fields) -> TopicSinkSettings:
+    value = fields.optional_texts("value")
+    return TopicSinkSettings(
+        topic=fields.text("topic"),
+        key=fields.optional_text("key"),
+        value=None if value in (None, ("all",)) else value,
+        format=declare_format(fields),
+        headers=fields.optional_texts_by_name("headers"),
+        partition=fields.optional_text("partition"),
+        tombstone=fields.optional_text("tombstone"),
+        guarantee=fields.choice("guarantee", GUARANTEES, default="at_least_once"),
+        options=fields.optional_texts_by_name("options"),
+    )
+
+
+def topics(settings: object) -> tuple[str, ...]:
+    assert isinstance(settings, TopicSinkSettings)
+    return (settings.topic,)
+
+
+def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:
+    settings = declaration.settings
+    assert isinstance(settings, TopicSinkSettings)
+    encoded = records(frame, settings)
+    if settings.guarantee == "exactly_once":
+        # Reached by name, because it stands on top of the sinks and knows this module.
+        query: StreamingQuery = import_module("barnabas.pipelines.exactly_once.sink").start(encoded, declaration, context)
+        return query
+    writer = context.writer(encoded, declaration.name, declaration.mode).format("kafka")
+    return writer.options(**context.spark_kafka_options(), includeHeaders="true", **settings.options).start()
+
+
+def records(frame: DataFrame, settings: TopicSinkSettings) -> DataFrame:
+    """The rows as Kafka's columns: ``topic`` (text), ``key`` and ``value`` (binary), ``headers`` (null without any), and ``partition``
+    (a number) when it is declared."""
+    from pyspark.sql import functions as F
+
+    columns = settings.value or tuple(name for name in frame.columns if not name.startswith("_"))
+    if missing := [name for name in columns if name not in frame.columns]:
+        raise CannotRun(f"Topic {settings.topic!r} shall get the column {missing[0]!r}, but there are only {', '.join(frame.columns)}.")
+    value = FORMATS.of(settings.format.kind).encode(columns, settings.format).cast("binary")
+    if settings.tombstone is not None:
+        value = F.when(~F.coalesce(F.expr(settings.tombstone).cast("boolean"), F.lit(False)), value)
+    key = F.lit(None).cast("binary") if settings.key is None else _bytes(settings.key, frame)
+    encoded = [
+        F.lit(settings.topic).alias("topic"),
+        key.alias("key"),
+        value.alias("value"),
+        _headers(settings.headers, frame).alias("headers"),
+    ]
+    if settings.partition is not None:
+        encoded.append(F.expr(settings.partition).cast("int").alias("partition"))
+    return frame.select(*encoded)
+
+
+def _bytes(expression: str, frame: DataFrame) -> Column:
+    """Binary as it is, anything else as its text."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import BinaryType
+
+    column = F.expr(expression)
+    binary = isinstance(frame.select(column).schema.fields[0].dataType, BinaryType)
+    return column if binary else column.cast("string").cast("binary")
+
+
+def _headers(headers: dict[str, str], frame: DataFrame) -> Column:
+    from pyspark.sql import functions as F
+
+    if not headers:
+        return F.lit(None).cast("array<struct<key: string, value: binary>>")
+    pairs = (F.struct(F.lit(name).alias("key"), _bytes(expression, frame).alias("value")) for name, expression in headers.items())
+    return F.array(*pairs)

@@ -1,0 +1,33 @@
+"""Sources: where frames begin. A source is a module with the two functions of :class:`Source`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.pipelines.kinds import Kinds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from barnabas.pipelines.context import RunContext
+    from barnabas.pipelines.declaration.fields import Fields
+    from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
+
+
+class Source(Protocol):
+    """What a module may have besides: ``DECODES = True`` when it reads records, so that format, schema, key, tolerance and dead letters
+    are declared for it; ``PACKAGES`` or ``packages(settings)``, the Maven packages it needs; ``topics(settings)``, those that
+    must be there."""
+
+    def declare(self, fields: Fields) -> object:
+        """The settings of this kind. Fields that all sources share are taken already; all that is not asked for is refused afterwards."""
+
+    def read(self, session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> DataFrame:
+        """A streaming frame; a frame that does not stream may only be joined to one that does."""
+
+
+SOURCES: Kinds[Source] = Kinds(
+    "source",
+    __name__,
+    {"topic": "topic", "topics": "topic", "pattern": "topic", "table": "table", "jdbc": "jdbc", "files": "files", "generator": "generator"},
+)

@@ -1,0 +1,28 @@
+"""Steps: frames made of frames. A step is a module with the functions of :class:`Step`; what it makes is a view others name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.pipelines.kinds import Kinds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from barnabas.pipelines.context import RunContext
+    from barnabas.pipelines.declaration.fields import Fields
+    from barnabas.pipelines.declaration.step_declarations import StepDeclaration
+
+
+class Step(Protocol):
+    def declare(self, fields: Fields) -> object:
+        """The settings of this kind."""
+
+    def inputs(self, settings: object) -> tuple[str, ...]:
+        """The sources and steps it reads, so that a misspelt one is found before anything starts."""
+
+    def apply(self, declaration: StepDeclaration, context: RunContext) -> DataFrame:
+        """Its inputs are in ``context.frame(name)``."""
+
+
+STEPS: Kinds[Step] = Kinds("step", __name__, {"sql": "sql", "deduplicate": "deduplicate", "python": "python", "state": "state"})

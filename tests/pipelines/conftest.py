@@ -1,0 +1,70 @@
+"""One Spark and one broker for all tests of a process: starting Spark takes seconds, and pipelines do not see each other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from tests.pipelines.topics import Topics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
+# All that any test of this directory uses: a session cannot get packages later.
+PACKAGES = (
+    CONNECTOR,
+    "org.apache.spark:spark-avro_2.13:4.0.0",
+    "io.delta:delta-spark_2.13:4.0.0",
+    "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0",
+    "org.xerial:sqlite-jdbc:3.50.3.0",
+    "org.postgresql:postgresql:42.7.7",
+    "org.mariadb.jdbc:mariadb-java-client:3.5.3",
+)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
+    from barnabas.pipelines.session import open_session
+
+    folder = tmp_path_factory.mktemp("spark")
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.local.dir": str(folder / "local"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        # Batches of tests are empty or tiny: waiting for more would be most of their time.
+        "spark.sql.streaming.pollingDelay": "10ms",
+        "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+    }
+    packages = os.environ.get("BARNABAS_TEST_SPARK_PACKAGES")
+    wanted = PACKAGES if packages is None else tuple(packages.split(","))
+    session = open_session([], "local[2]", settings=settings, log=folder / "spark.log", packages=wanted)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[EmbeddedBroker]:
+    """In a process of its own: in this one, Spark's callbacks and the broker would wait for the same interpreter."""
+    with EmbeddedBroker(process=True) as running:
+        yield running
+
+
+@pytest.fixture
+def topics(broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Iterator[Topics]:
+    """Topics of this test alone: their names begin with the test's."""
+    with Topics(broker.bootstrap, request.node.name) as made:
+        yield made
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    return str(tmp_path / "checkpoints")
