@@ -207,5 +207,5 @@ def on_snapshot_refused(quorum: Quorum, event: SnapshotRefused) -> None:
 
 
 def _heard_from_leader(quorum: Quorum, role: Follower) -> None:
-    role.fetch_deadline_ms = quorum.now_ms + quorum.settings.fetch_timeout_ms
+    role.fetch_deadline_ms = quorum.fetch_deadline()
     role.has_fetched = True

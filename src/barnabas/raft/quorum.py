@@ -19,7 +19,7 @@ from barnabas.raft.log_outline import EpochStart, LogOutline
 from barnabas.raft.messages import LeaderInfo
 from barnabas.raft.quorum_state import QuorumState
 from barnabas.raft.roles import Follower, Leader, LeaderResigned, Prospective, Role, Unattached
-from barnabas.raft.settings import CHECK_QUORUM_FETCH_TIMEOUTS, QuorumSettings
+from barnabas.raft.settings import CHECK_QUORUM_FETCH_TIMEOUTS, FETCH_TIMEOUT_JITTER, QuorumSettings
 from barnabas.raft.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter, VoterSet, address_of
 from barnabas.records.control_batch import ControlType
 
@@ -152,6 +152,12 @@ class Quorum:
             return NEVER_MS
         timeout_ms = self.settings.election_timeout_ms
         return self.now_ms + timeout_ms + (self.entropy.below(timeout_ms) if timeout_ms > 0 else 0)
+
+    def fetch_deadline(self) -> int:
+        """A little different each time. All followers hear from their leader at the same moments; if they also gave it up at the same
+        moment they would split the vote, and a third election would come a whole election timeout later."""
+        timeout_ms = self.settings.fetch_timeout_ms
+        return self.now_ms + timeout_ms + self.entropy.below(1 + int(timeout_ms * FETCH_TIMEOUT_JITTER))
 
     def send(self, address: Address, request: Any, *, node_id: int = NO_NODE, aside: bool = False) -> bool:
         """False when there is something on its way there already, or a pause."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 FETCH_WAIT_MS_MAX = 500
 # A leader that no majority has fetched from for so many fetch timeouts has lost it.
 CHECK_QUORUM_FETCH_TIMEOUTS = 1.5
+# By so much of itself a follower's fetch timeout may be longer.
+FETCH_TIMEOUT_JITTER = 0.1
 # An observer that was silent for so long is forgotten.
 OBSERVER_SESSION_MS = 300_000
 # A replica must have fetched within this time to be taken for caught up when it wants to become a voter.

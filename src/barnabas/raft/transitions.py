@@ -154,7 +154,7 @@ def to_follower(quorum: Quorum, epoch: LeaderEpoch, leader_id: NodeId, endpoints
 
 def _follower(quorum: Quorum, leader_id: NodeId, endpoints: tuple[Endpoint, ...]) -> Follower:
     deadline = quorum.now_ms + quorum.settings.fetch_timeout_ms
-    return Follower(leader_id, endpoints, fetch_deadline_ms=deadline, update_voter_ms=deadline)
+    return Follower(leader_id, endpoints, fetch_deadline_ms=quorum.fetch_deadline(), update_voter_ms=deadline)
 
 
 def to_resigned(quorum: Quorum) -> None:

@@ -299,7 +299,7 @@ def on_update_answer(quorum: Quorum, response: UpdateRaftVoterResponse) -> bool:
     if response.error_code in (ErrorCode.NONE, ErrorCode.UNSUPPORTED_VERSION):
         role.has_updated_leader = True
         role.has_fetched = True
-        role.fetch_deadline_ms = quorum.now_ms + quorum.settings.fetch_timeout_ms
+        role.fetch_deadline_ms = quorum.fetch_deadline()
     return response.error_code in (ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT)
 
 
