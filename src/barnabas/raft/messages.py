@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import METADATA_PARTITION, METADATA_TOPIC, METADATA_TOPIC_ID, NO_NODE, LeaderEpoch, NodeId, Uuid
+from barnabas.model.ids import METADATA_PARTITION, METADATA_TOPIC, METADATA_TOPIC_ID, LeaderEpoch, NodeId, Uuid
 from barnabas.raft.log_outline import OffsetAndEpoch
 from barnabas.raft.voters import Endpoint, ReplicaKey
 from barnabas.wire.messages import begin_quorum_epoch as begin, end_quorum_epoch as end, fetch, fetch_snapshot, vote
@@ -321,6 +321,3 @@ def update_voter_response(error: ErrorCode, leader: LeaderInfo) -> UpdateRaftVot
         error_code=error,
         current_leader=CurrentLeader(leader_id=leader.leader_id, leader_epoch=leader.epoch, host=host, port=port),
     )
-
-
-NOBODY = LeaderInfo(NO_NODE, LeaderEpoch(-1))

@@ -8,7 +8,7 @@ kraft.version 0) have no directory, and any directory will do for them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from barnabas.model.ids import ZERO_UUID, NodeId, Uuid
@@ -139,7 +139,3 @@ def read_voters_record(record: VotersRecord) -> VoterSet:
         )
         for voter in record.voters
     )
-
-
-def with_directory(voter: Voter, directory_id: Uuid) -> Voter:
-    return replace(voter, key=ReplicaKey(voter.key.node_id, directory_id))
