@@ -374,4 +374,16 @@ def meta_properties(cluster_id: str, node_id: int, directory_id: str) -> str:
     return f"cluster.id={cluster_id}\ndirectory.id={directory_id}\nnode.id={node_id}\nversion=1\n"
 
 
-__all__ = ["BROKER", "COMBINED", "CONTROLLER", "CLUSTER_ID", "QUICK", "Cluster", "Node", "Program", "free_ports", "meta_properties"]
+__all__ = [
+    "BROKER",
+    "CLUSTER_ID",
+    "COMBINED",
+    "CONTROLLER",
+    "QUICK",
+    "START_SECONDS_MAX",
+    "Cluster",
+    "Node",
+    "Program",
+    "free_ports",
+    "meta_properties",
+]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from peers.apache_kafka_cluster import APACHE
-from peers.cluster import CLUSTER_ID, Cluster, Node
+from peers.cluster import CLUSTER_ID, START_SECONDS_MAX, Cluster, Node
 
 
 class Barnabas:
@@ -20,10 +20,18 @@ class Barnabas:
         self._log_level = log_level
 
     def format(self, nodes: Sequence[Node]) -> None:
-        for node in nodes:
-            command = [sys.executable, "-m", "barnabas", "storage", "format", "-t", CLUSTER_ID, "-c", str(node.properties_file)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stdout + done.stderr
+        formatting = [
+            subprocess.Popen(
+                [sys.executable, "-m", "barnabas", "storage", "format", "-t", CLUSTER_ID, "-c", str(node.properties_file)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            for node in nodes
+        ]
+        for each in formatting:
+            said, _ = each.communicate(timeout=START_SECONDS_MAX)
+            assert each.returncode == 0, said
 
     def command(self, properties: Path) -> list[str]:
         return [sys.executable, "-m", "barnabas", "server", "--log-level", self._log_level, "--config", str(properties)]
