@@ -15,6 +15,7 @@ APPENDED_AT_ONCE = no_effect("a coordinator appends each of its decisions at onc
 READ_IN_PIECES = no_effect("a coordinator reads its log in pieces of a megabyte")
 MATCHED_WHEN_TOPICS_CHANGE = no_effect("patterns are matched anew whenever topics come or go")
 
+FLUSHED_TOGETHER = no_effect("each decision is written at once, and those that come while the disk is busy are flushed together")
 FILES_GROW = no_effect("files grow as they are written")
 SYSTEM_CHOOSES_BUFFERS = no_effect("the system chooses the buffers of connections between nodes")
 NO_DELAY = no_effect("nothing that starts with a node needs to wait")

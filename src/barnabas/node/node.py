@@ -435,7 +435,9 @@ class Node:
         assert self._lifecycle is not None
         assert self._addresses is not None
         for listener in self._addresses:
-            listener.stop_accepting()
+            # The others need to reach this controller until one of them leads: they ask it for its vote.
+            if not listener.for_controllers:
+                listener.stop_accepting()
         if self.failure is None:
             if self._is_broker:
                 await self._leave()

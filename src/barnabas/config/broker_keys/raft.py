@@ -16,7 +16,7 @@ from barnabas.config.declare import (
     list_of,
     no_effect,
 )
-from barnabas.config.effects import WITH_SASL
+from barnabas.config.effects import FLUSHED_TOGETHER, WITH_SASL
 
 VOTERS = each("a comma-separated list of id@host:port entries", is_voter)
 SERVERS = each("a comma-separated list of host:port entries", is_address)
@@ -70,6 +70,7 @@ KEYS = (
         25,
         "How long the leader gathers records before it writes them to the metadata log.",
         valid=at_least(0),
+        effect=FLUSHED_TOGETHER,
     ),
     ConfigKey(
         "controller.quorum.request.timeout.ms",
