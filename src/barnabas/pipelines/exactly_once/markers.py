@@ -1,0 +1,124 @@
+"""Markers: which batch a writer completed last, as an offset that a group has committed.
+
+The group is named after the pipeline and the id that Spark gave the query's checkpoint, so a new checkpoint never believes the markers of
+an old one. The topic holds no records at all: Kafka wants offsets to be of a topic that exists, and that is all it is for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from barnabas.pipelines.errors import CannotRun, RunFailed
+
+MARKER_TOPIC = "barnabas.pipelines.batches"
+# Enough for most pipelines, so that the topic, which all of them share, is hardly ever changed. An empty partition costs next to nothing.
+MARKER_PARTITIONS_MIN = 32
+# For each question to the cluster. Longer than an election of a new coordinator takes.
+ANSWER_SECONDS_MAX = 60.0
+# A reading waits for transactions that are being ended; one that hangs is ended by its timeout, which is the broker's business.
+_STABLE_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """``next_batch`` is the batch after the one that was completed: offsets point at what comes next."""
+
+    next_batch: int
+    fingerprint: str
+
+
+def group_of(pipeline: str, query_id: str) -> str:
+    return f"barnabas.pipelines.{pipeline}.{query_id}"
+
+
+class Markers:
+    """The markers of one group, read and put into transactions."""
+
+    def __init__(self, client: Mapping[str, Any], group: str) -> None:
+        self.group = group
+        # A consumer that never subscribes: it is how librdkafka asks for offsets, and who commits them within a transaction must show one.
+        # read_committed makes the broker withhold an offset while a transaction over it is being decided, instead of answering the old one.
+        self._consumer = Consumer(
+            {
+                **client,
+                "group.id": group,
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "allow.auto.create.topics": False,
+            }
+        )
+
+    def read(self, writer: int, *, seconds_max: float = ANSWER_SECONDS_MAX) -> Marker | None:
+        deadline = time.monotonic() + seconds_max
+        while True:
+            try:
+                (found,) = self._consumer.committed([TopicPartition(MARKER_TOPIC, writer)], max(0.1, deadline - time.monotonic()))
+                wrong = found.error
+            except KafkaException as failed:
+                wrong = failed.args[0]
+            if wrong is None:
+                return None if found.offset == OFFSET_INVALID else Marker(found.offset, found.metadata or "")
+            if not _passes(wrong) or time.monotonic() >= deadline:
+                raise RunFailed(f"The marker of writer {writer} of group {self.group} cannot be read: {wrong.str()}.")
+            time.sleep(_STABLE_POLL_SECONDS)
+
+    def add_to_transaction(self, producer: Any, writer: int, marker: Marker) -> None:
+        offset = TopicPartition(MARKER_TOPIC, writer, marker.next_batch, metadata=marker.fingerprint)
+        producer.send_offsets_to_transaction([offset], self._consumer.consumer_group_metadata(), ANSWER_SECONDS_MAX)
+
+    def close(self) -> None:
+        self._consumer.close()
+
+
+def _passes(wrong: KafkaError) -> bool:
+    return wrong.retriable() or wrong.code() in (
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError._WAIT_COORD,  # noqa: SLF001 - librdkafka's own codes are spelled so
+        KafkaError._TRANSPORT,  # noqa: SLF001
+    )
+
+
+def ensure_marker_topic(client: Mapping[str, Any], writers: int) -> None:
+    """Created when it is missing, and given more partitions when there are more writers than it has."""
+    admin = AdminClient(dict(client))
+    there = _partitions(admin)
+    wanted = max(writers, MARKER_PARTITIONS_MIN)
+    if there == 0:
+        topic = NewTopic(MARKER_TOPIC, num_partitions=wanted, config={"cleanup.policy": "compact"})
+        _answer(admin.create_topics([topic])[MARKER_TOPIC], harmless=KafkaError.TOPIC_ALREADY_EXISTS)
+    elif there < writers:
+        # Another pipeline may have asked for more at the same time; then there are enough, which is looked at below.
+        _answer(admin.create_partitions([NewPartitions(MARKER_TOPIC, writers)])[MARKER_TOPIC], harmless=KafkaError.INVALID_PARTITIONS)
+    deadline = time.monotonic() + ANSWER_SECONDS_MAX
+    while _partitions(admin) < writers:
+        if time.monotonic() >= deadline:
+            raise CannotRun(f"The topic {MARKER_TOPIC} did not get the {writers} partitions that the writers need.")
+        time.sleep(_STABLE_POLL_SECONDS)
+
+
+def _partitions(admin: AdminClient) -> int:
+    try:
+        topics = admin.list_topics(timeout=ANSWER_SECONDS_MAX).topics
+    except KafkaException as failed:
+        raise CannotRun(f"The cluster does not answer: {failed.args[0].str()}.") from failed
+    return len(topics[MARKER_TOPIC].partitions) if MARKER_TOPIC in topics else 0
+
+
+def _answer(answered: Any, *, harmless: int) -> None:
+    try:
+        answered.result(ANSWER_SECONDS_MAX)
+    except KafkaException as failed:
+        if failed.args[0].code() != harmless:
+            raise CannotRun(
+                f"The topic {MARKER_TOPIC}, which notes the batches that were written, cannot be made: {failed.args[0].str()}."
+            ) from failed

@@ -1,0 +1,140 @@
+"""The sink: a query whose batches are written by writers, each in a transaction of its own."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.exactly_once.markers import ensure_marker_topic, group_of
+from barnabas.pipelines.exactly_once.spread import ByHash, Spread, spread_of
+from barnabas.pipelines.kept_text import KeptText
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+    from barnabas.pipelines.context import RunContext
+    from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration
+
+_OUTCOME = "writer INT, rows BIGINT, was_there BOOLEAN"
+_QUERY_ID = "sql.streaming.queryId"  # Spark says it to whatever runs in a query's thread; it is the id in the checkpoint's metadata
+_OWN_OPTIONS = frozenset({"writers"})
+
+
+def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:
+    """``frame`` has the columns of :mod:`records`."""
+    options: dict[str, str] = dict(getattr(declaration.settings, "options", {}))
+    sink = ExactlyOnce(
+        pipeline=context.name,
+        client={name: value for name, value in context.client_config().items() if name != "logger"},
+        producer={name.removeprefix("kafka."): value for name, value in options.items() if name not in _OWN_OPTIONS},
+        checkpoint=context.checkpoint_of(declaration.name),
+        writers=_writers(options, context.session.sparkContext.defaultParallelism),
+    )
+    return sink.start(frame, context.writer(frame, declaration.name, declaration.mode))
+
+
+def _writers(options: dict[str, str], default: int) -> int:
+    text = options.get("writers", str(default))
+    if not text.isdecimal():
+        raise CannotRun(f"'writers' is a number, not {text!r}.")
+    return int(text)
+
+
+@dataclass(slots=True)
+class ExactlyOnce:
+    """``client`` and ``producer`` are librdkafka's settings, as texts: they travel to the executors."""
+
+    pipeline: str
+    client: dict[str, Any]
+    producer: dict[str, Any]
+    checkpoint: str
+    writers: int  # of a spread by hash at its first start
+    ensured: int = field(default=0, init=False)  # partitions of the marker topic that are known to be there
+
+    def start(self, frame: DataFrame, writer: DataStreamWriter) -> StreamingQuery:
+        """``writer`` has the checkpoint of this sink."""
+        self._check_settings()
+        spread = spread_of(frame, KeptText(frame.sparkSession, f"{self.checkpoint}/writers"), self.writers)
+        self._ensure_markers(spread)
+
+        def write_batch(batch: DataFrame, batch_id: int) -> None:
+            self.write_batch(batch, batch_id, spread)
+
+        return writer.foreachBatch(write_batch).start()
+
+    def write_batch(self, batch: DataFrame, batch_id: int, spread: Spread) -> None:
+        session = batch.sparkSession
+        query_id = session.sparkContext.getLocalProperty(_QUERY_ID)
+        assert query_id is not None, "batches are run by queries"
+        planned = KeptText(session, f"{self.checkpoint}/offsets/{batch_id}").read()
+        assert planned is not None, "Spark notes the offsets of a batch before it runs it"
+        # What Spark planned for the batch, which it reads again when it runs it again.
+        fingerprint = f"{zlib.crc32(planned.encode()):08x}"
+        assignment = spread.assign(batch)
+        self._ensure_markers(spread)
+        task = writing_task(
+            group_of(self.pipeline, query_id),
+            batch_id,
+            assignment.writers,
+            [f"{fingerprint} {detail}".rstrip() for detail in assignment.details],
+            self.client,
+            self.producer,
+        )
+        outcomes = assignment.frame.mapInArrow(task, _OUTCOME).collect()
+        assert len({outcome["writer"] for outcome in outcomes}) == len(outcomes), "no two tasks are one writer"
+
+    def _ensure_markers(self, spread: Spread) -> None:
+        if self.ensured < max(spread.writers, 1):
+            self.ensured = max(spread.writers, 1)
+            ensure_marker_topic(self.client, self.ensured)
+
+    def _check_settings(self) -> None:
+        """Here, where it makes a sentence, and not in a task, where it makes a stack trace. Nothing is connected yet."""
+        from confluent_kafka import KafkaException, Producer
+
+        from barnabas.pipelines.exactly_once.writing import PRODUCER_DEFAULTS
+
+        try:
+            Producer({**self.client, **PRODUCER_DEFAULTS, **self.producer, "transactional.id": "check"})
+        except KafkaException as failed:
+            raise CannotRun(f"The options of the writers are wrong: {failed.args[0].str()}.") from failed
+
+
+def writing_task(
+    group: str, batch_id: int, writers: Any, fingerprints: list[str], client: dict[str, Any], producer: dict[str, Any]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    """What Spark runs on its executors, where Barnabas is installed as it is here."""
+
+    def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        from barnabas.pipelines.exactly_once.writing import Part, write_part
+
+        context = TaskContext.get()
+        assert context is not None, "this is a task"
+        task = context.partitionId()
+        writer = writers[task]
+        written = write_part(Part(group, writer, batch_id, fingerprints[task]), _own_rows(chunks, writer), client=client, producer=producer)
+        yield pa.RecordBatch.from_pydict(
+            {"writer": pa.array([writer], pa.int32()), "rows": [written.rows], "was_there": [written.was_there]}
+        )
+
+    return write
+
+
+def _own_rows(chunks: Iterable[pa.RecordBatch], writer: int) -> Iterator[pa.RecordBatch]:
+    """That Spark gave this task the rows of this writer, whichever way it chose to run the batch, is what everything rests on."""
+    import pyarrow.compute as pc
+
+    for chunk in chunks:
+        if ByHash.WRITER in chunk.schema.names and chunk.num_rows:
+            least_and_most = pc.min_max(chunk.column(ByHash.WRITER)).as_py()
+            assert least_and_most == {"min": writer, "max": writer}, f"rows of writers {least_and_most} came to writer {writer}"
+        yield chunk

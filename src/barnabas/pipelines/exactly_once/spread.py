@@ -1,0 +1,155 @@
+"""Which writer gets which rows: the same whenever a batch is run, or rows would be missing or there twice.
+
+By source partition, where the query takes records of a topic one by one (projections, filters, Python functions over rows): Spark reads
+each partition of the topic with one task, and that task writes as the writer of this partition. Nothing is moved between tasks, and what
+was in order in the topic stays in order.
+
+By hash, everywhere else (aggregations, joins, unions, other sources): rows with the same key go to the same writer, rows without a
+key by their value. Spark does not keep the order of rows that it moves, so each writer's are sorted by key and value. The number of
+writers is decided at the first start and kept, because it decides who gets what.
+
+Which of the two it is follows from the shape of the query alone, not from how Spark happens to run it, and is kept too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from barnabas.pipelines.errors import CannotRun, RunFailed
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from barnabas.pipelines.kept_text import KeptText
+
+# Operators of a query after which a row is still with the record it was made from, and in its order.
+_ROW_BY_ROW = frozenset(
+    {
+        *("Project", "Filter", "SubqueryAlias", "View", "EventTimeWatermark", "Generate", "CollectMetrics", "ResolvedHint"),
+        *("MapInPandas", "MapInArrow", "PythonMapInArrow"),
+    }
+)
+_STREAMING_SOURCE = "StreamingRelationV2"
+# A partition and a transaction for each; more than a cluster has cores help nobody.
+WRITERS_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``writers[i]`` is who writes what task ``i`` of the frame has."""
+
+    frame: DataFrame
+    writers: Sequence[int]
+    details: Sequence[str]  # for the fingerprint: what of the batch this writer has, as far as it is known beforehand
+
+
+class Spread(Protocol):
+    @property
+    def writers(self) -> int:
+        """How many there are by now."""
+
+    def assign(self, batch: DataFrame) -> Assignment: ...
+
+
+def spread_of(frame: DataFrame, kept: KeptText, writers: int) -> Spread:
+    """``writers`` is how many a hash would be spread over, if this is the first start."""
+    name = BySourcePartition.NAME if reads_row_by_row(frame) else ByHash.NAME
+    text = kept.read()
+    found = {"spread": name, "writers": writers if name == ByHash.NAME else []} if text is None else json.loads(text)
+    if found["spread"] != name:
+        raise CannotRun(
+            f"Rows were given to writers by {found['spread']} until now, and after the change of this pipeline it would be by {name}: "
+            "begin with a new checkpoint."
+        )
+    if text is None:
+        kept.write(json.dumps(found))
+    if name == ByHash.NAME:
+        return ByHash(found["writers"])
+    return BySourcePartition(found["writers"], kept)
+
+
+def reads_row_by_row(frame: DataFrame) -> bool:
+    plan = _java(frame).analyzed()
+    while plan.nodeName() in _ROW_BY_ROW:
+        plan = plan.children().apply(0)
+    return str(plan.nodeName()) == _STREAMING_SOURCE and str(plan.sourceName()) == "kafka"
+
+
+def _java(frame: DataFrame) -> Any:
+    return frame._jdf.queryExecution()  # noqa: SLF001 - PySpark shows no plans but as text
+
+
+class ByHash:
+    NAME = "hash"
+    WRITER = "_writer"
+
+    def __init__(self, writers: int) -> None:
+        if not 1 <= writers <= WRITERS_MAX:
+            raise CannotRun(f"'writers' is a number from 1 to {WRITERS_MAX}, not {writers}.")
+        self.writers = writers
+
+    def assign(self, batch: DataFrame) -> Assignment:
+        from pyspark.sql import functions as F
+
+        key, value = F.col("key"), F.col("value")
+        by = (key, F.when(key.isNull(), value))
+        # The very expression that Spark partitions by: the task checks that it was given its own rows.
+        named = batch.withColumn(self.WRITER, F.pmod(F.hash(*by), F.lit(self.writers)))
+        moved = named.repartition(self.writers, *by).sortWithinPartitions(key, value)
+        return Assignment(moved, range(self.writers), [""] * self.writers)
+
+
+class BySourcePartition:
+    """Partitions of topics get numbers as they are first seen; the numbers are kept before they are used."""
+
+    NAME = "source partition"
+
+    def __init__(self, partitions: Sequence[str], kept: KeptText) -> None:
+        self._numbers = {partition: number for number, partition in enumerate(partitions)}
+        self._kept = kept
+
+    @property
+    def writers(self) -> int:
+        return len(self._numbers)
+
+    def assign(self, batch: DataFrame) -> Assignment:
+        ranges = _source_ranges(batch)
+        seen: Counter[str] = Counter()
+        names = []
+        for partition, _, _ in ranges:
+            # With minPartitions or maxRecordsPerPartition several tasks share a partition: the first, the second, ...
+            names.append(f"{partition}/{seen[partition]}" if seen[partition] else partition)
+            seen[partition] += 1
+        if new := [name for name in names if name not in self._numbers]:
+            self._numbers |= {name: len(self._numbers) + position for position, name in enumerate(new)}
+            if len(self._numbers) > WRITERS_MAX:
+                raise RunFailed(f"The source has {len(self._numbers)} partitions, and there are at most {WRITERS_MAX} writers.")
+            self._kept.write(json.dumps({"spread": self.NAME, "writers": list(self._numbers)}))
+        details = [f"{partition}@{first}-{end}" for partition, first, end in ranges]
+        return Assignment(batch, [self._numbers[name] for name in names], details)
+
+
+def _source_ranges(batch: DataFrame) -> list[tuple[str, int, int]]:
+    """What each task of the batch reads, in the order of the tasks: partition, first offset, the offset after the last.
+
+    Spark does not tell this to Python. The batch is an RDD whose ancestors, one to one, end in the reading of the topic; their order
+    is not the same when a batch is run again, so positions alone would not do.
+    """
+    rdd = _java(batch).toRdd()
+    while (dependencies := rdd.dependencies()).size() > 0:
+        assert dependencies.size() == 1, "a query that reads row by row has one source"
+        assert dependencies.apply(0).getClass().getSimpleName() == "OneToOneDependency", "its rows stay where they are"
+        rdd = dependencies.apply(0).rdd()
+    found = []
+    for position, task in enumerate(rdd.partitions()):
+        assert task.index() == position, "in order"
+        inputs = task.inputPartitions()
+        assert inputs.size() == 1, "each task reads one range"
+        offsets = inputs.apply(0).offsetRange()
+        partition = offsets.topicPartition()
+        found.append((f"{partition.topic()}-{partition.partition()}", int(offsets.fromOffset()), int(offsets.untilOffset())))
+    return found
