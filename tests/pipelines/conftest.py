@@ -39,7 +39,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        "spark.driver.extraJavaOptions": f"-Dderby.system.home={folder}",
+        # Tests are short: what the second compiler would win is less than what it takes.
+        "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder}",
         # Batches of tests are empty or tiny: waiting for more would be most of their time.
         "spark.sql.streaming.pollingDelay": "10ms",
         "spark.sql.streaming.noDataMicroBatches.enabled": "true",

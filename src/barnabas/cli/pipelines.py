@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.main import Refused
+from barnabas.cli.output import AsJson, print_json, print_table
 from barnabas.pipelines.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ def register(app: typer.Typer) -> None:
     pipelines = typer.Typer(help="Check data pipelines, run them on Spark, and see how they are.", no_args_is_help=True)
     pipelines.command("validate")(validate)
     pipelines.command("run")(run)
+    pipelines.command("explain")(explain)
+    pipelines.command("list")(list_pipelines)
+    pipelines.command("status")(status)
     pipelines.command("packages")(packages)
     app.add_typer(pipelines, name="pipelines")
 
@@ -65,6 +70,56 @@ def run(
         from barnabas.pipelines.running.job import run_files
 
         run_files(files, master=master, available_now=available_now, checkpoint=checkpoint)
+
+
+def explain(files: Files, master: Master = None) -> None:
+    """Show what pipelines would do: the columns of every source and step, and Spark's plan for every sink. Nothing runs."""
+    with refusals():
+        from barnabas.pipelines.running.explain import explain as explain_pipelines
+
+        explain_pipelines(read_all(files), master=master, write=typer.echo)
+
+
+def list_pipelines(files: Files, as_json: AsJson = False) -> None:
+    """List the pipelines in files: what they read, make and write."""
+    with refusals():
+        read = read_all(files)
+    rows = [
+        {
+            "name": each.name,
+            "file": each.path,
+            "sources": [source.name for source in each.sources],
+            "steps": [step.view for step in each.steps],
+            "sinks": [sink.name for sink in each.sinks],
+            "bootstrap": each.bootstrap,
+            "checkpoint": each.checkpoint,
+        }
+        for each in read
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    columns = ("name", "file", "sources", "steps", "sinks")
+    texts = [[", ".join(row[each]) if isinstance(row[each], list) else row[each] for each in columns] for row in rows]
+    print_table(("Pipeline", "File", "Sources", "Steps", "Sinks"), texts)
+
+
+def status(files: Files, checkpoint: Checkpoint = None, as_json: AsJson = False) -> None:
+    """Show how far pipelines came, whether they run or not. Needs no Spark."""
+    with refusals():
+        from barnabas.pipelines.running.status import status_of
+
+        found = [each for pipeline in read_all(files) for each in status_of(pipeline, checkpoint)]
+    if as_json:
+        print_json([asdict(each) for each in found])
+        return
+    print_table(
+        ("Pipeline", "Query", "State", "Batch", "Lag", "Rows/s", "Last report"),
+        [(each.pipeline, each.query, each.state, each.batch, each.lag, each.rows_per_second, each.at) for each in found],
+    )
+    for each in found:
+        if each.reason is not None:
+            typer.echo(each.reason)
 
 
 def packages(files: Files) -> None:

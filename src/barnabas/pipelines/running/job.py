@@ -30,7 +30,7 @@ def run_declarations(
         at_end.callback(session.stop)
         run = start(pipelines, session, checkpoint=checkpoint, available_now=available_now)
         at_end.callback(run.stop)
-        observers = at_end.enter_context(watching(pipelines))
+        observers = at_end.enter_context(watching(pipelines, run))
         with _stopped_by_signals(run):
             run.wait(observers)
 

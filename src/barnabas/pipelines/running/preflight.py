@@ -15,6 +15,7 @@ from barnabas.pipelines.sinks import SINKS
 from barnabas.pipelines.sources import SOURCES
 
 if TYPE_CHECKING:
+    from barnabas.pipelines.declaration.located import Place
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
 
 # A cluster that is starting answers within this; somebody at a terminal does not wait longer gladly.
@@ -23,13 +24,9 @@ ANSWER_SECONDS_MAX = 10.0
 
 def check_topics(pipeline: PipelineDeclaration) -> None:
     """``CannotRun`` when a topic that is read does not exist. Those that are only written are made, with the broker's defaults."""
-    read = {name: source.place for source in pipeline.sources for name in _topics(SOURCES, source.kind, source.settings)}
-    written = {name: sink.place for sink in pipeline.sinks for name in _topics(SINKS, sink.kind, sink.settings)}
-    dead = {
-        source.decoding.dead_letters.topic: source.place for source in pipeline.sources if source.decoding and source.decoding.dead_letters
-    }
-    if not (read or written or dead):
+    if not uses_topics(pipeline):
         return
+    read, written = _read(pipeline), _written(pipeline)
     cluster = ClusterTopics(pipeline)
     existing = cluster.names()
     for name, place in read.items():
@@ -38,9 +35,26 @@ def check_topics(pipeline: PipelineDeclaration) -> None:
                 f"there is no topic {name!r} at {pipeline.bootstrap}; "
                 f"make it with `barnabas topics create {name} --bootstrap {pipeline.bootstrap}`."
             )
-    for name in [*written, *dead]:
+    for name in written:
         if name not in existing:
             cluster.create(name)
+
+
+def uses_topics(pipeline: PipelineDeclaration) -> bool:
+    patterns = any(source.kind == "pattern" for source in pipeline.sources)
+    return patterns or bool(_read(pipeline) or _written(pipeline))
+
+
+def _read(pipeline: PipelineDeclaration) -> dict[str, Place]:
+    return {name: source.place for source in pipeline.sources for name in _topics(SOURCES, source.kind, source.settings)}
+
+
+def _written(pipeline: PipelineDeclaration) -> dict[str, Place]:
+    written = {name: sink.place for sink in pipeline.sinks for name in _topics(SINKS, sink.kind, sink.settings)}
+    for source in pipeline.sources:
+        if source.decoding is not None and source.decoding.dead_letters is not None:
+            written[source.decoding.dead_letters.topic] = source.place
+    return written
 
 
 class ClusterTopics:

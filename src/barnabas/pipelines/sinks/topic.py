@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
 GUARANTEES = ("exactly_once", "at_least_once")
+DEFAULT_GUARANTEE = "exactly_once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def declare(fields: Fields) -> TopicSinkSettings:
         headers=fields.optional_texts_by_name("headers"),
         partition=fields.optional_text("partition"),
         tombstone=fields.optional_text("tombstone"),
-        guarantee=fields.choice("guarantee", GUARANTEES, default="at_least_once"),
+        guarantee=fields.choice("guarantee", GUARANTEES, default=DEFAULT_GUARANTEE),
         options=fields.optional_texts_by_name("options"),
     )
 

@@ -1,0 +1,36 @@
+"""``python -m barnabas.pipelines FILE...`` and spark-submit's way in.
+
+    spark-submit --master spark://host:7077 --packages "$(barnabas pipelines packages alerts.yaml)" \\
+        --py-files barnabas.zip submit.py alerts.yaml --checkpoint s3a://bucket/checkpoints
+
+spark-submit wants a file, not a module: ``barnabas pipelines submit-script`` prints where this one lies. The same options as
+``barnabas pipelines run``, without its table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.running.job import run_files
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="barnabas.pipelines", description="Run pipelines on Spark.")
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--master")
+    parser.add_argument("--available-now", action="store_true")
+    parser.add_argument("--checkpoint", metavar="DIR")
+    options = parser.parse_args(arguments)
+    try:
+        run_files(options.files, master=options.master, available_now=options.available_now, checkpoint=options.checkpoint)
+    except PipelineError as error:
+        sys.stderr.write(f"barnabas: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

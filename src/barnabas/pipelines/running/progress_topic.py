@@ -1,0 +1,99 @@
+"""The progress topic: everything that reports say, for whoever wants to watch; and what ``status`` reads.
+
+``barnabas.pipelines.progress`` has one record per batch of each query, its key ``<pipeline>.<query>``, and one when a query ended. It is
+compacted, so the newest of each stays. Watching must never hurt what is watched: when the topic cannot be written, one sentence goes to
+stderr and the pipeline runs on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.kafka_settings import for_librdkafka
+from barnabas.pipelines.running.preflight import ClusterTopics
+from barnabas.pipelines.running.progress import Progress
+
+if TYPE_CHECKING:
+    from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+
+TOPIC = "barnabas.pipelines.progress"
+# A week: history for those who look back; the newest of each query stays anyway while it is written.
+_CONFIG = {"cleanup.policy": "compact,delete", "retention.ms": str(7 * 24 * 3600 * 1000)}
+# Reports wait here while the broker is away; older than the queue is long they are lost.
+_QUEUED_REPORTS_MAX = 1000
+_FLUSH_SECONDS_MAX = 5.0
+READ_SECONDS_MAX = 10.0
+
+
+class ProgressTopic:
+    """Writes to the cluster of one pipeline."""
+
+    def __init__(self, pipeline: PipelineDeclaration) -> None:
+        from confluent_kafka import Producer
+
+        self.pipeline = pipeline.name
+        self._producer: Producer | None = None
+        try:
+            ClusterTopics(pipeline).create(TOPIC, partitions=1, config=_CONFIG)
+        except CannotRun as wrong:
+            sys.stderr.write(f"barnabas: progress of {pipeline.name!r} is not published: {wrong}\n")
+            return
+        config = for_librdkafka(pipeline.bootstrap, pipeline.kafka)
+        self._producer = Producer({**config, "queue.buffering.max.messages": _QUEUED_REPORTS_MAX, "linger.ms": 50})
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.pipeline == self.pipeline:
+            self._send(progress.query, {"event": "progress", **asdict(progress)})
+
+    def ended(self, queries: Mapping[str, str], reason: str | None) -> None:
+        """``queries``: their runs by name. ``reason``: why, when it was no end in order."""
+        for query, run in queries.items():
+            at = datetime.now(UTC).isoformat()
+            self._send(query, {"event": "ended", "pipeline": self.pipeline, "query": query, "run": run, "at": at, "reason": reason})
+
+    def close(self) -> None:
+        if self._producer is not None:
+            self._producer.flush(_FLUSH_SECONDS_MAX)
+
+    def _send(self, query: str, report: Mapping[str, Any]) -> None:
+        if self._producer is None:
+            return
+        with suppress(BufferError):  # the queue is full: this report is lost, as the module says
+            self._producer.produce(TOPIC, key=f"{self.pipeline}.{query}", value=json.dumps(report))
+        self._producer.poll(0)
+
+
+def newest_reports(pipeline: PipelineDeclaration) -> dict[str, dict[str, Any]]:
+    """The newest report of each query by ``<pipeline>.<query>``; none where nobody ever reported."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    if TOPIC not in ClusterTopics(pipeline).names():
+        return {}
+    config = for_librdkafka(pipeline.bootstrap, pipeline.kafka)
+    consumer = Consumer({**config, "group.id": "barnabas.pipelines.status", "enable.auto.commit": False, "enable.partition.eof": True})
+    newest: dict[str, dict[str, Any]] = {}
+    try:
+        first, end = consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=READ_SECONDS_MAX)
+        consumer.assign([TopicPartition(TOPIC, 0, first)])
+        deadline = time.monotonic() + READ_SECONDS_MAX
+        reached = first
+        while reached < end and time.monotonic() < deadline:
+            message: Any = consumer.poll(0.2)
+            if message is None:
+                continue
+            if message.error() is not None:
+                break
+            reached = message.offset() + 1
+            if message.key() is not None and message.value() is not None:
+                newest[message.key().decode()] = json.loads(message.value())
+    finally:
+        consumer.close()
+    return newest
