@@ -1,0 +1,85 @@
+"""One line of comma-separated values per record.
+
+    format: csv
+    format: {csv: {separator: ";", quote: "'", null: "-"}}
+
+A record has as many values as the schema has columns: one with more or fewer is undecodable, and so is one whose text is no value of its
+column's type. There is no header line, for every record would have to carry it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.formats import Decoded, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from barnabas.pipelines.declaration.fields import Fields
+    from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
+
+_CORRUPT = "_corrupt"
+
+
+@dataclass(frozen=True, slots=True)
+class CsvSettings:
+    separator: str
+    quote: str
+    null: str  # how a null is written
+
+    def options(self) -> dict[str, str]:
+        """As Spark's functions and readers call them. Spark's escape is a backslash; here it is the quote said twice, as in RFC 4180."""
+        return {"sep": self.separator, "quote": self.quote, "escape": self.quote, "nullValue": self.null}
+
+
+def declare(fields: Fields) -> CsvSettings:
+    return CsvSettings(
+        separator=_character(fields, "separator", ","),
+        quote=_character(fields, "quote", '"'),
+        null=fields.optional_text("null") or "",
+    )
+
+
+def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
+    """The types are found out, names cannot be: c0, c1, ..."""
+    from pyspark.sql import functions as F
+
+    texts = values.where(F.col("value").isNotNull()).select(F.decode("value", "UTF-8").alias("text"))
+    options = {**_settings(declaration).options(), "inferSchema": "true"}
+    read = values.sparkSession.read.options(**options).csv(texts.rdd.map(lambda row: row[0]))
+    return ", ".join(f"c{position} {field.dataType.simpleString()}" for position, field in enumerate(read.schema.fields))
+
+
+def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
+    from pyspark.sql import functions as F
+
+    assert declaration.schema is not None, "inferred before"
+    options = {**_settings(declaration).options(), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+    parsed = F.from_csv(F.decode(value, "UTF-8"), f"{declaration.schema}, {_CORRUPT} STRING", options)
+    readable = parsed.isNotNull() & parsed.getField(_CORRUPT).isNull()
+    wrong = F.lit(f"this is not a line of the declared columns ({declaration.schema})")
+    reason = F.when(value.isNull(), F.lit("there is no value")).when(~readable, wrong)
+    return Decoded(F.when(readable, parsed.dropFields(_CORRUPT)), reason)
+
+
+def encode(columns: Sequence[str], declaration: FormatDeclaration) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.to_csv(F.struct(*map(quoted, columns)), _settings(declaration).options())
+
+
+def _settings(declaration: FormatDeclaration) -> CsvSettings:
+    assert isinstance(declaration.settings, CsvSettings)
+    return declaration.settings
+
+
+def _character(fields: Fields, name: str, default: str) -> str:
+    found = fields.located(name)
+    if found is None:
+        return default
+    if not isinstance(found.value, str) or len(found.value) != 1:
+        raise found.place.error(f"{name!r} of {fields.what} is one character, not {found.value!r}.")
+    return found.value
