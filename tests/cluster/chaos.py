@@ -61,6 +61,24 @@ class Chaos:
             node.await_listening()
             self._recovered()
 
+    def kill_everyone(self) -> None:
+        """At once, as when the power fails; what the kernel has been given is still there."""
+        self.await_progress()
+        self._say("kill everyone")
+        for node in self._cluster.nodes.values():
+            node.kill()
+        self._cluster.start()
+        self._recovered()
+
+    def replace_machine(self, node: Node) -> None:
+        """It is lost with its disks, and another one takes over its id."""
+        self.await_progress()
+        self._say(f"replace {node.id}")
+        node.kill()
+        node.wipe()
+        node.start()
+        self._recovered()
+
     def await_progress(self) -> None:
         """From now on something is sent and acknowledged on every partition, and the group reads on."""
         before, read_before = self._history.acknowledged(), self._history.read_by(MEMBER)

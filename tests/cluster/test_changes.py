@@ -34,6 +34,23 @@ def back_again(chaos: Chaos, cluster: Cluster, view: View) -> None:
     chaos.await_progress()
 
 
+def every_machine_is_replaced(chaos: Chaos, cluster: Cluster, view: View) -> None:
+    for node in cluster.brokers:
+        chaos.replace_machine(node)
+
+
+def kill_everyone(chaos: Chaos, cluster: Cluster, view: View) -> None:
+    chaos.kill_everyone()
+
+
+def test_all_nodes_are_killed_at_once() -> None:
+    survived([kill_everyone, kill_everyone], seed=8)
+
+
+def test_new_machines_take_over_the_ids_of_lost_ones() -> None:
+    survived([every_machine_is_replaced], seed=9, controllers=1)
+
+
 def test_a_rolling_restart() -> None:
     survived([restart_all], seed=5)
 
