@@ -15,7 +15,7 @@ from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
 from barnabas.node.promises import awaited
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import read_header
-from barnabas.records.batches import walk
+from barnabas.records.batches import check_crc, walk
 from barnabas.records.record import Record
 from barnabas.simulation.cluster_process import BROKER_PORT
 from barnabas.simulation.frames import FramePeers
@@ -183,6 +183,7 @@ class Consumer(Client):
             for position, header in walk(view):
                 if position + header.size_bytes > len(view):
                     break
+                check_crc(view[position : position + header.size_bytes], header)
                 batch = Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)
                 if batch.end_offset > offset:
                     self.world.read(self.host.name, partition, batch)

@@ -16,6 +16,7 @@ from barnabas.node.format import format_directories
 from barnabas.node.metadata_log import MetadataLog
 from barnabas.node.node import Node
 from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.records.batches import check_crc
 from barnabas.replication.partition import Partition
 from barnabas.simulation.frames import FramePeers, SimulatedListener
 from barnabas.simulation.history import Written
@@ -147,6 +148,10 @@ class ClusterProcess:
         return log
 
     @property
+    def applied_offset(self) -> int:
+        return self.node.broker.metadata.image.provenance.offset
+
+    @property
     def topics(self) -> set[str]:
         return {topic.name for topic in self.node.broker.metadata.image.topics.by_id.values()}
 
@@ -156,5 +161,7 @@ class ClusterProcess:
 
 
 def written(partition: Partition, start: int, end: int) -> Iterator[Written]:
-    for header, _ in partition.log.batches(start, end):
+    """``CorruptBatch`` where what is in the log is not what was written: nobody may take that for a copy."""
+    for header, batch in partition.log.batches(start, end):
+        check_crc(batch, header)
         yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)

@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 from barnabas.model.ids import METADATA_TOPIC_ID, NodeId, TopicPartition, Uuid
 from barnabas.replication.partition import Partition
 from barnabas.simulation.clients import TOPIC, Admin, Client, Consumer, Producer
-from barnabas.simulation.cluster_process import ClusterProcess, written
+from barnabas.simulation.cluster_process import DATA, ClusterProcess, written
 from barnabas.simulation.history import CommittedLog, Leaders, ReadLog, Written
 from barnabas.simulation.host import Host
-from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, SLOW
+from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, ROT, SLOW
 from barnabas.simulation.violations import Violation
 from barnabas.simulation.world import Scenario, World
 
@@ -61,7 +61,7 @@ class Seen:
 
 
 class ClusterWorld(World):
-    bearable = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS)
+    bearable = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT)
     process_class: type[ClusterProcess] = ClusterProcess
     controllers = 3
 
@@ -144,10 +144,30 @@ class ClusterWorld(World):
         """Kafka does not wait for the disk before it acknowledges: it relies on min.insync.replicas, here two, not all losing what
         they have not synced. So one machine at a time, until it is in sync again. (The quorum waits for the disk and bears more.)"""
         self._dirty = {name: None for name in self._dirty if not self._in_sync_everywhere(name)}
-        if any(name != host.name for name in self._dirty):
+        if any(name != host.name for name in self._dirty) or any(each.armed for each in self.hosts if each is not host):
             return False
         self._dirty[host.name] = None
         return True
+
+    def rot(self, host: Host) -> str | None:
+        """A bit of a partition's log is another one when the machine comes back. It counts as lost, like what a power cut took."""
+        if not host.up or not self.may_lose_power(host):
+            return None
+        host.kill("stopped, and its disk rots")
+        disk, chance = host.disk, host.chance
+        logs = [
+            f"{DATA}/{name}/{file}"
+            for name in disk.names(DATA)
+            if name.startswith(TOPIC) and disk.is_directory(f"{DATA}/{name}")
+            for file in disk.names(f"{DATA}/{name}")
+            if file.endswith(".log") and disk.size_bytes(f"{DATA}/{name}/{file}")
+        ]
+        if not logs:
+            return None
+        path = chance.choice(logs)
+        position = chance.randrange(disk.size_bytes(path))
+        disk.flip_bit(path, position, chance.randrange(8))
+        return f"a bit at {position} of {path} on {host.name} is another one"
 
     def _in_sync_everywhere(self, name: str) -> bool:
         process = self.processes.get(name)
@@ -295,6 +315,9 @@ class ClusterWorld(World):
         leading = [process for process in self.processes.values() if process.quorum is not None and process.quorum.leading]
         if len(leading) != 1:
             return f"{len(leading)} nodes lead the quorum"
+        for process in self.processes.values():
+            if process.applied_offset < leading[0].applied_offset:
+                return f"{process.host.name} has not seen all that was decided"
         for watched in self.watched.values():
             replicas, leader = self._replicas_of(watched), self._leader_of(watched)
             if not replicas:

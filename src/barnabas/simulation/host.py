@@ -103,6 +103,11 @@ class Host:
             self._cut_wanted = True
             self.disk.crash_after(operations)
 
+    @property
+    def armed(self) -> bool:
+        """A power cut is on its way."""
+        return self._cut_wanted
+
     def kill_after(self, effects: int) -> None:
         """The process dies at its next chance but so many: between two things that it does, not at the disk."""
         if self.up:

@@ -345,7 +345,8 @@ class Log:
     # -- cutting --------------------------------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> None:
-        """Remove everything at and above ``offset``, which becomes the log end offset; a batch that spans it goes as a whole.
+        """Remove everything at and above ``offset``, which becomes the log end offset; a batch that spans it goes as a whole, and where
+        the last batch that is left ends before, the log does: what should be in between is not here.
 
         Durable on return. The owner writes the lower recovery point down before it appends again: until then a crash would find
         the old one and take what is appended for flushed.
@@ -365,6 +366,8 @@ class Log:
         if cut is not None:
             offset = min(offset, cut.base_offset)
         self.segments.active.truncate_to(offset)
+        # A batch whose offset rot has moved leaves a hole in front of it. To end behind the hole would be to claim what it swallowed.
+        offset = min(offset, self.segments.active.next_offset)
         self.log_end_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
         self._flush_limit = min(self._flush_limit, offset)

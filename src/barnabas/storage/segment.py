@@ -47,6 +47,35 @@ class Location(NamedTuple):
     last_offset: int
 
 
+class _GoesBack(CorruptBatch):
+    """A batch has a lower offset than the one before it: one of the two lies."""
+
+
+_Scanned = tuple[int, BatchHeader, memoryview]
+
+
+def _confirmed(batches: Iterator[_Scanned], expected: int) -> Iterator[_Scanned]:
+    """A batch behind a gap is handed on once the next one does not contradict it. No checksum covers a batch's offset, so one that rot
+    has changed shows only like this; compaction leaves gaps too, but goes on behind them."""
+    held: _Scanned | None = None
+    try:
+        for each in batches:
+            if held is not None:
+                yield held
+            held = each if each[1].base_offset > expected else None
+            if held is None:
+                yield each
+            expected = each[1].last_offset + 1
+    except _GoesBack:
+        raise
+    except CorruptBatch:
+        if held is not None:
+            yield held
+        raise
+    if held is not None:
+        yield held
+
+
 class Segment:
     __slots__ = (
         "_bytes_since_entry",
@@ -186,7 +215,7 @@ class Segment:
                 header = read_header(data, start)
                 check_shape(header, position + start)
                 if header.base_offset < expected:
-                    raise CorruptBatch(
+                    raise _GoesBack(
                         f"offset {header.base_offset} at position {position + start} of {self.file.path} follows {expected - 1}"
                     )
                 stop = start + header.size_bytes
@@ -250,7 +279,7 @@ class Segment:
         self.damage = None
         valid, last_entry = 0, 0
         try:
-            for position, header, batch in self.scan():
+            for position, header, batch in _confirmed(self.scan(), self.base_offset):
                 if header.last_offset - self.base_offset > RELATIVE_OFFSET_MAX:
                     raise CorruptBatch(f"offset {header.last_offset} is too far from base offset {self.base_offset}")
                 if header.max_timestamp > self.max_timestamp:
