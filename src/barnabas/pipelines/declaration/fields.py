@@ -87,9 +87,11 @@ class Fields:
         found = self.located(name)
         if found is None:
             return None
-        if not isinstance(found.value, int) or isinstance(found.value, bool) or found.value < minimum:
+        # In flow style ``${N}`` must stand in quotes, for braces mean a mapping there.
+        value = int(found.value) if isinstance(found.value, str) and found.value.isdecimal() else found.value
+        if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
             raise found.place.error(f"{name!r} of {self.what} is a whole number of at least {minimum}, not {_said(found.value)}.")
-        return found.value
+        return value
 
     def flag(self, name: str, *, default: bool) -> bool:
         found = self.located(name)
