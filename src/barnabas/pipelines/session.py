@@ -56,6 +56,9 @@ def open_session(
         builder = builder.config(name, value)
     if submitted:
         return builder.getOrCreate()
+    # Workers run the interpreter that has our dependencies, not whichever `python3` comes first. PySpark looks only here for it:
+    # spark.pyspark.python is for spark-submit.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     path = Path(log)
     with _jvm_stderr_to(path):
         try:
@@ -111,8 +114,6 @@ def _local_settings(master: str) -> dict[str, str]:
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Workers run the interpreter that has our dependencies, not whichever `python3` comes first.
-        "spark.pyspark.python": sys.executable,
     }
     if master.startswith("local"):
         settings["spark.sql.shuffle.partitions"] = _LOCAL_SHUFFLE_PARTITIONS
