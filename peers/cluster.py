@@ -120,7 +120,10 @@ class Node:
         write_properties(self.properties_file, self.properties)
         with self.log.open("ab") as output:
             self.process = subprocess.Popen(
-                self.program.command(self.properties_file), stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+                ends_with_us(self.program.command(self.properties_file)),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
             )
         self.paused = False
         if self.on_start is not None:
@@ -370,6 +373,11 @@ def free_ports(count: int) -> list[int]:
             probe.close()
 
 
+def ends_with_us(command: list[str]) -> list[str]:
+    """A test that is killed cannot end what it started; the kernel can, where util-linux is installed."""
+    return ["setpriv", "--pdeathsig", "KILL", *command] if shutil.which("setpriv") else command
+
+
 def meta_properties(cluster_id: str, node_id: int, directory_id: str) -> str:
     return f"cluster.id={cluster_id}\ndirectory.id={directory_id}\nnode.id={node_id}\nversion=1\n"
 
@@ -384,6 +392,7 @@ __all__ = [
     "Cluster",
     "Node",
     "Program",
+    "ends_with_us",
     "free_ports",
     "meta_properties",
 ]

@@ -32,6 +32,7 @@ from barnabas.wire.messages.describe_transactions import DescribeTransactionsReq
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from peers.apache_kafka import JARS, java
+from peers.cluster import ends_with_us
 from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, ask_coordinator, end_offsets
 from tests.cluster.copier import FENCED, GROUP, INPUT, OUTPUT, OUTPUT_PARTITIONS
 from tests.scenarios.client import Client
@@ -85,7 +86,7 @@ class Copier:
             command = [sys.executable, "-m", "tests.cluster.copier", *arguments]
         self._python = kind.client != "java"
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it is killed
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._said)
+        self._process = subprocess.Popen(ends_with_us(command), stdout=subprocess.PIPE, stderr=self._said)
         self.ready = threading.Event()
         self._listener = threading.Thread(target=self._listen)
         self._listener.start()
