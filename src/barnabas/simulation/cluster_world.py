@@ -61,7 +61,7 @@ class Seen:
 
 
 class ClusterWorld(World):
-    bearable = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT)
+    bearable: tuple[str, ...] = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT)
     process_class: type[ClusterProcess] = ClusterProcess
     controllers = 3
 
@@ -73,8 +73,8 @@ class ClusterWorld(World):
         self._by_name: dict[TopicPartition, Watched] = {}
         self.processes: dict[str, ClusterProcess] = {}
         self._seen: dict[tuple[str, Key], Seen] = {}
-        # Who lost unsynced writes and is not back in sync everywhere. See may_lose_power.
-        self._dirty: dict[str, None] = {}
+        # Who lost, or is about to lose, unsynced writes. See may_lose_power.
+        self._dirty: str | None = None
         self._booted_us: dict[str, int] = {}
         self._became_leader_us: dict[tuple[str, Key], int] = {}
         self.partitions = [TopicPartition(TOPIC, index) for index in range(PARTITIONS)]
@@ -142,11 +142,21 @@ class ClusterWorld(World):
 
     def may_lose_power(self, host: Host) -> bool:
         """Kafka does not wait for the disk before it acknowledges: it relies on min.insync.replicas, here two, not all losing what
-        they have not synced. So one machine at a time, until it is in sync again. (The quorum waits for the disk and bears more.)"""
-        self._dirty = {name: None for name in self._dirty if not self._in_sync_everywhere(name)}
-        if any(name != host.name for name in self._dirty) or any(each.armed for each in self.hosts if each is not host):
+        they have not synced. So one machine at a time, when all others are in sync, and nobody else dies until it is again: a
+        controller cannot tell a process that was killed from a machine that forgot. (The quorum waits for the disk and bears more.)"""
+        others = [each for each in self.hosts if each is not host]
+        if any(each.armed or not self._in_sync_everywhere(each.name) for each in others):
             return False
-        self._dirty[host.name] = None
+        self._dirty = host.name
+        return True
+
+    def may_die(self, host: Host) -> bool:
+        if self._dirty is None or self._dirty == host.name:
+            return True
+        dirty = next(each for each in self.hosts if each.name == self._dirty)
+        if dirty.armed or not self._in_sync_everywhere(dirty.name):
+            return False
+        self._dirty = None
         return True
 
     def rot(self, host: Host) -> str | None:
@@ -376,6 +386,15 @@ def _reader(partition: Partition) -> ReadLog:
 
 class ControllerWorld(ClusterWorld):
     """Level two: nobody produces; admins make and remove topics while controllers come and go."""
+
+    bearable = tuple(kind for kind in ClusterWorld.bearable if kind != ROT)
+
+    def may_lose_power(self, host: Host) -> bool:
+        """The quorum bears it, and the topics are empty."""
+        return True
+
+    def may_die(self, host: Host) -> bool:
+        return True
 
     def begin_clients(self) -> None:
         for number in range(1, PRODUCERS + 1):

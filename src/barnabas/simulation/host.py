@@ -105,8 +105,8 @@ class Host:
 
     @property
     def armed(self) -> bool:
-        """A power cut is on its way."""
-        return self._cut_wanted
+        """Its end is on its way."""
+        return self._cut_wanted or self._kill_at_effect is not None
 
     def kill_after(self, effects: int) -> None:
         """The process dies at its next chance but so many: between two things that it does, not at the disk."""

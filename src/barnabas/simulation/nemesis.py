@@ -51,8 +51,9 @@ def some_faults(chance: Random, kinds: Sequence[str]) -> tuple[str, ...]:
 
 
 class Nemesis:
-    """``restart(host)`` brings a machine up that is down. ``may_lose_power(host)`` says whether unsynced writes may be taken from it now,
-    where a protocol allows that of only so many at a time. ``rot(host)`` damages something on its disk, where there is something."""
+    """``restart(host)`` brings a machine up that is down. ``may_lose_power(host)`` says whether unsynced writes may be taken from it
+    now, and ``may_die(host)`` whether its process may end, where a protocol allows that of only so many at a time. ``rot(host)``
+    damages something on its disk, where there is something."""
 
     def __init__(
         self,
@@ -65,6 +66,7 @@ class Nemesis:
         restart: Callable[[Host], None],
         say: Callable[[str], None],
         may_lose_power: Callable[[Host], bool] = lambda _: True,
+        may_die: Callable[[Host], bool] = lambda _: True,
         rot: Callable[[Host], str | None] = lambda _: None,
     ) -> None:
         self._scheduler = scheduler
@@ -76,6 +78,7 @@ class Nemesis:
         self._restart = restart
         self._say = say
         self._may_lose_power = may_lose_power
+        self._may_die = may_die
         self._rot = rot
         self._over = False
         self.faults = 0
@@ -108,6 +111,8 @@ class Nemesis:
         repair_ms = chance.random() * REPAIR_MS_MAX
         if kind == POWER and not self._may_lose_power(host):
             kind = KILL
+        if kind == KILL and not self._may_die(host):
+            kind = PAUSE
         self._say(f"{kind} {host.name}")
         match kind:
             case "kill":
@@ -154,7 +159,7 @@ class Nemesis:
     def _strike_soon(self, host: Host, operations_max: int, effects_max: int) -> None:
         if self._chance.random() < 0.6 and self._may_lose_power(host):
             host.cut_power_after(self._chance.randint(1, operations_max))
-        else:
+        elif self._may_die(host):
             host.kill_after(self._chance.randint(1, effects_max))
 
     def _up_again(self, host: Host) -> None:

@@ -79,6 +79,7 @@ class World(ABC):
             restart=self.restart,
             say=self.say,
             may_lose_power=self.may_lose_power,
+            may_die=self.may_die,
             rot=self.rot,
         )
         self.deeds: deque[str] = deque(maxlen=REMEMBERED_DEEDS)
@@ -117,6 +118,9 @@ class World(ABC):
         """The faults are over; clients may stop."""
 
     def may_lose_power(self, host: Host) -> bool:
+        return True
+
+    def may_die(self, host: Host) -> bool:
         return True
 
     def rot(self, host: Host) -> str | None:
