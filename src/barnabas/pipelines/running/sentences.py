@@ -18,6 +18,11 @@ _EXCEPTION_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+([A-Z][\w$]*(?:Exception|Error
 _UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"([^|]*)\|([^|]*)\|([^\n]*?)(?:\s*SQLSTATE: \w+)?\s*$", re.MULTILINE)
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 
+# Ours are sentences already, also when they come from a worker.
+_OWN = re.compile(r"^barnabas\.pipelines\.errors\.\w+: (.+)$", re.MULTILINE)
+# What follows describes the query, with all that its plan may say when something goes wrong.
+_DESCRIPTION = "=== Streaming Query ==="
+
 _KNOWN = (
     ("SaslAuthenticationException", "the broker refuses the credentials"),
     ("SslAuthenticationException", "the connection is not trusted (TLS)"),
@@ -37,6 +42,8 @@ def sentence_of(wrong: BaseException) -> str:
     if match := _UNDECODABLE.search(text):
         source, position, reason = match.groups()
         return _sentence(f"source {source!r} read a record it cannot decode ({position}): {reason}")
+    if own := _OWN.findall(text):
+        return _sentence(own[-1])
     for sign, words in _KNOWN:
         if sign in text:
             return _sentence(words)
@@ -54,7 +61,7 @@ def _text(wrong: BaseException) -> str:
     each: BaseException | None = wrong
     while each is not None and id(each) not in seen:
         seen.add(id(each))
-        texts.append(str(each) if str(each) else type(each).__name__)
+        texts.append(str(each).partition(_DESCRIPTION)[0] or type(each).__name__)
         each = getattr(each, "_cause", None) or each.__cause__
     return "\n".join(texts)
 
