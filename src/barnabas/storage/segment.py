@@ -48,24 +48,28 @@ class Location(NamedTuple):
 
 
 class _GoesBack(CorruptBatch):
-    """A batch has a lower offset than the one before it: one of the two lies."""
+    """A batch has a lower offset or leader epoch than the one before it: one of the two lies."""
 
 
 _Scanned = tuple[int, BatchHeader, memoryview]
 
 
 def _confirmed(batches: Iterator[_Scanned], expected: int) -> Iterator[_Scanned]:
-    """A batch behind a gap is handed on once the next one does not contradict it. No checksum covers a batch's offset, so one that rot
-    has changed shows only like this; compaction leaves gaps too, but goes on behind them."""
+    """A batch behind a gap, or of a later epoch, is handed on once the next one does not contradict it. No checksum covers a batch's
+    offset and epoch, so rot in them shows only like this. Compaction leaves gaps too, but what is behind them goes on from there."""
     held: _Scanned | None = None
+    epoch = -1
     try:
         for each in batches:
+            header = each[1]
+            if 0 <= header.leader_epoch < epoch:
+                raise _GoesBack(f"epoch {header.leader_epoch} of the batch at offset {header.base_offset} follows epoch {epoch}")
             if held is not None:
                 yield held
-            held = each if each[1].base_offset > expected else None
+            held = each if header.base_offset > expected or header.leader_epoch > epoch else None
             if held is None:
                 yield each
-            expected = each[1].last_offset + 1
+            expected, epoch = header.last_offset + 1, max(epoch, header.leader_epoch)
     except _GoesBack:
         raise
     except CorruptBatch:

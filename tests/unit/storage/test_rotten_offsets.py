@@ -1,4 +1,4 @@
-"""No checksum covers the offset in a batch's header. A bit of it that rots is found by what comes behind, and swallows nothing."""
+"""No checksum covers offset and leader epoch in a batch's header. A bit of them that rots is found by what comes behind."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ DIRECTORY = "/d/t-0"
 SEGMENT = f"{DIRECTORY}/00000000000000000000.log"
 # Of the low 32 bits of a base offset, which is big-endian: the byte of 2**24, and in it the bit of 2**28.
 OFFSET_BYTE, HIGH_BIT = 4, 4
+# Of a leader epoch, the byte of 2**16.
+EPOCH_BYTE = 13
 
 
 def opened(disk: SimulatedDisk) -> Log:
@@ -43,6 +45,14 @@ def test_a_batch_whose_offset_the_next_contradicts_is_cut_off_with_it() -> None:
     log = opened(disk)
     assert log.log_end_offset == 2
     assert [header.base_offset for header, _ in log.batches(0, 10)] == [0]
+
+
+def test_a_batch_whose_epoch_the_next_contradicts_is_cut_off_with_it() -> None:
+    disk, positions = with_three_batches()
+    disk.flip_bit(SEGMENT, positions[1] + EPOCH_BYTE, 3)
+    log = opened(disk)
+    assert log.log_end_offset == 2
+    assert log.leader_epochs.latest == 0
 
 
 def test_a_last_batch_that_rot_moved_is_cut_without_claiming_what_should_be_before_it() -> None:
