@@ -1,0 +1,17 @@
+"""What the tests that run pipelines as processes share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def jars(spark: SparkSession) -> list[str]:
+    """Of the connector, which this process has already: another resolution of packages at every start would take most of the time."""
+    needed = ("kafka", "commons-pool2", "scala-parallel-collections")
+    return [jar for jar in spark.conf.get("spark.jars", "").split(",") if any(name in jar for name in needed)]  # type: ignore[union-attr]

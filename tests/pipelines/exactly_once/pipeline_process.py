@@ -1,0 +1,81 @@
+"""A pipeline as a process, as people run it, and the processes below it: the driver's JVM, and Spark's Python workers below that."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class PipelineProcess:
+    """Who can be killed: ``driver`` is the Python that runs the pipeline, ``jvm`` Spark itself, ``workers`` what runs the tasks' Python."""
+
+    def __init__(self, folder: Path, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        self._folder = folder
+        self._output = (folder / "output").open("ab")
+        self._process = subprocess.Popen(command, env=environment, cwd=folder, stdout=self._output, stderr=subprocess.STDOUT)
+        self._seen: set[int] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """All of it, also what outlived its parent."""
+        for pid in sorted(self._seen | set(descendants(self._process.pid))):
+            kill(pid)
+        kill(self._process.pid)
+        self._process.wait()
+        self._output.close()
+
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def wait(self, seconds_max: float) -> int:
+        return self._process.wait(seconds_max)
+
+    def output(self) -> str:
+        log = self._folder / ".barnabas" / "spark.log"
+        return "\n".join(path.read_text("utf-8", errors="replace")[-3000:] for path in (self._folder / "output", log) if path.exists())
+
+    def kill(self, victim: str) -> int:
+        """How many processes were killed."""
+        below = descendants(self._process.pid)
+        self._seen |= set(below)
+        chosen = {
+            "driver": [self._process.pid],
+            "jvm": [pid for pid in below if command_of(pid)[:1] and command_of(pid)[0].endswith("java")],
+            "workers": [pid for pid in below if "pyspark.daemon" in command_of(pid)],
+        }[victim]
+        for pid in chosen:
+            kill(pid)
+        return len(chosen)
+
+
+def kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def descendants(pid: int) -> list[int]:
+    """From parents to children."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                parent = int(Path("/proc", entry, "stat").read_text().rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(int(entry))
+    found = list(children.get(pid, ()))
+    for each in found:
+        found.extend(children.get(each, ()))
+    return found
+
+
+def command_of(pid: int) -> Sequence[str]:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path("/proc", str(pid), "cmdline").read_text().split("\0")
+    return ()

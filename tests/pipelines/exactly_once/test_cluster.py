@@ -1,0 +1,32 @@
+"""The same file on a Spark cluster, through spark-submit, while an executor is killed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import barnabas.pipelines
+from tests.pipelines.exactly_once.pipeline_process import PipelineProcess, kill
+from tests.pipelines.exactly_once.spark_cluster import spark_cluster
+from tests.pipelines.exactly_once.tortured import END_SECONDS_MAX, Tortured
+from tests.pipelines.topics import Topics
+
+SUBMITTED = str(Path(barnabas.pipelines.__file__).with_name("__main__.py"))
+ROWS = 3_000
+
+
+@pytest.mark.timeout(900)
+def test_an_executor_is_killed_and_nothing_is_missing_or_there_twice(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
+    tortured = Tortured(topics, tmp_path, jars)
+    tortured.send(ROWS)
+    with spark_cluster(tmp_path) as cluster:
+        command = cluster.submit(SUBMITTED, str(tortured.file), "--available-now", "--checkpoint", tortured.checkpoint, jars=jars)
+        with PipelineProcess(tmp_path, command, cluster.environment) as process:
+            tortured.await_progress(process)
+            executors = cluster.executors()
+            kill(executors[0])
+            assert process.wait(END_SECONDS_MAX) == 0, process.output()
+            assert len(executors) == 2
+    tortured.check_copy()
+    tortured.check_totals()

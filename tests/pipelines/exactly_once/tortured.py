@@ -1,0 +1,163 @@
+"""A pipeline that is killed again and again while records come in, and the account of what it wrote in the end.
+
+One pipeline with three sinks, so that every kill meets all of them: a copy of each record, running totals per account, and a copy
+through Spark's own sink, which is to show what the other two are for.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.pipelines.exactly_once.pipeline_process import PipelineProcess
+from tests.pipelines.topics import Topics
+
+ACCOUNTS = 11
+PARTITIONS = 3
+ROWS_PER_BATCH_MAX = 300
+# Spark starts, and may have to wait for a machine that is busy with other tests.
+PROGRESS_SECONDS_MAX = 180.0
+END_SECONDS_MAX = 300.0
+
+_PIPELINE = """
+name: tortured
+bootstrap: {bootstrap}
+spark: {{{spark}}}
+sources:
+  payments: {{topic: {source}, format: json, schema: "account STRING, number INT", rate: {rate}}}
+steps:
+  - {{view: totals, sql: "SELECT account, count(*) AS rows, sum(number) AS total FROM payments GROUP BY account"}}
+sinks:
+  copy:   {{from: payments, topic: {copy}, key: account, guarantee: exactly_once}}
+  totals: {{from: totals, topic: {totals}, key: account, mode: update, guarantee: exactly_once, options: {{writers: 2}}}}
+  plain:  {{from: payments, topic: {plain}, key: account, guarantee: at_least_once}}
+"""
+_SPARK = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "1g",
+    # The plans of all batches stay, so that it can be said afterwards what each of them had to write.
+    "spark.sql.streaming.minBatchesToRetain": "1000000",
+}
+
+
+class Tortured:
+    def __init__(self, topics: Topics, folder: Path, jars: Iterable[str]) -> None:
+        self.topics, self.folder = topics, folder
+        self.source = topics.create("in", partitions=PARTITIONS)
+        self.copy, self.totals, self.plain = (topics.create(name, partitions=2) for name in ("copy", "totals", "plain"))
+        spark = {**_SPARK, "spark.jars.packages": "", "spark.jars": ",".join(jars), "spark.local.dir": str(folder / "local")}
+        self.file = folder / "tortured.yaml"
+        self.file.write_text(
+            _PIPELINE.format(
+                bootstrap=topics.bootstrap,
+                spark=", ".join(f"{name}: '{value}'" for name, value in spark.items()),
+                rate=ROWS_PER_BATCH_MAX,
+                **{name: getattr(self, name) for name in ("source", "copy", "totals", "plain")},
+            )
+        )
+        self.checkpoint = str(folder / "checkpoints")
+        self.sent = 0
+
+    def torture(self, victims: Iterable[str], chance: random.Random) -> None:
+        """Each victim dies in the middle of the work. Then the pipeline is left alone until it has done everything."""
+        process: PipelineProcess | None = None
+        with self._feeding():
+            try:
+                for victim in victims:
+                    if process is None or not process.is_alive():
+                        if process is not None:
+                            process.__exit__(None, None, None)
+                        process = PipelineProcess(self.folder, self.command())
+                    self.await_progress(process)
+                    time.sleep(chance.uniform(0, 1.5))
+                    process.kill(victim)
+            finally:
+                if process is not None:
+                    process.__exit__(None, None, None)
+        with PipelineProcess(self.folder, self.command("--available-now")) as last:
+            assert last.wait(END_SECONDS_MAX) == 0, last.output()
+
+    def command(self, *options: str) -> list[str]:
+        # Tasks are tried eight times: a worker that is killed shall not take the driver with it.
+        where = ("--checkpoint", self.checkpoint, "--master", "local[2,8]")
+        return [sys.executable, "-m", "barnabas", "pipelines", "run", str(self.file), *where, *options]
+
+    def send(self, count: int) -> None:
+        rows = [{"account": f"account {each % ACCOUNTS}", "number": each} for each in range(self.sent, self.sent + count)]
+        self.topics.send(self.source, rows, key="account")
+        self.sent += count
+
+    def await_progress(self, process: PipelineProcess) -> None:
+        before = self._batches_done()
+        deadline = time.monotonic() + PROGRESS_SECONDS_MAX
+        # Each sink has done something since the last kill, so that the next one meets all of them at work.
+        while not all(now > then for now, then in zip(self._batches_done(), before, strict=True)):
+            assert process.is_alive(), process.output()
+            assert time.monotonic() < deadline, process.output()
+            time.sleep(0.05)
+
+    def _batches_done(self) -> list[int]:
+        commits = (Path(self.checkpoint, "tortured", sink, "commits") for sink in ("copy", "totals", "plain"))
+        return [max((int(path.name) for path in folder.glob("[0-9]*")), default=-1) for folder in commits]
+
+    @contextmanager
+    def _feeding(self) -> Iterator[None]:
+        over = threading.Event()
+
+        def feed() -> None:
+            while not over.is_set():
+                self.send(100)
+                over.wait(0.2)
+
+        thread = threading.Thread(target=feed)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+    # -- the account ----------------------------------------------------------------------------------------------------------
+
+    def check_copy(self) -> None:
+        found: dict[str, list[int]] = {}
+        for row in self.topics.values(self.copy):
+            found.setdefault(row["account"], []).append(row["number"])
+        assert found == {f"account {each}": list(range(each, self.sent, ACCOUNTS)) for each in range(ACCOUNTS)}, "each once, and in order"
+
+    def check_totals(self) -> None:
+        found = Counter((row["account"], row["rows"], row["total"]) for row in self.topics.values(self.totals))
+        assert found == Counter(self._expected_totals())
+
+    def rows_twice(self) -> int:
+        """Of the plain sink. Nothing may be missing there either."""
+        found = Counter(row["number"] for row in self.topics.values(self.plain))
+        assert set(found) == set(range(self.sent))
+        return sum(count - 1 for count in found.values())
+
+    def _expected_totals(self) -> Iterator[tuple[str, int, int]]:
+        """What each batch has to say of the accounts it met, from the records that Spark planned for it."""
+        partitions: dict[int, list[tuple[str, int]]] = {each: [] for each in range(PARTITIONS)}
+        for record in self.topics.read(self.source):
+            partitions[record.partition].append((record.json["account"], record.json["number"]))
+        rows, totals = Counter[str](), Counter[str]()
+        position = dict.fromkeys(partitions, 0)
+        plans = Path(self.checkpoint, "tortured", "totals", "offsets").glob("[0-9]*")
+        for path in sorted(plans, key=lambda each: int(each.name)):
+            (ends,) = json.loads(path.read_text().splitlines()[-1]).values()
+            met = set()
+            for partition, end in ends.items():
+                for account, number in partitions[int(partition)][position[int(partition)] : end]:
+                    rows[account] += 1
+                    totals[account] += number
+                    met.add(account)
+                position[int(partition)] = end
+            yield from ((account, rows[account], totals[account]) for account in met)
+        assert position == {each: len(records) for each, records in partitions.items()}, "all was read"
