@@ -1,0 +1,1 @@
+"""CampaignCompare: what each advertising campaign costs and brings in, while it runs."""
