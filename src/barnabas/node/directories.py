@@ -32,6 +32,7 @@ class NodeDirectories:
         self._all: list[LogDirectory] = []
         self.cluster_id = ""
         self.metadata_path = ""
+        self.any_unopened = False
 
     def __iter__(self) -> Iterator[LogDirectory]:
         return iter(self._all)
@@ -64,6 +65,7 @@ class NodeDirectories:
                 if path == self.metadata_path or len(paths) == 1:
                     raise
                 self._log.error("log directory failed", directory=path, error=str(error))
+                self.any_unopened = True
                 continue
             self._all.append(directory)
             if meta.node_id != self._node_id:

@@ -175,7 +175,7 @@ class Node:
             self._disk, directories.metadata_path, self._metadata_log_settings(), clean=clean, now_ms=now_ms
         )
         applier = self._applier = MetadataApplier(settings, self.node_id, self._fatal)
-        replicas = LocalReplicas(list(directories), self._directory_failed)
+        replicas = LocalReplicas(list(directories), self._directory_failed, any_unopened=directories.any_unopened)
         peers = self._peers = self._dial(f"node-{self.node_id}", report=self._peer_failed)
         quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, peers)
         controller = self._controller = ControllerDriver(

@@ -11,9 +11,13 @@ from barnabas.storage.log_directory import LogDirectory
 
 
 class LocalReplicas:
-    def __init__(self, directories: Sequence[LogDirectory], on_failure: Callable[[LogDirectory, OSError], None]) -> None:
-        """``on_failure`` is told once of a directory that had to be given up."""
+    def __init__(
+        self, directories: Sequence[LogDirectory], on_failure: Callable[[LogDirectory, OSError], None], *, any_unopened: bool = False
+    ) -> None:
+        """``on_failure`` is told once of a directory that had to be given up; ``any_unopened`` that there are more than these, which
+        could not even be opened."""
         self.directories = list(directories)
+        self._any_unopened = any_unopened
         self.by_topic: dict[str, dict[int, Partition]] = {}
         self.topic_names: dict[Uuid, str] = {}
         self.throttles = ReplicationThrottles()
@@ -51,6 +55,11 @@ class LocalReplicas:
                 del self.by_topic[partition.topic]
                 self.topic_names.pop(removed.topic_id, None)
         return removed
+
+    @property
+    def all_online(self) -> bool:
+        """Whether every directory that this node should have is there: what lies in none of them is nowhere."""
+        return not self._any_unopened and all(directory.online for directory in self.directories)
 
     def roomiest_directory(self) -> LogDirectory | None:
         """Where the next replica goes: the directory that holds the fewest."""

@@ -27,6 +27,7 @@ class ConsumerWitness:
         """By member: the highest epoch it was told."""
         self.members: list[ConsumerMember] = []
         self.epochs = 0
+        self._joins: Counter[str] = Counter()
         world.witnesses.append(self.see)
         world.checks.append(self.check)
         world.on_loaded.append(self.loaded)
@@ -52,11 +53,16 @@ class ConsumerWitness:
 
     def see(self, request: Any, answer: Promise[Any]) -> None:
         if isinstance(request, ConsumerGroupHeartbeatRequest) and request.group_id == self.name:
-            answer.then(lambda response: self._beaten(request, response))
+            if request.member_epoch == 0:
+                # It starts over, perhaps in a group that was emptied and is new since: what it was told before is worth nothing.
+                self._joins[request.member_id] += 1
+                self._told.pop(request.member_id, None)
+            joins = self._joins[request.member_id]
+            answer.then(lambda response: self._beaten(request, response, joins))
 
-    def _beaten(self, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse) -> None:
-        if not response.error_code:
-            member_id = request.member_id
+    def _beaten(self, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse, joins: int) -> None:
+        member_id = request.member_id
+        if not response.error_code and joins == self._joins[member_id]:
             self.epochs = max(self.epochs, response.member_epoch)
             if response.member_epoch < 0:
                 self._told.pop(member_id, None)

@@ -154,12 +154,16 @@ class ReplicaPublisher:
         return image.directory_of(self._node_id) == LOST_DIRECTORY and self._node_id not in image.isr
 
     def _directory_for(self, image: PartitionImage) -> LogDirectory | None:
-        """None where there is nowhere to go, or where the replica already lies in a directory that failed: a new and empty log
-        elsewhere would be taken for the partition."""
+        """None where there is nowhere to go, or where the replica may lie in a directory that failed: a new and empty log elsewhere
+        would be taken for the partition. A directory that is unknown, while none has failed, belonged to another machine with this
+        node's id: what it held is gone, and the controller has been told so (it was no clean start)."""
         assigned = image.directory_of(self._node_id)
         if assigned == ZERO_UUID or self._is_lost(image):
             return self._replicas.roomiest_directory()
-        return next((each for each in self._replicas.directories if each.directory_id == assigned and each.online), None)
+        known = next((each for each in self._replicas.directories if each.directory_id == assigned), None)
+        if known is None and self._replicas.all_online:
+            return self._replicas.roomiest_directory()
+        return known if known is not None and known.online else None
 
     def _add(
         self, partition: TopicPartition, topic_id: Uuid, log: Log, directory: LogDirectory, high_watermark: int, image: PartitionImage
