@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 PATIENCE_SECONDS = 30.0
+# A client cannot be closed, and goes on complaining about a broker that was stopped.
+_silence = logging.getLogger("tests.librdkafka")
+_silence.addHandler(logging.NullHandler())
+_silence.propagate = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +40,9 @@ class Topics:
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self.bootstrap = bootstrap
         self._prefix = re.sub(r"[^A-Za-z0-9._-]", "-", prefix)[:150]
-        self._admin = AdminClient({"bootstrap.servers": bootstrap})
-        self._producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
+        config: dict[str, Any] = {"bootstrap.servers": bootstrap, "logger": _silence}
+        self._admin = AdminClient(config)
+        self._producer = Producer({**config, "linger.ms": 0})
         self._made: list[str] = []
 
     def __enter__(self) -> Self:

@@ -11,6 +11,7 @@ import typer
 
 from barnabas.cli.main import Refused
 from barnabas.cli.output import AsJson, print_json, print_table
+from barnabas.cli.redrive import redrive
 from barnabas.pipelines.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def register(app: typer.Typer) -> None:
     pipelines.command("list")(list_pipelines)
     pipelines.command("status")(status)
     pipelines.command("packages")(packages)
+    pipelines.command("submit-script")(submit_script)
+    pipelines.command("redrive")(redrive)
     app.add_typer(pipelines, name="pipelines")
 
 
@@ -128,6 +131,13 @@ def packages(files: Files) -> None:
         from barnabas.pipelines.packages import packages_of
 
         typer.echo(",".join(packages_of(read_all(files))))
+
+
+def submit_script() -> None:
+    """Print the file to give to spark-submit, which then takes what `run` takes: spark-submit $(barnabas pipelines submit-script) FILE."""
+    from barnabas.pipelines.submit import run_pipelines
+
+    typer.echo(run_pipelines.__file__)
 
 
 def read_all(files: list[str]) -> list[PipelineDeclaration]:

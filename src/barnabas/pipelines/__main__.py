@@ -1,11 +1,4 @@
-"""``python -m barnabas.pipelines FILE...`` and spark-submit's way in.
-
-    spark-submit --master spark://host:7077 --packages "$(barnabas pipelines packages alerts.yaml)" \\
-        --py-files barnabas.zip submit.py alerts.yaml --checkpoint s3a://bucket/checkpoints
-
-spark-submit wants a file, not a module: ``barnabas pipelines submit-script`` prints where this one lies. The same options as
-``barnabas pipelines run``, without its table.
-"""
+"""``python -m barnabas.pipelines FILE...``: the same as ``barnabas pipelines run``, and what spark-submit ends up in."""
 
 from __future__ import annotations
 

@@ -9,7 +9,10 @@ from barnabas.pipelines.kafka_settings import for_librdkafka, for_spark
 from barnabas.pipelines.kept_text import KeptText
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
@@ -24,6 +27,7 @@ class RunContext:
     available_now: bool = False
     frames: dict[str, DataFrame] = field(default_factory=dict)
     undecodable: list[Undecodable] = field(default_factory=list)  # a query for each of these is started beside the sinks'
+    beside: dict[str, Callable[[], StreamingQuery]] = field(default_factory=dict)  # queries a source needs, by their part's name
 
     @property
     def name(self) -> str:

@@ -44,7 +44,9 @@ steps:
   - view: sliding
     sql: SELECT 'sliding' AS kind, window.start AS at, zone, count(*) AS rides FROM rides GROUP BY window(at, '2 minutes', '1 minute'), zone
   - view: sessions
-    sql: SELECT 'session' AS kind, session_window.start AS at, zone, count(*) AS rides FROM rides GROUP BY session_window(at, '1 minute'), zone
+    sql: >
+      SELECT 'session' AS kind, session_window.start AS at, zone, count(*) AS rides FROM rides
+      GROUP BY session_window(at, '1 minute'), zone
 sinks:
   tumbling: {{from: tumbling, topic: {counts}, guarantee: at_least_once}}
   sliding: {{from: sliding, topic: {counts}, guarantee: at_least_once}}

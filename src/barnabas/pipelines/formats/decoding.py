@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 # What Spark's connector calls them. Every frame that is decoded has these.
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+POSITION_COLUMNS = ("topic", "partition", "offset")
+# By this the runner knows the error of a record among all that Spark may throw.
+UNDECODABLE_MARK = "barnabas-undecodable|"
 META_COLUMNS = ("_key", "_topic", "_partition", "_offset", "_timestamp", "_headers")
 
 
@@ -49,12 +52,12 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
     decoded = FORMATS.of(decoding.format.kind).decode(F.col("value"), decoding.format)
     reason = F.when(F.col("value").isNotNull(), decoded.reason) if nulls_pass else decoded.reason
     if decoding.key is not None:
-        key = F.decode("key", "UTF-8").try_cast(decoding.key.type)
+        key = F.try_validate_utf8(F.col("key").cast("string")).try_cast(decoding.key.type)
         wrong_key = F.concat(F.lit(f"the key is not a {decoding.key.type}"))
         reason = F.coalesce(reason, F.when(F.col("key").isNotNull() & key.isNull(), wrong_key))
     whole = frame.select(*_present(frame), decoded.row.alias("_row"), reason.alias("_reason"))
     if decoding.tolerance == "none":
-        good = whole.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(_stop(source.name).cast("boolean")))
+        good = whole.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(_stop(source.name, _present(frame)).cast("boolean")))
     else:
         good = whole.where(F.col("_reason").isNull())
         context.undecodable.append(
@@ -63,7 +66,7 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
     columns: list[Column] = []
     names = good.select("_row.*").columns
     if decoding.key is not None and decoding.key.name not in names:
-        columns.append(F.decode("key", "UTF-8").try_cast(decoding.key.type).alias(decoding.key.name))
+        columns.append(F.try_validate_utf8(F.col("key").cast("string")).try_cast(decoding.key.type).alias(decoding.key.name))
     columns += [F.col(f"_row.{quoted(name)}").alias(name) for name in names]
     present = set(_present(frame))
     meta = [F.col(name.removeprefix("_")).alias(name) for name in META_COLUMNS if name.removeprefix("_") in present and name not in names]
@@ -100,12 +103,8 @@ def _present(frame: DataFrame) -> list[str]:
     return [name for name in KAFKA_COLUMNS if name in frame.columns]
 
 
-def _stop(source: str) -> Column:
+def _stop(source: str, columns: list[str]) -> Column:
     from pyspark.sql import functions as F
 
-    where = F.concat_ws("", F.lit("topic "), F.col("topic"), F.lit(", partition "), F.col("partition"), F.lit(", offset "), F.col("offset"))
-    return F.raise_error(F.concat(F.lit(f"{UNDECODABLE_MARK}{source}|"), where, F.lit("|"), F.col("_reason")))
-
-
-# By this the runner knows the error of a record among all that Spark may throw.
-UNDECODABLE_MARK = "barnabas-undecodable|"
+    position = F.concat_ws(", ", *(F.concat_ws(" ", F.lit(name), F.col(name)) for name in POSITION_COLUMNS if name in columns))
+    return F.raise_error(F.concat(F.lit(f"{UNDECODABLE_MARK}{source}|at "), position, F.lit("|"), F.col("_reason")))

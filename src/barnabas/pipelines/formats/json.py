@@ -28,7 +28,11 @@ def declare(fields: Fields) -> None:
 def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
     from pyspark.sql import functions as F
 
-    texts = values.where(F.col("value").isNotNull()).select(F.decode("value", "UTF-8").alias("text"))
+    texts = (
+        values.where(F.col("value").isNotNull())
+        .select(F.try_validate_utf8(F.col("value").cast("string")).alias("text"))
+        .where(F.col("text").isNotNull())
+    )
     read = values.sparkSession.read.option("mode", "DROPMALFORMED").json(texts.rdd.map(lambda row: row[0]))
     return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in read.schema.fields)
 
@@ -37,7 +41,8 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
     from pyspark.sql import functions as F
 
     assert declaration.schema is not None, "inferred before"
-    text = F.decode(value, "UTF-8")
+    # Null when it is not UTF-8, which is then not JSON either; ``decode`` would stop the query.
+    text = F.try_validate_utf8(value.cast("string"))
     parsed = F.from_json(text, f"{declaration.schema}, {_CORRUPT} STRING", {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT})
     readable = parsed.isNotNull() & parsed.getField(_CORRUPT).isNull()
     reason = F.when(value.isNull(), F.lit("there is no value")).when(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.read import read_pipeline
+from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.runner import Run, start
 from barnabas.pipelines.running.watching import watching
 from barnabas.pipelines.session import check_spark, open_session
@@ -25,6 +27,10 @@ def run_declarations(
     pipelines: Sequence[PipelineDeclaration], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None
 ) -> None:
     check_spark()
+    for pipeline in pipelines:
+        # Spark takes seconds to start; a topic that is missing is known before.
+        check_topics(pipeline)
+        _say_what_is_promised(pipeline)
     with ExitStack() as at_end:
         session = open_session(pipelines, master)
         at_end.callback(session.stop)
@@ -33,6 +39,13 @@ def run_declarations(
         observers = at_end.enter_context(watching(pipelines, run))
         with _stopped_by_signals(run):
             run.wait(observers)
+
+
+def _say_what_is_promised(pipeline: PipelineDeclaration) -> None:
+    for sink in pipeline.sinks:
+        if getattr(sink.settings, "guarantee", None) == "at_least_once":
+            promise = "writes at least once: after a failure, rows of its last batch may be there twice"
+            sys.stderr.write(f"barnabas: sink {sink.name!r} of {pipeline.name!r} {promise}.\n")
 
 
 @contextmanager

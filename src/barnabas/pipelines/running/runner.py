@@ -121,6 +121,8 @@ def prepare(
 
 
 def _start_pipeline(context: RunContext, run: Run) -> None:
+    for part, begin in context.beside.items():
+        run.queries.append(RunningQuery(context.name, part, begin()))
     for sink in context.pipeline.sinks:
         with located_errors(sink.place, f"sink {sink.name!r}"):
             query = SINKS.of(sink.kind).start(context.frame(sink.source), sink, context)

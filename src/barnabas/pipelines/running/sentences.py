@@ -15,7 +15,9 @@ SENTENCE_LENGTH_MAX = 600
 _ERROR_CLASS = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _SQL_STATE = re.compile(r"\s*SQLSTATE: \w+")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+([A-Z][\w$]*(?:Exception|Error))(?::\s*|$)")
-_UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"([^|]*)\|([^|]*)\|([^\n]*?)(?:\s*SQLSTATE: \w+)?\s*$", re.MULTILINE)
+# The text of the query's plan has the mark too, with expressions where the position stands here.
+_UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"(\w+)\|at ([^|]*)\|([^\n]*?)(?:\s*SQLSTATE: \w+)?\s*$", re.MULTILINE)
+_POSITION = re.compile(r"\.?\s*;\s*line (\d+) pos (\d+)\b.*")
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 
 # Ours are sentences already, also when they come from a worker.
@@ -75,7 +77,7 @@ def _first_line(text: str) -> str:
     # "[STREAM_FAILED] Query [id = ..] terminated with exception: the reason" says the reason last.
     if "terminated with exception: " in line:
         line = line.partition("terminated with exception: ")[2]
-    line = _SQL_STATE.sub("", _ERROR_CLASS.sub("", line))
+    line = _POSITION.sub(r" (line \1, position \2)", _SQL_STATE.sub("", _ERROR_CLASS.sub("", line)))
     return _EXCEPTION_NAME.sub(r"\1: ", line).strip()
 
 

@@ -1,0 +1,118 @@
+"""``barnabas pipelines`` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import Cli
+from tests.pipelines.core.running import write
+from tests.pipelines.topics import Topics
+
+PATIENCE_SECONDS = 240.0
+barnabas = Cli()
+FILE = """\
+name: {name}
+bootstrap: {bootstrap}
+spark: {{spark.driver.memory: 1g, spark.sql.shuffle.partitions: 2}}
+sources:
+  numbers: {{topic: {numbers}, schema: n INT}}
+steps:
+  - {{view: even, sql: SELECT n FROM numbers WHERE n % 2 = 0}}
+sinks:
+  out: {{from: even, topic: {out}, guarantee: {guarantee}}}
+"""
+
+
+def pipeline_file(folder: Path, topics: Topics, name: str, guarantee: str = "exactly_once") -> Path:
+    numbers, out = topics.create("numbers"), topics.create("out")
+    topics.send(numbers, [{"n": n} for n in range(10)])
+    return write(folder, FILE.format(name=name, bootstrap=topics.bootstrap, numbers=numbers, out=out, guarantee=guarantee))
+
+
+def test_files_are_checked_without_spark(tmp_path: Path) -> None:
+    good = write(tmp_path, FILE.format(name="p", bootstrap="b", numbers="n", out="o", guarantee="exactly_once"), "good.yaml")
+    bad = write(tmp_path, good.read_text().replace("from: even", "from: evn"), "bad.yaml")
+    assert barnabas("pipelines", "validate", str(good)).text == f"{good}: pipeline 'p' is well: 1 source, 1 step, 1 sink.\n"
+    both = barnabas("pipelines", "validate", str(bad), str(good))
+    assert both.code == 1
+    assert both.err == f"barnabas: {bad}:9: sink 'out' reads 'evn', but there is no source or step of that name; did you mean 'even'?\n"
+    assert "is well" in both.out.decode(), "a wrong file does not hide a good one"
+    (row,) = barnabas("pipelines", "list", str(good), "--json").json
+    assert (row["name"], row["sources"], row["steps"], row["sinks"]) == ("p", ["numbers"], ["even"], ["out"])
+    assert barnabas("pipelines", "packages", str(good)).text == "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0\n"
+    assert Path(barnabas("pipelines", "submit-script").text.strip()).is_file()
+
+
+def test_without_pyspark_or_java_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, "name: p\nsources: {t: {generator: {}}}\nsinks: {o: {from: t, console: {}}}\n")
+    with monkeypatch.context() as without:
+        without.setenv("PATH", str(tmp_path))
+        without.delenv("JAVA_HOME", raising=False)
+        assert barnabas("pipelines", "run", str(file)).complaint.startswith(
+            "Spark needs Java 17 or later, and there is no java on the PATH"
+        )
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    complaint = barnabas("pipelines", "run", str(file)).complaint
+    assert complaint.endswith("pyspark and pandas and pyarrow is not installed: pip install 'barnabas[spark]'.")
+
+
+def test_neither_the_package_nor_the_commands_need_pyspark() -> None:
+    code = "import sys; sys.modules['pyspark'] = None; import barnabas.pipelines, barnabas.cli.pipelines; barnabas.pipelines.Pipeline"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_SECONDS)
+
+
+def test_a_missing_topic_is_known_before_spark_starts(tmp_path: Path, topics: Topics) -> None:
+    file = write(tmp_path, FILE.format(name="p", bootstrap=topics.bootstrap, numbers="nowhere", out="o", guarantee="exactly_once"))
+    assert barnabas("pipelines", "run", str(file)).complaint.startswith(f"{file}:5: there is no topic 'nowhere' at {topics.bootstrap};")
+
+
+def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_path: Path, topics: Topics) -> None:
+    file, checkpoint = pipeline_file(tmp_path, topics, "told"), str(tmp_path / "checkpoints")
+    assert [each["state"] for each in barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json] == [
+        "never ran"
+    ]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "barnabas", "pipelines", "run", str(file), "--checkpoint", checkpoint, "--master", "local[1]"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    try:
+        assert running.stdout is not None
+        line: dict[str, Any] = json.loads(running.stdout.readline() or "{}")
+        assert (line.get("pipeline"), line.get("query"), line.get("input_rows")) == ("told", "out", 10), running.communicate()
+        assert sorted(each["n"] for each in topics.values(topics.name("out"))) == [0, 2, 4, 6, 8]
+        (status,) = barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json
+        assert (status["batch"], status["lag"]) == (0, 0)
+        running.send_signal(signal.SIGTERM)
+        _, errors = running.communicate(timeout=PATIENCE_SECONDS)
+    finally:
+        running.kill()
+    assert (running.returncode, errors) == (0, "")
+    (status,) = barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json
+    assert (status["state"], status["batch"], status["reason"]) == ("ended", 0, None)
+    events = [each.json["event"] for each in topics.read("barnabas.pipelines.progress") if each.key == b"told.out"]
+    assert events[0] == "progress"
+    assert events[-1] == "ended"
+
+
+def test_spark_submit_runs_the_same_file(tmp_path: Path, topics: Topics) -> None:
+    file = pipeline_file(tmp_path, topics, "submitted", guarantee="at_least_once")
+    packages, script = (barnabas("pipelines", *words).text.strip() for words in (("packages", str(file)), ("submit-script",)))
+    submit = Path(sys.executable).with_name("spark-submit")
+    command = [str(submit), "--master", "local[1]", "--driver-memory", "1g", "--packages", packages, script, str(file), "--available-now"]
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    assert done.returncode == 0, done.stderr
+    assert "barnabas: sink 'out' of 'submitted' writes at least once" in done.stderr
+    assert sorted(each["n"] for each in topics.values(topics.name("out"))) == [0, 2, 4, 6, 8]
+    assert (tmp_path / ".barnabas/checkpoints/submitted/out/commits/0").is_file()

@@ -1,0 +1,123 @@
+"""What goes wrong when a pipeline runs, told in one sentence."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.pipelines import CannotRun, DeclarationError, Pipeline, RunFailed
+from barnabas.pipelines.running.preflight import check_topics
+from barnabas.pipelines.running.sentences import sentence_of
+from tests.pipelines.core.refusing_broker import RefusingBroker
+from tests.pipelines.core.running import run_file, write
+from tests.pipelines.topics import Topics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def reading(topic: str, bootstrap: str, **kafka: str) -> Pipeline:
+    settings = {name.replace("_", "."): value for name, value in kafka.items()}
+    return Pipeline("p", bootstrap=bootstrap, kafka=settings).source("s", topic=topic, format="text").sink("c", from_="s", console={})
+
+
+def test_a_topic_that_is_missing_is_named_with_its_line(topics: Topics) -> None:
+    with pytest.raises(DeclarationError) as wrong:
+        check_topics(reading("nowhere", topics.bootstrap).declaration())
+    expected = f"there is no topic 'nowhere' at {topics.bootstrap}; make it with `barnabas topics create nowhere --bootstrap"
+    assert wrong.value.sentence.startswith(expected)
+    assert wrong.value.path == __file__
+
+
+def test_topics_that_are_written_are_made(topics: Topics) -> None:
+    source, out = topics.create("in"), topics.name("made")
+    pipeline = Pipeline("p", bootstrap=topics.bootstrap).source("s", topic=source, format="text").sink("o", from_="s", topic=out)
+    check_topics(pipeline.declaration())
+    assert topics.read(out) == []
+
+
+def test_a_broker_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.pipelines.running.preflight.ANSWER_SECONDS_MAX", 2.0)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+        with pytest.raises(CannotRun) as wrong:
+            check_topics(reading("t", address).declaration())
+    assert str(wrong.value).startswith(f"No broker answers at {address} within 2 seconds (")
+    assert "refused" in str(wrong.value)
+
+
+def test_wrong_credentials_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.pipelines.running.preflight.ANSWER_SECONDS_MAX", 5.0)
+    with RefusingBroker("Authentication failed: wrong password") as broker:
+        secret = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": "wrong"}
+        with pytest.raises(CannotRun) as wrong:
+            check_topics(reading("t", broker.address, **secret).declaration())
+    assert str(wrong.value).startswith(f"The broker at {broker.address} refuses the credentials: ")
+    assert "wrong password" in str(wrong.value)
+
+
+def test_sql_that_spark_does_not_understand_is_told_with_its_line(
+    spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
+) -> None:
+    numbers = topics.create("numbers")
+    text = f"""\
+        name: wrong
+        bootstrap: {topics.bootstrap}
+        sources:
+          s: {{topic: {numbers}, schema: "n INT"}}
+        steps:
+          - view: v
+            sql: SELECT m FROM s
+        sinks:
+          out: {{from: v, console: {{}}}}
+        """
+    file = write(tmp_path, text)
+    with pytest.raises(DeclarationError) as wrong:
+        run_file(file, spark, checkpoint)
+    assert wrong.value.line == 6
+    assert wrong.value.sentence.startswith("step 'v': A column, variable, or function parameter with name `m` cannot be resolved")
+    file = write(tmp_path, text.replace("SELECT m FROM s", "SELEC m"))
+    with pytest.raises(DeclarationError, match=r"step 'v': Syntax error at or near 'SELEC'"):
+        run_file(file, spark, checkpoint)
+    file = write(tmp_path, text.replace("SELECT m FROM s", "SELECT n, count(*) FROM s GROUP BY n"))
+    with pytest.raises(DeclarationError, match=r"yaml:9: sink 'out': .*watermark"):
+        run_file(file, spark, checkpoint)
+
+
+def test_a_record_that_cannot_be_read_stops_the_pipeline_unless_it_is_tolerated(
+    spark: SparkSession, topics: Topics, checkpoint: str
+) -> None:
+    numbers, out = topics.create("numbers"), topics.create("out")
+    topics.send(numbers, [{"n": 1}, b"no json", {"n": "text"}, {"m": 2}, None])
+
+    def pipeline(tolerance: str) -> Pipeline:
+        made = Pipeline(tolerance, bootstrap=topics.bootstrap).source("s", topic=numbers, schema="n INT", tolerance=tolerance)
+        return made.sink("out", from_="s", topic=out, guarantee="exactly_once")
+
+    with pytest.raises(RunFailed) as failed:
+        pipeline("none").run(session=spark, checkpoint=checkpoint, available_now=True)
+    assert str(failed.value) == (
+        f"Pipeline 'none' failed at 'out': source 's' read a record it cannot decode (topic {numbers}, partition 0, offset 1): "
+        "this is not JSON of the declared columns (n INT)."
+    )
+    assert topics.read(out) == [], "the good record beside it waits with it"
+    pipeline("all").run(session=spark, checkpoint=checkpoint, available_now=True)
+    assert topics.values(out) == [{"n": 1}, {"n": None}], "a field that is missing is null, as JSON has it"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[STREAM_FAILED] Query [id = 1] terminated with exception: the disk is full SQLSTATE: XXKST", "the disk is full."),
+        ("x\norg.apache.kafka.common.errors.SaslAuthenticationException: no", "the broker refuses the credentials."),
+        ("java.lang.IllegalStateException: odd\n\tat a.b(C.java)", "IllegalStateException: odd."),
+        ("Traceback (most recent call last):\n  File x\nValueError: no such zone\n", "ValueError: no such zone."),
+        ("[NOT_FOUND] There is no `x`. SQLSTATE: 42P01; line 1 pos 14;\n'Project", "There is no `x` (line 1, position 14)."),
+    ],
+)
+def test_of_a_page_of_java_one_sentence_remains(text: str, sentence: str) -> None:
+    assert sentence_of(RuntimeError(text)) == sentence
