@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,8 +24,8 @@ PAYMENT = {
 }
 
 
-def declared(format: Any, schema: str | None = None) -> FormatDeclaration:
-    fields = {"format": format} if schema is None else {"format": format, "schema": schema}
+def declared(kind: Any, schema: str | None = None) -> FormatDeclaration:
+    fields = {"format": kind} if schema is None else {"format": kind, "schema": schema}
     return declare_format(Fields(located(fields, Place("test.yaml", 7)), "source 's'"))
 
 
@@ -48,10 +49,12 @@ def test_csv_has_one_value_for_every_column(spark: SparkSession) -> None:
     good, too_few, too_many, no_number, nothing, quoted = decoded(
         spark, csv, b"a,1.5,2030-01-31", b"a,1.5", b"a,1.5,2030-01-31,4", b"a,much,2030-01-31", None, b'"a, ""b""",2,'
     )
-    assert good[0] is not None and good[0][:2] == ("a", 1.5) and good[1] is None
+    assert good == (("a", 1.5, date(2030, 1, 31)), None)
     assert quoted == (('a, "b"', 2.0, None), None)
     for row, reason in (too_few, too_many, no_number):
-        assert row is None and reason is not None and "not a line of the declared columns" in reason
+        assert row is None
+        assert reason is not None
+        assert "not a line of the declared columns" in reason
     assert nothing == (None, "there is no value")
 
 
@@ -97,7 +100,7 @@ def test_avro_in_a_registrys_frame(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "sentence"),
+    ("kind", "sentence"),
     [
         ({"csv": {"separator": "::"}}, "'separator' of format 'csv' of source 's' is one character, not '::'."),
         ({"avro": {"schema": "{"}}, "the Avro schema of format 'avro' of source 's' is not JSON"),
@@ -106,8 +109,8 @@ def test_avro_in_a_registrys_frame(spark: SparkSession) -> None:
         ({"avro": {"schema": PAYMENT, "schema_id": 1}}, "has a 'schema_id', which only 'framing: registry' puts into records."),
     ],
 )
-def test_wrong_settings_are_refused_with_their_line(format: Any, sentence: str) -> None:
+def test_wrong_settings_are_refused_with_their_line(kind: Any, sentence: str) -> None:
     with pytest.raises(DeclarationError) as refused:
-        declared(format)
+        declared(kind)
     assert str(refused.value).startswith("test.yaml:7: ")
     assert sentence in str(refused.value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.formats import Decoded, quoted
 
@@ -47,9 +47,10 @@ def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
     """The types are found out, names cannot be: c0, c1, ..."""
     from pyspark.sql import functions as F
 
-    texts = values.where(F.col("value").isNotNull()).select(F.decode("value", "UTF-8").alias("text"))
+    texts = values.select(F.try_validate_utf8(F.col("value").cast("string")).alias("text")).where("text IS NOT NULL")
     options = {**_settings(declaration).options(), "inferSchema": "true"}
-    read = values.sparkSession.read.options(**options).csv(texts.rdd.map(lambda row: row[0]))
+    lines: Any = texts.rdd.map(lambda row: row[0])  # which PySpark takes and does not say so
+    read = values.sparkSession.read.options(**options).csv(lines)
     return ", ".join(f"c{position} {field.dataType.simpleString()}" for position, field in enumerate(read.schema.fields))
 
 
@@ -58,7 +59,7 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
 
     assert declaration.schema is not None, "inferred before"
     options = {**_settings(declaration).options(), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
-    parsed = F.from_csv(F.decode(value, "UTF-8"), f"{declaration.schema}, {_CORRUPT} STRING", options)
+    parsed = F.from_csv(F.try_validate_utf8(value.cast("string")), f"{declaration.schema}, {_CORRUPT} STRING", options)
     readable = parsed.isNotNull() & parsed.getField(_CORRUPT).isNull()
     wrong = F.lit(f"this is not a line of the declared columns ({declaration.schema})")
     reason = F.when(value.isNull(), F.lit("there is no value")).when(~readable, wrong)

@@ -1,0 +1,56 @@
+"""``barnabas pipelines redrive``: dead letters of a pipeline's sources, sent to their topics again."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.main import Refused
+from barnabas.cli.output import AsJson, print_json, print_table
+from barnabas.pipelines.errors import PipelineError
+
+_PLURAL = {True: "letter", False: "letters"}
+
+
+def redrive(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The pipeline whose dead letters they are.")],
+    source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Only those of this source.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="REGEX", help="Only those whose reason matches.")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only those that came from this topic.")] = None,
+    attempts_max: Annotated[
+        int | None, typer.Option("--attempts-max", min=1, help="Leave those alone that were sent again this many times.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Send dead letters to their original topics again, once each; run it after the reason is gone."""
+    from barnabas.pipelines.declaration.read import read_pipeline
+    from barnabas.pipelines.redrive import Redriven, Selection, redrive as send_again
+
+    try:
+        pattern = None if reason is None else re.compile(reason)
+    except re.error as wrong:
+        raise Refused(f"--reason is a regular expression, but {reason!r} is not: {wrong}.") from wrong
+    reports: dict[str, Redriven] = {}
+    try:
+        pipeline = read_pipeline(file)
+        decodings = [each.decoding for each in pipeline.sources if each.decoding is not None and source in (None, each.name)]
+        letters = list(dict.fromkeys(each.dead_letters.topic for each in decodings if each.dead_letters is not None))
+        if not letters:
+            which = "No source" if source is None else f"No source {source!r}"
+            raise Refused(f"{which} of {file} has dead letters.")
+        selection = Selection(pattern, topic, attempts_max)
+        for name in letters:
+            reports[name] = send_again(pipeline.bootstrap, name, kafka=pipeline.kafka, selection=selection, dry_run=dry_run)
+    except PipelineError as error:
+        raise Refused(str(error)) from error
+    if json:
+        print_json({name: {"sent": dict(each.sent), "left": each.left, "reasons": dict(each.reasons)} for name, each in reports.items()})
+        return
+    rows = [(name, to, count) for name, each in reports.items() for to, count in sorted(each.sent.items())]
+    if rows:
+        print_table(("dead letters", "to", "would be sent" if dry_run else "sent"), rows)
+    sent, left = sum(each.total for each in reports.values()), sum(each.left for each in reports.values())
+    typer.echo(f"{sent} {_PLURAL[sent == 1]} {'would be sent' if dry_run else 'sent'} again, {left} left.")

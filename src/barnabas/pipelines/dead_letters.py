@@ -1,0 +1,61 @@
+"""Records that could not be read, in a topic of their own: the same key, value and headers, and where they came from in headers more.
+
+header                            what it says
+===============================   ==============================================================
+``barnabas.dead_letter.reason``     why it could not be read
+``barnabas.dead_letter.pipeline``   who could not
+``barnabas.dead_letter.source``     as which of its sources
+``barnabas.dead_letter.topic``      its position: ``.topic``, ``.partition``, ``.offset`` and ``.timestamp`` (milliseconds since 1970)
+``barnabas.dead_letter.file``       for lines of files, instead of the position
+
+They are written by a query of their own, with a checkpoint of its own, at least once: after a failure the letters of one batch may be there
+twice, with the same position. :mod:`barnabas.pipelines.redrive` sends them to their topic again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from barnabas.pipelines.context import RunContext
+    from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
+
+PREFIX = "barnabas.dead_letter."
+REASON, TOPIC, PARTITION, OFFSET, TIMESTAMP = (PREFIX + name for name in ("reason", "topic", "partition", "offset", "timestamp"))
+PIPELINE, SOURCE, FILE = (PREFIX + name for name in ("pipeline", "source", "file"))
+_HEADERS_TYPE = "array<struct<key: string, value: binary>>"
+
+
+def start(undecodable: DataFrame, source: SourceDeclaration, context: RunContext) -> StreamingQuery:
+    """``undecodable`` has ``value`` and ``reason``, and of Kafka's columns and ``file`` those there are."""
+    assert source.decoding is not None
+    assert source.decoding.dead_letters is not None
+    letters = records(undecodable, source.name, context.name)
+    writer = context.writer(letters, f"{source.name}.dead_letters").format("kafka")
+    return writer.options(**context.spark_kafka_options(), includeHeaders="true", topic=source.decoding.dead_letters.topic).start()
+
+
+def records(undecodable: DataFrame, source: str, pipeline: str) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    present = undecodable.columns
+    told = {REASON: F.col("reason"), PIPELINE: F.lit(pipeline), SOURCE: F.lit(source)}
+    told |= {PREFIX + name: F.col(name) for name in ("topic", "partition", "offset", "file") if name in present}
+    if "timestamp" in present:
+        told[TIMESTAMP] = F.unix_millis("timestamp")
+    headers: Column = F.array(*(_header(name, column) for name, column in told.items()))
+    if "headers" in present:
+        # A record that comes here a second time has these headers already: the new ones replace them.
+        before = F.filter(F.coalesce("headers", F.array().cast(_HEADERS_TYPE)), lambda each: ~each["key"].startswith(PREFIX))
+        headers = F.concat(before, headers)
+    key = F.col("key") if "key" in present else F.lit(None).cast("binary")
+    return undecodable.select(key.alias("key"), "value", headers.cast(_HEADERS_TYPE).alias("headers"))
+
+
+def _header(name: str, column: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.struct(F.lit(name).alias("key"), column.cast("string").cast("binary").alias("value"))
