@@ -30,6 +30,8 @@ COMMANDS = (
     "perf",
     "log",
     "simulate",
+    "mirror",
+    "sql",
     "pipelines",
 )
 

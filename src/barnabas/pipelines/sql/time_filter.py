@@ -1,0 +1,65 @@
+"""How far back a query looks, read from the plan that Spark makes of it.
+
+Once Spark has optimised a query, a condition on ``_timestamp`` stands directly above the scan of its topic, and ``now() - INTERVAL 1 HOUR``
+in it is worked out. Kafka can find the first record of a moment, so the scan need not begin at the beginning. Anything less plain than a
+comparison with a moment is left to Spark, which filters in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+_NEWER = ("GreaterThan", "GreaterThanOrEqual")
+_OLDER = ("LessThan", "LessThanOrEqual")
+_EVER = -1
+
+
+def oldest_ms(plan: Any, topic: str) -> int | None:
+    """No record of the topic older than this is asked for, in milliseconds since 1970. None: all may be."""
+    moments = [moment for scanned, moment in _scans(plan) if f"Subscribe[{topic}]" in scanned]
+    return min(moments) if moments and min(moments) != _EVER else None
+
+
+def _scans(plan: Any) -> Iterator[tuple[str, int]]:
+    """Each scan's description, and the oldest moment that is asked of it."""
+    for each in _sequence(plan.subqueries()):
+        yield from _scans(each)
+    children = _sequence(plan.children())
+    if _kind(plan) == "Filter" and _kind(children[0]) == "LogicalRelation":
+        moments = [moment for conjunct in _conjuncts(plan.condition()) if (moment := _moment(conjunct)) is not None]
+        yield str(children[0].relation().toString()), max(moments, default=_EVER)
+        return
+    if _kind(plan) == "LogicalRelation":
+        yield str(plan.relation().toString()), _EVER
+    for child in children:
+        yield from _scans(child)
+
+
+def _conjuncts(condition: Any) -> Iterator[Any]:
+    if _kind(condition) == "And":
+        yield from _conjuncts(condition.left())
+        yield from _conjuncts(condition.right())
+    else:
+        yield condition
+
+
+def _moment(condition: Any) -> int | None:
+    kind = _kind(condition)
+    if kind in _NEWER:
+        column, literal = condition.left(), condition.right()
+    elif kind in _OLDER:
+        column, literal = condition.right(), condition.left()
+    else:
+        return None
+    if _kind(column) != "AttributeReference" or column.name() != "timestamp" or _kind(literal) != "Literal":
+        return None
+    return None if literal.dataType().simpleString() != "timestamp" else int(literal.value()) // 1000
+
+
+def _sequence(scala: Any) -> list[Any]:
+    return [scala.apply(index) for index in range(scala.length())]
+
+
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName())

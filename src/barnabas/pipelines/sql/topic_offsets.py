@@ -1,0 +1,100 @@
+"""Offsets that bound a query: where each partition of a topic ends when the query begins, and where a moment or a sample lies in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from barnabas.pipelines.errors import CannotRun
+
+ANSWER_SECONDS_MAX = 30.0
+# What a sample waits for records that its partitions seem to have: transactions and compaction leave offsets without any.
+SAMPLE_SECONDS_MAX = 5.0
+_POLL_SECONDS = 0.2
+_RECORDS_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Of one partition; the end is behind the last record."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class SampleRecord:
+    key: bytes | None
+    value: bytes | None
+
+
+class TopicOffsets:
+    """What a cluster's topics hold, asked for by a consumer that joins nothing."""
+
+    def __init__(self, client_config: Mapping[str, Any]) -> None:
+        own = {"group.id": "barnabas.sql", "enable.auto.commit": False, "enable.partition.eof": True, "isolation.level": "read_committed"}
+        self._consumer = Consumer({**client_config, **own})
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def topics(self) -> dict[str, int]:
+        """Names and how many partitions."""
+        try:
+            found: Any = self._consumer.list_topics(timeout=ANSWER_SECONDS_MAX)
+        except KafkaException as wrong:
+            raise CannotRun(f"The cluster does not answer: {wrong.args[0].str()}.") from wrong
+        return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
+
+    def bounds(self, topic: str, partitions: int) -> dict[int, Bounds]:
+        """Up to the first transaction that is open: what comes behind it nobody can read yet."""
+        found = {}
+        for each in range(partitions):
+            start, end = self._consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=ANSWER_SECONDS_MAX)
+            found[each] = Bounds(start, end)
+        return found
+
+    def since(self, topic: str, bounds: Mapping[int, Bounds], moment_ms: int) -> dict[int, Bounds]:
+        """Without the offsets before the first record that is as new as the moment."""
+        asked = [TopicPartition(topic, each, max(moment_ms, 0)) for each in bounds]
+        narrowed = {}
+        for found in self._consumer.offsets_for_times(asked, timeout=ANSWER_SECONDS_MAX):
+            whole = bounds[found.partition]
+            # -1: nothing is that new.
+            start = whole.end if found.offset < 0 else min(max(found.offset, whole.start), whole.end)
+            narrowed[found.partition] = Bounds(start, whole.end)
+        return narrowed
+
+    def sample(self, topic: str, bounds: Mapping[int, Bounds], records_max: int) -> list[SampleRecord]:
+        """The newest records of each partition: they have the fields that producers write now."""
+        filled = {each: bound for each, bound in bounds.items() if bound.end > bound.start}
+        if not filled:
+            return []
+        each_max = max(1, records_max // len(filled))
+        starts = [TopicPartition(topic, each, max(bound.start, bound.end - each_max)) for each, bound in filled.items()]
+        self._consumer.assign(starts)
+        found: list[SampleRecord] = []
+        unread = set(filled)
+        polls_left = round(SAMPLE_SECONDS_MAX / _POLL_SECONDS)
+        while unread and polls_left > 0:
+            message: Any
+            messages = self._consumer.consume(_RECORDS_AT_ONCE, timeout=_POLL_SECONDS)
+            polls_left -= 0 if messages else 1
+            for message in messages:
+                if message.error() is not None:
+                    unread.discard(message.partition())  # its end, or one that cannot be read, which the query will say
+                    continue
+                found.append(SampleRecord(message.key(), message.value()))
+                if message.offset() + 1 >= filled[message.partition()].end:
+                    unread.discard(message.partition())
+        self._consumer.unassign()
+        return found
+
+
+def as_json(topic: str, offsets: Mapping[int, int]) -> str:
+    """As Spark's connector takes them."""
+    return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})
