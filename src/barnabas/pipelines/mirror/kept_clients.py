@@ -1,0 +1,86 @@
+"""Clients that a Python worker of Spark keeps from batch to batch: a new producer costs librdkafka up to half a second.
+
+A kept producer may have been overtaken: Spark gave the partition to another process for a batch, whose new producer fenced ours. That is
+ordinary, and found out before any record is taken (:func:`open_transaction`); one that was overtaken can commit nothing, whatever it does.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+# A worker has a few partitions at a time; the client used longest ago is closed.
+KEPT_MAX = 32
+ANSWER_SECONDS_MAX = 60.0
+ABORT_SECONDS_MAX = 10.0
+
+_Key = tuple[str, str]  # bootstrap, and transactional id or group
+_producers: OrderedDict[_Key, Any] = OrderedDict()
+_consumers: OrderedDict[_Key, Any] = OrderedDict()
+
+
+def group_consumer(config: Mapping[str, Any], group: str) -> Any:
+    """It never subscribes: librdkafka asks for a group's offsets through one, and who commits them in a transaction must show one."""
+    key = config["bootstrap.servers"], group
+    found = _consumers.pop(key, None) or Consumer({**config, "group.id": group, "enable.auto.commit": False})
+    _consumers[key] = found
+    if len(_consumers) > KEPT_MAX:
+        _consumers.popitem(last=False)[1].close()
+    return found
+
+
+def committed(consumer: Any, partition: TopicPartition) -> int | None:
+    (found,) = consumer.committed([partition], timeout=ANSWER_SECONDS_MAX)
+    if found.error is not None:
+        raise KafkaException(found.error)
+    return found.offset if found.offset >= 0 else None
+
+
+def open_transaction(config: Mapping[str, Any], transactional_id: str, consumer: Any, partition: TopicPartition) -> tuple[Any, int]:
+    """A producer in a transaction that nobody has overtaken, and the offset that the consumer's group had committed when it began.
+
+    That offset is read after the producer was initialised, which decides what predecessors had under way. It is put into the transaction
+    unchanged, since there an overtaken producer is told so."""
+    kept = _producers.pop((config["bootstrap.servers"], transactional_id), None)
+    while True:
+        producer = kept or _open({**config, "transactional.id": transactional_id})
+        try:
+            offset = committed(consumer, partition) or 0
+            producer.begin_transaction()
+            same = TopicPartition(partition.topic, partition.partition, offset)
+            producer.send_offsets_to_transaction([same], consumer.consumer_group_metadata(), ANSWER_SECONDS_MAX)
+        except KafkaException:
+            if kept is None:
+                raise
+            kept = None
+        else:
+            return producer, offset
+
+
+def keep(config: Mapping[str, Any], transactional_id: str, producer: Any) -> None:
+    """Only after a transaction that was committed."""
+    _producers[config["bootstrap.servers"], transactional_id] = producer
+    if len(_producers) > KEPT_MAX:
+        _producers.popitem(last=False)
+
+
+def abandon(producer: Any) -> None:
+    """Politeness to readers, who else wait for the transaction's timeout or for the next producer of its id."""
+    with suppress(KafkaException):
+        producer.abort_transaction(ABORT_SECONDS_MAX)
+
+
+def _open(config: Mapping[str, Any]) -> Any:
+    producer = Producer(dict(config))
+    while True:
+        try:
+            producer.init_transactions(ANSWER_SECONDS_MAX)
+        except KafkaException as wrong:
+            if wrong.args[0].code() != KafkaError.CONCURRENT_TRANSACTIONS:
+                raise
+        else:
+            return producer

@@ -1,0 +1,164 @@
+"""A mirror from its start to its end: one streaming query on Spark, and beside it the keeping in step of topics and groups."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaException
+
+from barnabas.pipelines.errors import CannotRun, RunFailed
+from barnabas.pipelines.mirror.checkpoint_record import checkpoints_topic
+from barnabas.pipelines.mirror.cluster import MirrorCluster
+from barnabas.pipelines.mirror.groups import MirroredGroups
+from barnabas.pipelines.mirror.offset_syncs import OffsetSyncs, syncs_topic
+from barnabas.pipelines.mirror.partition_writer import WRITTEN_SCHEMA, WritePlan, write_partitions
+from barnabas.pipelines.mirror.report import MirrorReport, lag_by_topic
+from barnabas.pipelines.mirror.selection import Policy, TopicSelection
+from barnabas.pipelines.mirror.topics import MirroredTopics
+from barnabas.pipelines.running.sentences import sentence_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)
+# A batch is a transaction for each partition: this bounds what is written again when one fails, and how long it stays open.
+BATCH_RECORDS_MAX = 500_000
+SYNC_SECONDS = 10.0
+_WATCH_SECONDS = 0.2
+_COLUMNS = ("topic", "partition", "offset", "key", "value", "unix_millis(timestamp) AS timestamp_ms", "headers")
+
+Observer = Callable[[MirrorReport], None]
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorOptions:
+    source: MirrorCluster
+    target: MirrorCluster
+    selection: TopicSelection
+    checkpoint: str  # the folder of all pipelines and mirrors
+    groups: Sequence[str] = (".*",)
+    once: bool = False  # what is there by now, and end
+    sync_seconds: float = SYNC_SECONDS
+    batch_records_max: int = BATCH_RECORDS_MAX
+
+    @property
+    def name(self) -> str:
+        return f"mirror-{self.source.alias}-{self.target.alias}"
+
+
+class Mirror:
+    def __init__(self, session: SparkSession, options: MirrorOptions) -> None:
+        self._session = session
+        self._options = options
+        self._plan = _write_plan(options)
+        self._topics = MirroredTopics(options.source, options.target, options.selection)
+        self._groups = MirroredGroups(options.source, options.target, options.selection, options.groups)
+        self._written = self._left_out = self._moved_groups = 0
+        self._reported = -1
+        self.stop_asked = threading.Event()
+
+    def run(self, observer: Observer = lambda _: None) -> None:
+        """Until everything is copied (``once``) or ``stop_asked``. ``RunFailed`` says in a sentence what ended it before that."""
+        try:
+            self._run(observer)
+        except KafkaException as wrong:
+            raise RunFailed(f"The mirror failed: {wrong.args[0].str()}.") from wrong
+
+    def _run(self, observer: Observer) -> None:
+        options = self._options
+        self._topics.create_internal([syncs_topic(options.source.alias), checkpoints_topic(options.source.alias)])
+        self._topics.keep_in_step(settings=True)
+        with ExitStack() as stack:
+            syncs = OffsetSyncs(options.target, syncs_topic(options.source.alias))
+            stack.callback(syncs.close)
+            query = self._start()
+            stack.callback(query.stop)
+            next_sync = time.monotonic()
+            while query.isActive and not self.stop_asked.is_set():
+                if time.monotonic() >= next_sync:
+                    self._sync(syncs)
+                    next_sync = time.monotonic() + options.sync_seconds
+                self._report(query, observer)
+                self.stop_asked.wait(_WATCH_SECONDS)
+            self._check(query)
+            query.stop()
+            # Groups once more: what was just copied has places to translate to.
+            self._sync(syncs)
+            self._report(query, observer)
+
+    def _start(self) -> StreamingQuery:
+        options = self._options
+        reader = self._session.readStream.format("kafka").options(
+            **options.source.spark_options(),
+            **{
+                "subscribePattern": options.selection.pattern,
+                "startingOffsets": "earliest",
+                "includeHeaders": "true",
+                "kafka.isolation.level": "read_committed",
+                "maxOffsetsPerTrigger": str(options.batch_records_max),
+                # Retention on the source must not end the mirror, nor the deletion of a topic.
+                "failOnDataLoss": "false",
+                "groupIdPrefix": f"barnabas.{options.name}",
+            },
+        )
+        writer = reader.load().writeStream.queryName(options.name)
+        writer = writer.option("checkpointLocation", f"{options.checkpoint.rstrip('/')}/{options.name}")
+        if options.once:
+            writer = writer.trigger(availableNow=True)
+        return writer.foreachBatch(self._write_batch).start()
+
+    def _write_batch(self, batch: DataFrame, batch_id: int) -> None:
+        self._topics.keep_in_step(settings=False)
+        # No shuffle in between: a task has the records of one partition, in order, as the connector read them.
+        written = batch.selectExpr(*_COLUMNS).mapInArrow(partial(write_partitions, plan=self._plan), WRITTEN_SCHEMA).collect()
+        self._written += sum(each.written for each in written)
+        self._left_out += sum(each.left_out for each in written)
+
+    def _sync(self, syncs: OffsetSyncs) -> None:
+        self._topics.keep_in_step(settings=True)
+        self._moved_groups = self._groups.keep_in_step(syncs, self._topics.partitions)
+
+    def _report(self, query: StreamingQuery, observer: Observer) -> None:
+        for each in query.recentProgress:
+            progress: dict[str, Any] = json.loads(each.json)
+            if progress["batchId"] > self._reported:
+                self._reported = progress["batchId"]
+                observer(self._report_of(progress))
+
+    def _report_of(self, progress: dict[str, Any]) -> MirrorReport:
+        return MirrorReport(
+            at=progress["timestamp"],
+            batch=progress["batchId"],
+            records=int(progress["numInputRows"]),
+            total=self._written,
+            left_out=self._left_out,
+            records_per_second=round(float(progress.get("processedRowsPerSecond") or 0.0), 1),
+            lag=lag_by_topic(progress),
+            groups=self._moved_groups,
+        )
+
+    def _check(self, query: StreamingQuery) -> None:
+        if not query.isActive and (wrong := query.exception()) is not None:
+            raise RunFailed(f"The mirror failed: {sentence_of(wrong)}") from wrong
+
+
+def _write_plan(options: MirrorOptions) -> WritePlan:
+    source_id, target_id = options.source.cluster_id(), options.target.cluster_id()
+    if source_id == target_id and options.selection.policy is Policy.IDENTITY:
+        raise CannotRun("--from and --to are the same cluster, and a topic cannot be mirrored to itself: use --policy rename.")
+    return WritePlan(
+        target=options.target.task_config(),
+        target_prefix=options.selection.target_name(""),
+        syncs_topic=syncs_topic(options.source.alias),
+        source_id=source_id,
+        target_id=target_id,
+        marks_provenance=options.selection.policy is Policy.IDENTITY,
+    )

@@ -1,0 +1,189 @@
+"""The part of a mirror that runs in Spark's tasks: one source partition's records of one batch, to the same partition on the target.
+
+All in one transaction: the records in the source's order; the segments that say where they went (``offset_syncs``); and, as the committed
+offset of the mirror's own group for the target's partition, the source offset to go on from. That position is the truth about what the
+target has: a task that Spark runs again, in the same process or after a crash, reads it first and leaves out what is there. It need not be
+given the same batch again, so it is right even where the checkpoint was lost.
+
+The transactional id belongs to the source cluster and the target's partition. Whoever writes to a partition begins with it, which ends
+what a predecessor left open and stops one that still lives. (``exactly_once`` rests on the same deed for rows that have no offsets of
+their own, and has to count batches; it also never learns where a record went, which groups that move over must know.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from barnabas.pipelines.mirror.kept_clients import ANSWER_SECONDS_MAX, abandon, group_consumer, keep, open_transaction
+from barnabas.pipelines.mirror.offset_map import SegmentsOfABatch
+from barnabas.pipelines.mirror.offset_syncs import segment_records, two_way_record
+from barnabas.pipelines.mirror.provenance import coming_from, has_been_at
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+# Within the 15 minutes that brokers allow: a batch is bounded, a slow link may not be.
+TRANSACTION_MS_MAX = 600_000
+# What the target takes is for its broker to say (max.message.bytes goes with the topic), so the client's own limit is out of the way.
+_MESSAGE_BYTES_MAX = 1_000_000_000
+# librdkafka's queue is full: how long its thread gets to send some of it.
+_QUEUE_FULL_SECONDS = 0.1
+
+WRITTEN_SCHEMA = "topic STRING, partition LONG, written LONG, left_out LONG, position LONG"
+
+
+class SourceRecord(NamedTuple):
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int
+    headers: list[tuple[str, bytes | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class WritePlan:
+    """What each task must know; it travels to executors."""
+
+    target: dict[str, Any]  # how to reach it
+    target_prefix: str  # before a topic's name
+    syncs_topic: str
+    source_id: str
+    target_id: str
+    marks_provenance: bool
+
+    @property
+    def producer_config(self) -> dict[str, Any]:
+        return {**self.target, "transaction.timeout.ms": TRANSACTION_MS_MAX, "message.max.bytes": _MESSAGE_BYTES_MAX}
+
+    @property
+    def group(self) -> str:
+        return position_group(self.source_id)
+
+
+def position_group(source_id: str) -> str:
+    """The group whose offsets on the target are positions in the source cluster of this id."""
+    return f"barnabas.mirror.{source_id}"
+
+
+def write_partitions(batches: Iterator[RecordBatch], plan: WritePlan) -> Iterator[RecordBatch]:
+    """Spark's connector gives each task the records of one partition; were there several, each would get a transaction."""
+    from pyarrow import RecordBatch
+
+    written = []
+    for (topic, partition), records in groupby(_records(batches), key=lambda each: (each.topic, each.partition)):
+        with _PartitionWriter(plan, topic, partition) as writer:
+            for record in records:
+                writer.write(record)
+            writer.commit()
+            written.append(writer.summary())
+    if written:
+        yield RecordBatch.from_pylist(written)
+
+
+def _records(batches: Iterator[RecordBatch]) -> Iterator[SourceRecord]:
+    for batch in batches:
+        columns = [column.to_pylist() for column in batch.columns]
+        for topic, partition, offset, key, value, timestamp_ms, headers in zip(*columns, strict=True):
+            pairs = [(each["key"], each["value"]) for each in headers or ()]
+            yield SourceRecord(topic, partition, offset, key, value, timestamp_ms, pairs)
+
+
+class _PartitionWriter:
+    """Opened with a transaction, which its end commits or abandons."""
+
+    def __init__(self, plan: WritePlan, topic: str, partition: int) -> None:
+        self._plan = plan
+        self._topic, self._partition = topic, partition
+        self._target = f"{plan.target_prefix}{topic}"
+        self._transactional_id = f"{plan.group}.{self._target}-{partition}"
+        self._consumer = group_consumer(plan.target, plan.group)
+        place = TopicPartition(self._target, partition)
+        self._producer, self._position = open_transaction(plan.producer_config, self._transactional_id, self._consumer, place)
+        self._segments = SegmentsOfABatch()
+        self._failure: Any = None
+        self._written = self._left_out = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if kind is not None:
+            abandon(self._producer)
+        else:
+            keep(self._plan.producer_config, self._transactional_id, self._producer)
+
+    def write(self, record: SourceRecord) -> None:
+        if record.offset < self._position:
+            return
+        self._position = record.offset + 1
+        headers = record.headers
+        if self._plan.marks_provenance:
+            if has_been_at(headers, self._plan.target_id):
+                self._left_out += 1
+                return
+            headers = coming_from(headers, self._plan.source_id)
+        source = record.offset
+        self._produce(
+            self._target,
+            record.value,
+            record.key,
+            self._partition,
+            timestamp=record.timestamp_ms,
+            headers=headers,
+            on_delivery=lambda error, message: self._delivered(source, error, message),
+        )
+        self._written += 1
+
+    def commit(self) -> None:
+        self._flush()
+        for key, value in segment_records(self._topic, self._partition, self._segments.segments):
+            self._produce(self._plan.syncs_topic, value, key, on_delivery=self._noted)
+        if self._left_out:
+            key, value = two_way_record(self._topic, self._partition)
+            self._produce(self._plan.syncs_topic, value, key, on_delivery=self._noted)
+        position = TopicPartition(self._target, self._partition, self._position)
+        self._producer.send_offsets_to_transaction([position], self._consumer.consumer_group_metadata(), ANSWER_SECONDS_MAX)
+        self._flush()
+        self._producer.commit_transaction(ANSWER_SECONDS_MAX)
+
+    def summary(self) -> dict[str, object]:
+        return {
+            "topic": self._topic,
+            "partition": self._partition,
+            "written": self._written,
+            "left_out": self._left_out,
+            "position": self._position,
+        }
+
+    def _produce(self, *arguments: Any, **options: Any) -> None:
+        while True:
+            try:
+                self._producer.produce(*arguments, **options)
+            except BufferError:
+                self._producer.poll(_QUEUE_FULL_SECONDS)
+            else:
+                self._producer.poll(0)
+                return
+
+    def _flush(self) -> None:
+        unsent = self._producer.flush(TRANSACTION_MS_MAX / 1000)
+        if self._failure is not None:
+            raise KafkaException(self._failure)
+        if unsent:
+            raise TimeoutError(f"{unsent} records for {self._target}-{self._partition} were not acknowledged in time")
+
+    def _delivered(self, source: int, error: Any, message: Any) -> None:
+        if error is not None:
+            self._failure = self._failure or error
+        else:
+            self._segments.add(source, message.offset())
+
+    def _noted(self, error: Any, message: Any) -> None:
+        self._failure = self._failure or error

@@ -1,0 +1,78 @@
+"""Which topics are mirrored, and what they are called on the other side.
+
+One regular expression decides, here and inside Spark, whose Java reads it as Python does: the user's pattern behind lookaheads for all that
+must never be mirrored. Those are the topics of clusters and tools themselves, and what came from the target.
+
+Under ``rename`` a name tells where a topic came from: ``A.orders`` is A's ``orders``, ``B.A.orders`` the same by way of B. A name with
+the target's alias in front of one of its dots has been there, and would go round for ever. So would one with the source's own alias: it
+left here and came back, or both mirrors of a pair were given the same aliases. Under ``identity`` names tell nothing, and each
+record carries where it has been (see ``provenance``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from barnabas.pipelines.errors import CannotRun
+
+SEPARATOR = "."
+# Kafka's own, Connect's and MirrorMaker's, and ours.
+_INTERNAL = r"(?!__)(?!.*[.-]internal$)(?!mm2-)(?!heartbeats$)(?!(?:.*\.)?barnabas\.(?:pipelines|mirror)\.)"
+_ALIAS = re.compile(r"[A-Za-z0-9_-]+")
+_COMMA_OF_A_LIST = re.compile(r",(?![^{]*\})")  # not that of {2,3}
+
+
+class Policy(StrEnum):
+    RENAME = "rename"
+    IDENTITY = "identity"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSelection:
+    """``topics`` and ``exclude`` are regular expressions that match whole names."""
+
+    topics: Sequence[str]
+    policy: Policy
+    source_alias: str
+    target_alias: str
+    exclude: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for option, alias in (("--from-alias", self.source_alias), ("--to-alias", self.target_alias)):
+            if not _ALIAS.fullmatch(alias):
+                raise CannotRun(f"{option} takes letters, digits, dashes and underscores, but was given {alias!r}.")
+        for option, patterns in (("--topics", self.topics), ("--exclude", self.exclude)):
+            for pattern in patterns:
+                try:
+                    re.compile(pattern)
+                except re.error as wrong:
+                    raise CannotRun(f"{option} takes regular expressions, but {pattern!r} is none: {wrong}.") from wrong
+
+    @property
+    def pattern(self) -> str:
+        excluded = "".join(f"(?!(?:{each})$)" for each in _listed(self.exclude))
+        wanted = "|".join(f"(?:{each})" for each in _listed(self.topics))
+        # Anchored: Spark looks for the pattern anywhere in a name.
+        return f"^{_INTERNAL}{self._been_there}{excluded}(?:{wanted})$"
+
+    @property
+    def _been_there(self) -> str:
+        if self.policy is Policy.IDENTITY:
+            return ""
+        aliases = "|".join(re.escape(each) for each in (self.target_alias, self.source_alias))
+        return rf"(?!(?:[^.]+\.)*(?:{aliases})\.)"
+
+    def wanted(self, names: Sequence[str]) -> list[str]:
+        pattern = re.compile(self.pattern)
+        return sorted(name for name in names if pattern.fullmatch(name))
+
+    def target_name(self, topic: str) -> str:
+        return topic if self.policy is Policy.IDENTITY else f"{self.source_alias}{SEPARATOR}{topic}"
+
+
+def _listed(patterns: Sequence[str]) -> list[str]:
+    """As MirrorMaker takes them: several with commas between them."""
+    return [part.strip() for each in patterns for part in _COMMA_OF_A_LIST.split(each)]

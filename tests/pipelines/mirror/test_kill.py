@@ -1,0 +1,88 @@
+"""`barnabas mirror` as a process, killed in the middle: what is on the target is what is on the source, once and in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from barnabas.testing import EmbeddedBroker
+from tests.pipelines.topics import PATIENCE_SECONDS, Topics
+
+pytestmark = pytest.mark.timeout(600)
+RECORDS = 6000
+PARTITIONS = 2
+BATCH = 500
+SPARK_SECONDS_MAX = 240.0
+
+
+def command(source: str, target: str, topic: str, checkpoint: str, *more: str) -> list[str]:
+    where = ["--from", source, "--to", target, "--from-alias", "A", "--to-alias", "B", "--checkpoint", checkpoint]
+    return [
+        sys.executable,
+        "-m",
+        "barnabas",
+        "mirror",
+        *where,
+        "--topics",
+        topic,
+        "--batch-records",
+        str(BATCH),
+        "--master",
+        "local[2]",
+        *more,
+    ]
+
+
+def copied(bootstrap: str, topic: str) -> int:
+    """How many offsets the target has by now, markers and aborted records among them."""
+    if topic not in AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=PATIENCE_SECONDS).topics:
+        return 0
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "watching"})
+    try:
+        return sum(consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=PATIENCE_SECONDS)[1] for each in range(PARTITIONS))
+    finally:
+        consumer.close()
+
+
+def kill_when(process: subprocess.Popen[str], source: EmbeddedBroker, target: str, topic: str, more_than: int) -> None:
+    deadline = time.monotonic() + SPARK_SECONDS_MAX
+    while copied(target, topic) <= more_than:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def test_killed_and_started_again(
+    broker: EmbeddedBroker, other_broker: EmbeddedBroker, topics: Topics, there: Topics, tmp_path: Path
+) -> None:
+    orders = topics.create("orders", partitions=PARTITIONS)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for number in range(RECORDS):
+        producer.produce(orders, str(number).encode(), b"k", number % PARTITIONS, headers={"n": str(number).encode()})
+    producer.flush(PATIENCE_SECONDS)
+    run = command(broker.bootstrap, other_broker.bootstrap, orders, str(tmp_path / "checkpoints"))
+
+    for more_than in (0, RECORDS // 3):
+        process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True)
+        kill_when(process, broker, other_broker.bootstrap, f"A.{orders}", more_than)
+        assert len(there.read(f"A.{orders}")) < RECORDS
+    ended = subprocess.run([*run, "--once"], capture_output=True, text=True, cwd=tmp_path, timeout=SPARK_SECONDS_MAX, check=False)
+
+    assert ended.returncode == 0, ended.stderr
+    reports = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert reports[-1]["lag_total"] == 0
+    source, target = topics.read(orders), there.read(f"A.{orders}")
+    assert [(each.partition, each.key, each.value, each.timestamp_ms, each.headers) for each in target] == [
+        (each.partition, each.key, each.value, each.timestamp_ms, each.headers) for each in source
+    ]
