@@ -78,6 +78,13 @@ def check_spark() -> None:
         raise CannotRun("Spark needs Java 17 or later, and there is no java on the PATH and no JAVA_HOME: install a JRE.")
 
 
+def jvm_gone() -> tuple[type[Exception], ...]:
+    """What calls into a JVM raise when it has ended."""
+    from py4j.protocol import Py4JNetworkError
+
+    return Py4JNetworkError, ConnectionError
+
+
 def java() -> str | None:
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")

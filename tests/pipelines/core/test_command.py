@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -105,14 +104,19 @@ def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_p
     assert events[-1] == "ended"
 
 
-def test_spark_submit_runs_the_same_file(tmp_path: Path, topics: Topics) -> None:
-    file = pipeline_file(tmp_path, topics, "submitted", guarantee="at_least_once")
+def test_spark_submit_runs_the_same_file_on_a_cluster(tmp_path: Path, topics: Topics) -> None:
+    from tests.pipelines.core.standalone import StandaloneCluster
+
+    file, checkpoint = pipeline_file(tmp_path, topics, "submitted"), tmp_path / "checkpoints"
     packages, script = (barnabas("pipelines", *words).text.strip() for words in (("packages", str(file)), ("submit-script",)))
-    submit = Path(sys.executable).with_name("spark-submit")
-    command = [str(submit), "--master", "local[1]", "--driver-memory", "1g", "--packages", packages, script, str(file), "--available-now"]
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
-    assert done.returncode == 0, done.stderr
-    assert "barnabas: sink 'out' of 'submitted' writes at least once" in done.stderr
+    with StandaloneCluster(tmp_path) as cluster:
+        settings = {"spark.executor.memory": "600m", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+        command = [str(cluster.home / "bin" / "spark-submit"), "--master", cluster.master, "--packages", packages]
+        command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+        command += [script, str(file), "--available-now", "--checkpoint", str(checkpoint)]
+        done = subprocess.run(command, cwd=tmp_path, env=cluster.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    assert done.returncode == 0, (done.stdout, done.stderr)
     assert sorted(each["n"] for each in topics.values(topics.name("out"))) == [0, 2, 4, 6, 8]
-    assert (tmp_path / ".barnabas/checkpoints/submitted/out/commits/0").is_file()
+    assert (checkpoint / "submitted/out/commits/0").is_file()
+    reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert sum(each["input_rows"] for each in reports) == 10

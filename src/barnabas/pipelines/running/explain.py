@@ -49,4 +49,5 @@ def _columns(frame: DataFrame) -> str:
 def _plan(frame: DataFrame) -> str:
     # PySpark's own ``explain`` prints; this is the text it prints.
     java: Any = frame._jdf  # noqa: SLF001
-    return str(java.queryExecution().simpleString()).strip()
+    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
+    return str(jvm.PythonSQLUtils.explainString(java.queryExecution(), "simple")).strip()

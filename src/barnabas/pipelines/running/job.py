@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.read import read_pipeline
 from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.runner import Run, start
 from barnabas.pipelines.running.watching import watching
-from barnabas.pipelines.session import check_spark, open_session
+from barnabas.pipelines.session import check_spark, jvm_gone, open_session
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
 
 
@@ -31,14 +34,22 @@ def run_declarations(
         # Spark takes seconds to start; a topic that is missing is known before.
         check_topics(pipeline)
         _say_what_is_promised(pipeline)
+    run = Run()
     with ExitStack() as at_end:
+        at_end.enter_context(_stopped_by_signals(run))
         session = open_session(pipelines, master)
-        at_end.callback(session.stop)
-        run = start(pipelines, session, checkpoint=checkpoint, available_now=available_now)
+        at_end.callback(_stop, session)
+        # Again: PySpark has put a handler of its own in their place.
+        at_end.enter_context(_stopped_by_signals(run))
+        start(pipelines, session, checkpoint=checkpoint, available_now=available_now, run=run)
         at_end.callback(run.stop)
         observers = at_end.enter_context(watching(pipelines, run))
-        with _stopped_by_signals(run):
-            run.wait(observers)
+        run.wait(observers)
+
+
+def _stop(session: SparkSession) -> None:
+    with suppress(*jvm_gone()):
+        session.stop()
 
 
 def _say_what_is_promised(pipeline: PipelineDeclaration) -> None:
@@ -56,6 +67,10 @@ def _stopped_by_signals(run: Run) -> Iterator[None]:
         run.stop_asked.set()
         signal.signal(number, signal.SIG_DFL)
 
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread may have handlers; whoever runs a pipeline in another one stops it in another way.
+        yield
+        return
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield

@@ -12,7 +12,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from barnabas.pipelines.running.build import build, located_errors
 from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.progress import Progress, progress_of
 from barnabas.pipelines.running.sentences import sentence_of
+from barnabas.pipelines.session import DEFAULT_LOG, jvm_gone
 from barnabas.pipelines.sinks import SINKS
 
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ class Run:
 
     def wait(self, observers: Sequence[Observer] = (), seconds_max: float | None = None) -> None:
         """Until all ended or ``stop_asked``. ``RunFailed`` when one failed; the others are stopped then."""
+        try:
+            self._watch(observers, seconds_max)
+        except jvm_gone() as gone:
+            # A signal that ends us may have ended the JVM as well: those who send it often send it to all of a group.
+            if not self.stop_asked.is_set():
+                raise RunFailed(f"Spark's own process ended; its log ({DEFAULT_LOG}) may say why.") from gone
+
+    def _watch(self, observers: Sequence[Observer], seconds_max: float | None) -> None:
         deadline = None if seconds_max is None else time.monotonic() + seconds_max
         while not self.stop_asked.is_set():
             # Asked before the reports are read: the last report of a query that ends in between is not missed.
@@ -72,9 +81,10 @@ class Run:
             self.stop_asked.wait(WATCH_SECONDS)
 
     def stop(self) -> None:
-        for each in self.queries:
-            if each.query.isActive:
-                each.query.stop()
+        with suppress(*jvm_gone()):
+            for each in self.queries:
+                if each.query.isActive:
+                    each.query.stop()
 
     def _report(self, observers: Iterable[Observer]) -> None:
         for each in self.queries:
@@ -95,17 +105,21 @@ def start(
     *,
     checkpoint: str | None = None,
     available_now: bool = False,
+    run: Run | None = None,
 ) -> Run:
-    """All queries of all pipelines, or none: when one cannot be started, those that were are stopped."""
+    """All queries of all pipelines, or none: when one cannot be started, those that were are stopped. ``run`` is for those who want to say
+    stop meanwhile."""
     names = [pipeline.name for pipeline in pipelines]
     if twice := [name for name in names if names.count(name) > 1]:
         raise CannotRun(f"Two of the pipelines are called {twice[0]!r}; the checkpoint's folder is called after it.")
     for pipeline in pipelines:
         check_topics(pipeline)
-    run = Run()
+    run = Run() if run is None else run
     with ExitStack() as undo:
         undo.callback(run.stop)
         for pipeline in pipelines:
+            if run.stop_asked.is_set():
+                break
             _start_pipeline(prepare(pipeline, session, checkpoint=checkpoint, available_now=available_now), run)
         undo.pop_all()
     return run

@@ -16,7 +16,7 @@ _ERROR_CLASS = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
 _SQL_STATE = re.compile(r"\s*SQLSTATE: \w+")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+([A-Z][\w$]*(?:Exception|Error))(?::\s*|$)")
 # The text of the query's plan has the mark too, with expressions where the position stands here.
-_UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"(\w+)\|at ([^|]*)\|([^\n]*?)(?:\s*SQLSTATE: \w+)?\s*$", re.MULTILINE)
+_UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"(\w+)\|at ([^|(]*)\|([^\n]*?)(?:\s*SQLSTATE: \w+)?\s*$", re.MULTILINE)
 _POSITION = re.compile(r"\.?\s*;\s*line (\d+) pos (\d+)\b.*")
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 
