@@ -136,7 +136,6 @@ def test_a_bootstrap_that_cannot_be_read(formatted: Path) -> None:
         ({"num.partitions": "few"}, "num.partitions"),
         ({"num.partitions": "0"}, "num.partitions"),
         ({"process.roles": "broker"}, "controller.quorum.voters"),
-        ({"controller.quorum.voters": "1@127.0.0.1:0,2@127.0.0.1:1"}, "controller.quorum.voters"),
         ({"listeners": "PLAINTEXT://127.0.0.1:99999,CONTROLLER://127.0.0.1:0"}, "99999"),
         ({"node.id": "-1"}, "node.id"),
     ],
