@@ -175,6 +175,7 @@ def test_where_a_topic_is_begun(start: str, options: dict[str, str]) -> None:
         ("SELECT ' FROM x ' FROM a /* JOIN b */", ("a",)),
         ("SELECT * FROM explode(array(1)) JOIN catalog.t JOIN a", ("a",)),
         ("SELECT * FROM (SELECT * FROM a)", ("a",)),
+        ("SELECT * FROM a WHERE x IS NOT DISTINCT FROM y", ("a",)),
         ("SELECT 1", ()),
     ],
 )

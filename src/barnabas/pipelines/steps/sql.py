@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _NOISE = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _NAME = r"`?([A-Za-z_]\w*)`?"
 _COMMON_TABLE = re.compile(rf"(?:\bWITH\s+(?:RECURSIVE\s+)?|,\s*){_NAME}\s*(?:\([^()]*\)\s*)?AS\s*\(", re.IGNORECASE)
-# ``FROM`` is also said inside functions (``EXTRACT(day FROM at)``, ``TRIM(BOTH 'x' FROM y)``): those are taken out first.
-_FROM_IN_FUNCTION = re.compile(r"\b(?:EXTRACT|TRIM|SUBSTRING|SUBSTR|OVERLAY|POSITION)\s*\([^()]*\)", re.IGNORECASE)
+# ``FROM`` is also said of other things (``EXTRACT(day FROM at)``, ``TRIM(BOTH 'x' FROM y)``, ``IS DISTINCT FROM``): those are taken out first.
+_FROM_OF_OTHERS = re.compile(r"\b(?:EXTRACT|TRIM|SUBSTRING|SUBSTR|OVERLAY|POSITION)\s*\([^()]*\)|\bDISTINCT\s+FROM\b", re.IGNORECASE)
 # A name with a dot is a table of a catalogue, and one with a parenthesis a function that makes rows.
 _TABLE = re.compile(rf"\b(?:FROM|JOIN)\s+{_NAME}(?![\w`]*\s*[.(])", re.IGNORECASE)
 
@@ -47,7 +47,7 @@ def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
 
 
 def tables(query: str) -> tuple[str, ...]:
-    words = _FROM_IN_FUNCTION.sub(" ", _NOISE.sub("''", query))
+    words = _FROM_OF_OTHERS.sub(" ", _NOISE.sub("''", query))
     own = {name.lower() for name in _COMMON_TABLE.findall(words)}
     found = (match[1] for match in _TABLE.finditer(words))
     return tuple(dict.fromkeys(name for name in found if name.lower() not in own))
