@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _NOISE = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _NAME = r"`?([A-Za-z_]\w*)`?"
 _COMMON_TABLE = re.compile(rf"(?:\bWITH\s+(?:RECURSIVE\s+)?|,\s*){_NAME}\s*(?:\([^()]*\)\s*)?AS\s*\(", re.IGNORECASE)
-# ``FROM`` is also said of other things (``EXTRACT(day FROM at)``, ``TRIM(BOTH 'x' FROM y)``, ``IS DISTINCT FROM``): those are taken out first.
+# ``FROM`` is also said of other things (``EXTRACT(day FROM at)``, ``TRIM(BOTH 'x' FROM y)``, ``IS DISTINCT FROM``): those go first.
 _FROM_OF_OTHERS = re.compile(r"\b(?:EXTRACT|TRIM|SUBSTRING|SUBSTR|OVERLAY|POSITION)\s*\([^()]*\)|\bDISTINCT\s+FROM\b", re.IGNORECASE)
 # A name with a dot is a table of a catalogue, and one with a parenthesis a function that makes rows.
 _TABLE = re.compile(rf"\b(?:FROM|JOIN)\s+{_NAME}(?![\w`]*\s*[.(])", re.IGNORECASE)
