@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+# A JVM whose Python has died, or a Python whose JVM has died, ends within seconds.
+ORPHANED_SECONDS_MAX = 15.0
 
 
 class PipelineProcess:
@@ -37,6 +41,15 @@ class PipelineProcess:
 
     def wait(self, seconds_max: float) -> int:
         return self._process.wait(seconds_max)
+
+    def await_end(self) -> None:
+        """What lost its parent finds out by itself and may write something until then; only one that does not is killed."""
+        deadline = time.monotonic() + ORPHANED_SECONDS_MAX
+        while time.monotonic() < deadline and any(command_of(pid) for pid in (*self._seen, self._process.pid)):
+            self._process.poll()
+            time.sleep(0.05)
+        for pid in self._seen:
+            kill(pid)
 
     def output(self) -> str:
         log = self._folder / ".barnabas" / "spark.log"
@@ -77,5 +90,5 @@ def descendants(pid: int) -> list[int]:
 
 def command_of(pid: int) -> Sequence[str]:
     with suppress(FileNotFoundError, ProcessLookupError):
-        return Path("/proc", str(pid), "cmdline").read_text().split("\0")
+        return [part for part in Path("/proc", str(pid), "cmdline").read_text().split("\0") if part]
     return ()

@@ -25,7 +25,7 @@ def test_nothing_is_missing_and_nothing_is_there_twice(topics: Topics, tmp_path:
 
 @pytest.mark.soak
 def test_fifty_kills(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
-    tortured = Tortured(topics, tmp_path, jars)
+    tortured = Tortured(topics, tmp_path, jars, plain=True)
     chance = random.Random()
     tortured.torture(chance.choices(VICTIMS, k=SOAK_ROUNDS), chance)
     tortured.check_copy()

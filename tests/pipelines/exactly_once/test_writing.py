@@ -1,4 +1,7 @@
-"""One writer, one batch, one transaction: every point at which it can fail, and what the next attempt does then. No Spark here."""
+"""One writer, one batch, one transaction: every point at which it can fail, and what the next attempt does then.
+
+No Spark here, and any Kafka: what holds for Barnabas holds for Apache Kafka.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
 
 from barnabas.pipelines.errors import RunFailed
 from barnabas.pipelines.exactly_once import writing
 from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Markers, ensure_marker_topic
 from barnabas.pipelines.exactly_once.writing import Part, Written, write_part
-from barnabas.testing import EmbeddedBroker
+from peers.apache_kafka import apache_kafka, why_missing
 from tests.pipelines.topics import Topics
 
 
@@ -53,6 +57,27 @@ class Writer:
             return markers.read(3)
         finally:
             markers.close()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "barnabas",
+        pytest.param("apache", marks=[pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]),
+    ],
+)
+def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "barnabas":
+        yield request.getfixturevalue("broker").bootstrap
+        return
+    with apache_kafka() as (address, _):
+        yield address
+
+
+@pytest.fixture
+def topics(bootstrap: str, request: pytest.FixtureRequest) -> Iterator[Topics]:
+    with Topics(bootstrap, request.node.name) as made:
+        yield made
 
 
 @pytest.fixture
@@ -315,10 +340,8 @@ def test_a_row_without_a_topic_is_refused(writer: Writer) -> None:
         writer.write(0, chunks=iter([pa.RecordBatch.from_pydict({"topic": pa.array([None], pa.string()), "value": [b"a"]})]))
 
 
-def test_the_marker_topic_grows_with_the_writers(broker: EmbeddedBroker) -> None:
-    from confluent_kafka.admin import AdminClient
-
-    client: dict[str, Any] = {"bootstrap.servers": broker.bootstrap}
+def test_the_marker_topic_grows_with_the_writers(bootstrap: str) -> None:
+    client: dict[str, Any] = {"bootstrap.servers": bootstrap}
     ensure_marker_topic(client, 1)
     ensure_marker_topic(client, 40)
     ensure_marker_topic(client, 2)

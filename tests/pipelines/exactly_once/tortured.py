@@ -1,7 +1,7 @@
 """A pipeline that is killed again and again while records come in, and the account of what it wrote in the end.
 
-One pipeline with three sinks, so that every kill meets all of them: a copy of each record, running totals per account, and a copy
-through Spark's own sink, which is to show what the other two are for.
+One pipeline with several sinks, so that every kill meets all of them: a copy of each record, running totals per account, and, when asked
+for, a copy through Spark's own sink, which is to show what the other two are for.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import random
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.pipelines.exactly_once.pipeline_process import PipelineProcess
@@ -21,22 +20,26 @@ from tests.pipelines.topics import Topics
 
 ACCOUNTS = 11
 PARTITIONS = 3
-ROWS_PER_BATCH_MAX = 300
+# Small batches and many: a kill shall meet one at work, and what is left in the end is done without the limit.
+ROWS_PER_BATCH_MAX = 100
+BATCHES_PER_KILL = 12
 # Spark starts, and may have to wait for a machine that is busy with other tests.
-PROGRESS_SECONDS_MAX = 180.0
-END_SECONDS_MAX = 300.0
+PROGRESS_SECONDS_MAX = 300.0
+END_SECONDS_MAX = 400.0
 
 _PIPELINE = """
 name: tortured
 bootstrap: {bootstrap}
 spark: {{{spark}}}
 sources:
-  payments: {{topic: {source}, format: json, schema: "account STRING, number INT", rate: {rate}}}
+  payments: {{topic: {source}, format: json, schema: "account STRING, number INT"{rate}}}
 steps:
   - {{view: totals, sql: "SELECT account, count(*) AS rows, sum(number) AS total FROM payments GROUP BY account"}}
 sinks:
   copy:   {{from: payments, topic: {copy}, key: account, guarantee: exactly_once}}
   totals: {{from: totals, topic: {totals}, key: account, mode: update, guarantee: exactly_once, options: {{writers: 2}}}}
+"""
+_PLAIN = """
   plain:  {{from: payments, topic: {plain}, key: account, guarantee: at_least_once}}
 """
 _SPARK = {
@@ -48,46 +51,48 @@ _SPARK = {
 
 
 class Tortured:
-    def __init__(self, topics: Topics, folder: Path, jars: Iterable[str]) -> None:
+    def __init__(self, topics: Topics, folder: Path, jars: Iterable[str], *, plain: bool = False) -> None:
         self.topics, self.folder = topics, folder
         self.source = topics.create("in", partitions=PARTITIONS)
         self.copy, self.totals, self.plain = (topics.create(name, partitions=2) for name in ("copy", "totals", "plain"))
-        spark = {**_SPARK, "spark.jars.packages": "", "spark.jars": ",".join(jars), "spark.local.dir": str(folder / "local")}
-        self.file = folder / "tortured.yaml"
-        self.file.write_text(
-            _PIPELINE.format(
-                bootstrap=topics.bootstrap,
-                spark=", ".join(f"{name}: '{value}'" for name, value in spark.items()),
-                rate=ROWS_PER_BATCH_MAX,
-                **{name: getattr(self, name) for name in ("source", "copy", "totals", "plain")},
-            )
-        )
+        self.sinks = ("copy", "totals", "plain") if plain else ("copy", "totals")
+        self.spark = {**_SPARK, "spark.jars.packages": "", "spark.jars": ",".join(jars), "spark.local.dir": str(folder / "local")}
+        self.file = self._write("tortured.yaml", rate=f", rate: {ROWS_PER_BATCH_MAX}")
+        self.hurried = self._write("hurried.yaml", rate="")
         self.checkpoint = str(folder / "checkpoints")
         self.sent = 0
+
+    def _write(self, name: str, *, rate: str) -> Path:
+        text = (_PIPELINE + _PLAIN if "plain" in self.sinks else _PIPELINE).format(
+            bootstrap=self.topics.bootstrap,
+            spark=", ".join(f"{name}: '{value}'" for name, value in self.spark.items()),
+            rate=rate,
+            **{name: getattr(self, name) for name in ("source", "copy", "totals", "plain")},
+        )
+        path = self.folder / name
+        path.write_text(text)
+        return path
 
     def torture(self, victims: Iterable[str], chance: random.Random) -> None:
         """Each victim dies in the middle of the work. Then the pipeline is left alone until it has done everything."""
         process: PipelineProcess | None = None
-        with self._feeding():
-            try:
-                for victim in victims:
-                    if process is None or not process.is_alive():
-                        if process is not None:
-                            process.__exit__(None, None, None)
-                        process = PipelineProcess(self.folder, self.command())
-                    self.await_progress(process)
-                    time.sleep(chance.uniform(0, 1.5))
-                    process.kill(victim)
-            finally:
-                if process is not None:
-                    process.__exit__(None, None, None)
-        with PipelineProcess(self.folder, self.command("--available-now")) as last:
+        with ExitStack() as at_end:
+            for victim in victims:
+                self.send(BATCHES_PER_KILL * ROWS_PER_BATCH_MAX)
+                process = process or at_end.enter_context(PipelineProcess(self.folder, self.command()))
+                self.await_progress(process)
+                time.sleep(chance.uniform(0, 1.5))
+                process.kill(victim)
+                if victim != "workers":
+                    process.await_end()
+                    process = None
+        with PipelineProcess(self.folder, self.command("--available-now", file=self.hurried)) as last:
             assert last.wait(END_SECONDS_MAX) == 0, last.output()
 
-    def command(self, *options: str) -> list[str]:
+    def command(self, *options: str, file: Path | None = None) -> list[str]:
         # Tasks are tried eight times: a worker that is killed shall not take the driver with it.
         where = ("--checkpoint", self.checkpoint, "--master", "local[2,8]")
-        return [sys.executable, "-m", "barnabas", "pipelines", "run", str(self.file), *where, *options]
+        return [sys.executable, "-m", "barnabas", "pipelines", "run", str(file or self.file), *where, *options]
 
     def send(self, count: int) -> None:
         rows = [{"account": f"account {each % ACCOUNTS}", "number": each} for each in range(self.sent, self.sent + count)]
@@ -104,25 +109,8 @@ class Tortured:
             time.sleep(0.05)
 
     def _batches_done(self) -> list[int]:
-        commits = (Path(self.checkpoint, "tortured", sink, "commits") for sink in ("copy", "totals", "plain"))
+        commits = (Path(self.checkpoint, "tortured", sink, "commits") for sink in self.sinks)
         return [max((int(path.name) for path in folder.glob("[0-9]*")), default=-1) for folder in commits]
-
-    @contextmanager
-    def _feeding(self) -> Iterator[None]:
-        over = threading.Event()
-
-        def feed() -> None:
-            while not over.is_set():
-                self.send(100)
-                over.wait(0.2)
-
-        thread = threading.Thread(target=feed)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
 
     # -- the account ----------------------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -
     options: dict[str, str] = dict(getattr(declaration.settings, "options", {}))
     sink = ExactlyOnce(
         pipeline=context.name,
-        client={name: value for name, value in context.client_config().items() if name != "logger"},
+        client=context.client_config(),
         producer={name.removeprefix("kafka."): value for name, value in options.items() if name not in _OWN_OPTIONS},
         checkpoint=context.checkpoint_of(declaration.name),
         writers=_writers(options, context.session.sparkContext.defaultParallelism),
@@ -48,7 +48,7 @@ def _writers(options: dict[str, str], default: int) -> int:
 
 @dataclass(slots=True)
 class ExactlyOnce:
-    """``client`` and ``producer`` are librdkafka's settings, as texts: they travel to the executors."""
+    """``client`` and ``producer`` are librdkafka's settings. They travel to the executors, but for the logger, which is of this process."""
 
     pipeline: str
     client: dict[str, Any]
@@ -83,7 +83,7 @@ class ExactlyOnce:
             batch_id,
             assignment.writers,
             [f"{fingerprint} {detail}".rstrip() for detail in assignment.details],
-            self.client,
+            {name: value for name, value in self.client.items() if name != "logger"},
             self.producer,
         )
         outcomes = assignment.frame.mapInArrow(task, _OUTCOME).collect()
