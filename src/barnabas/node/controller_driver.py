@@ -25,6 +25,9 @@ from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecord, NoOpRecord
 
+# Requests that wait for a controller that is elected and still reads; more are told to ask again.
+WAITING_FOR_OFFICE_MAX = 1000
+NOT_ELECTED = -1
 # What concerns the quorum itself is decided by it, not by the controller that stands on it.
 _QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
 
@@ -48,7 +51,8 @@ class ControllerDriver:
         self._parked: deque[_Parked] = deque()
         self._alarm: asyncio.TimerHandle | None = None
         self._last_append_ms = 0
-        self._elected_epoch = -1
+        self._elected_epoch = NOT_ELECTED
+        self._waiting: list[tuple[Any, Promise[Any]]] = []  # for the office
         self.in_office = False
 
     # -- office ---------------------------------------------------------------------------------------------------------------
@@ -70,10 +74,16 @@ class ControllerDriver:
         if records:
             self._append(records)
         self._set_alarm()
+        waiting, self._waiting = self._waiting, []
+        for request, answer in waiting:
+            self._decide(request, answer)
 
     def resigned(self) -> None:
         self.in_office = False
-        self._elected_epoch = -1
+        self._elected_epoch = NOT_ELECTED
+        waiting, self._waiting = self._waiting, []
+        for request, answer in waiting:
+            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
         self._cancel_alarm()
         parked, self._parked = self._parked, deque()
         for each in parked:
@@ -84,19 +94,25 @@ class ControllerDriver:
     def submit(self, request: Any, context: RequestContext | None = None) -> Promise[Any]:
         if isinstance(request, _QUORUM_REQUESTS):
             return self._quorum.serve(request, context.api_version if context is not None else NEWEST_VERSION)
-        if not self.in_office:
-            return Promise.kept(error_response(request, ErrorCode.NOT_CONTROLLER))
-        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
-        # Also an answer without records may rest on records of others that are not committed yet.
         answer: Promise[Any] = Promise()
+        if self.in_office:
+            self._decide(request, answer)
+        elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_FOR_OFFICE_MAX:
+            self._waiting.append((request, answer))
+        else:
+            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
+        return answer
+
+    def _decide(self, request: Any, answer: Promise[Any]) -> None:
+        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
         if outcome.kraft_version is not None:
             self._quorum.upgrade_kraft_version(outcome.kraft_version)
         if outcome.records:
             self._append(outcome.records)
+        # Also an answer without records may rest on records of others that are not committed yet.
         self._parked.append(_Parked(self._quorum.end_offset, request, outcome.response, answer))
         self._set_alarm()
         self.committed(self._quorum.high_watermark)
-        return answer
 
     def committed(self, high_watermark: int) -> None:
         while self._parked and self._parked[0].end_offset <= high_watermark:
