@@ -92,7 +92,8 @@ def decode_snapshot(data: Buffer) -> tuple[list[MetadataRecord], int]:
             batch = view[position : position + header.size_bytes]
             check_crc(batch, header)
             for record in open_batch(batch):
-                assert record.value is not None
+                if record.value is None:
+                    raise SnapshotDamaged("a record without a value")
                 if not header.control:
                     if last_contained_timestamp is None or finished:
                         raise SnapshotDamaged("records outside of header and footer")

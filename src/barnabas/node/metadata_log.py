@@ -108,11 +108,10 @@ class MetadataLog:
 
     def write_fetched(self, batches: Buffer, *, now_ms: int) -> None:
         """Batches that were checked, with the offsets and epochs their leader gave them."""
-        # The log writes offset and epoch into what it is given; these are the same, but the bytes belong to a frame.
-        view = memoryview(bytearray(batches))
+        view = memoryview(batches)
         for position, header in walk(view):
             assert header.base_offset == self._log.log_end_offset
-            self._write(view[position : position + header.size_bytes], header.leader_epoch, now_ms)
+            self._log.append_as_follower(view[position : position + header.size_bytes], header, now_ms)
 
     def truncate(self, end_offset: int) -> int:
         """Durable on return; where the log ends now, which is lower when a batch spanned the place."""
@@ -264,7 +263,9 @@ class MetadataLog:
             return None
         file = self._disk.open(path)
         try:
-            return file.size_bytes(), file.read_at(position, size_bytes_max)
+            size_bytes = file.size_bytes()
+            # A position that no file has is an error of the disk to the kernel, and it is the peer's.
+            return size_bytes, file.read_at(position, size_bytes_max) if position < size_bytes else b""
         finally:
             file.close()
 

@@ -69,6 +69,7 @@ from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
 from barnabas.wire.metadata_records import MetadataRecord, encode_metadata_record
+from barnabas.wire.tagged_fields import MalformedMessage
 
 # How long a leader that stops waits for a successor. Kafka's controllers wait as long.
 HAND_OVER_MS_MAX = 5_000
@@ -254,7 +255,8 @@ class QuorumDriver:
         try:
             while self._queue and not self._closed:
                 self._perform(self._queue.popleft())
-        except OSError as failure:
+        # Records that are committed and cannot be read: there is no going on without them.
+        except (OSError, MalformedMessage) as failure:
             self._halt(failure)
         finally:
             self._performing = False

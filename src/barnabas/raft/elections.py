@@ -23,7 +23,7 @@ from barnabas.raft.messages import (
     vote_request,
     vote_response,
 )
-from barnabas.raft.quorum import Quorum, endpoints_or_known, validate_voter_request
+from barnabas.raft.quorum import Quorum, believable, endpoints_or_known, validate_voter_request
 from barnabas.raft.roles import Candidate, Follower, Leader, LeaderResigned, Prospective, Unattached
 from barnabas.raft.transitions import after_lost_prevote, grant_vote, to_candidate, to_follower, to_leader, to_unattached
 from barnabas.raft.voters import Endpoint, ReplicaKey, address_of
@@ -162,6 +162,9 @@ def hear_of_leader(quorum: Quorum, leader_id: NodeId, epoch: LeaderEpoch, endpoi
 def settle(quorum: Quorum, error: int, leader_id: int, epoch: int, endpoints: tuple[Endpoint, ...]) -> bool | None:
     """What an answer says apart from what was asked: who leads. None when the rest of it counts too, else whether the peer was well."""
     leader = NodeId(leader_id) if leader_id >= 0 else NO_NODE
+    if not believable(quorum, epoch):
+        quorum.emit(Complain(f"a peer says that {leader_id} leads epoch {epoch}, which is too far from epoch {quorum.epoch}"))
+        return False
     if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return True
     if epoch > quorum.epoch or error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER):

@@ -39,6 +39,8 @@ def check_fetched(records: Buffer, *, end_of_log: OffsetAndEpoch, leader_epoch: 
             if not epoch <= header.leader_epoch <= leader_epoch:
                 raise ValueError(f"a batch of epoch {header.leader_epoch} behind epoch {epoch}, in the time of epoch {leader_epoch}")
             check_crc(batch, header)
+            if header.producer_id >= 0:
+                raise ValueError(f"a batch of producer {header.producer_id} at offset {header.base_offset}, where only controllers write")
             changes += control_changes(header, batch)
             epochs.append(EpochStart(header.leader_epoch, header.base_offset))
             offset, epoch, size = header.last_offset + 1, header.leader_epoch, position + header.size_bytes

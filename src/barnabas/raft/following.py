@@ -16,7 +16,7 @@ from barnabas.raft.log_outline import OffsetAndEpoch
 from barnabas.raft.messages import endpoints_in, fetch_request, one_fetch_answer, one_snapshot_partition, snapshot_request
 from barnabas.raft.quorum import Quorum
 from barnabas.raft.roles import Follower, SnapshotDownload
-from barnabas.raft.settings import FETCH_WAIT_MS_MAX
+from barnabas.raft.settings import FETCH_WAIT_MS_MAX, SNAPSHOT_BYTES_MAX
 from barnabas.raft.transitions import to_prospective
 from barnabas.raft.voter_changes import keep_voter_entry_right
 from barnabas.raft.voters import address_of
@@ -179,11 +179,17 @@ def on_snapshot_answer(quorum: Quorum, response: FetchSnapshotResponse) -> bool:
         return bool(piece.error_code == ErrorCode.SNAPSHOT_NOT_FOUND)
     data = piece.unaligned_records
     said = (OffsetAndEpoch(piece.snapshot_id.end_offset, piece.snapshot_id.epoch), piece.position)
+    end = download.position + len(data)
     if piece.error_code != ErrorCode.NONE or said != (download.snapshot, download.position) or not data:
         role.download = None
         return False
+    if piece.size > SNAPSHOT_BYTES_MAX or piece.size < end or download.size_bytes not in (None, piece.size):
+        # What has no end, or another at each look, would only fill the disk.
+        quorum.emit(Complain(f"leader {role.leader_id} sent bytes {download.position} to {end} of a snapshot of {piece.size} bytes"))
+        role.download = None
+        return False
     quorum.emit(WriteSnapshotPiece(download.snapshot, download.position, data))
-    download.position += len(data)
+    download.position, download.size_bytes = end, piece.size
     _heard_from_leader(quorum, role)
     if download.position >= piece.size:
         role.busy = True

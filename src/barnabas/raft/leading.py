@@ -29,7 +29,7 @@ from barnabas.raft.messages import (
 )
 from barnabas.raft.quorum import NEVER_MS, Quorum, validate_leader_request
 from barnabas.raft.roles import Leader, ParkedFetch
-from barnabas.raft.settings import FETCH_WAIT_MS_MAX, PARKED_FETCHES_MAX
+from barnabas.raft.settings import FETCH_WAIT_MS_MAX, PARKED_FETCHES_MAX, PIECE_BYTES_MAX
 from barnabas.raft.transitions import to_resigned
 from barnabas.raft.voter_changes import expire_change, finish_change
 from barnabas.raft.voters import ReplicaKey
@@ -92,6 +92,8 @@ def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version:
         return
     offset, epoch = partition.fetch_offset, partition.last_fetched_epoch
     size_bytes_max = min(request.max_bytes, partition.partition_max_bytes) if partition.partition_max_bytes > 0 else request.max_bytes
+    # At least one batch is sent in any case, so that everybody gets on.
+    size_bytes_max = max(0, min(size_bytes_max, PIECE_BYTES_MAX))
     verdict = quorum.log.validate(offset, epoch)
     fetch = ParkedFetch(token, version, offset, epoch, size_bytes_max, quorum.now_ms + min(request.max_wait_ms, FETCH_WAIT_MS_MAX))
     if isinstance(verdict, Diverging | Snapshotted):
@@ -162,7 +164,7 @@ def on_snapshot_request(quorum: Quorum, token: int, request: FetchSnapshotReques
         return
     hear_from(quorum, role, ReplicaKey(NodeId(request.replica_id), Uuid(partition.replica_directory_id)))
     response = snapshot_response(ErrorCode.NONE, quorum.leader_info, version, snapshot)
-    quorum.emit(ReplyWithSnapshot(token, response, snapshot, partition.position, request.max_bytes))
+    quorum.emit(ReplyWithSnapshot(token, response, snapshot, partition.position, min(request.max_bytes, PIECE_BYTES_MAX)))
 
 
 # -- who listens --------------------------------------------------------------------------------------------------------------------

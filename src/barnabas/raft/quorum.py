@@ -19,7 +19,13 @@ from barnabas.raft.log_outline import EpochStart, LogOutline
 from barnabas.raft.messages import LeaderInfo
 from barnabas.raft.quorum_state import QuorumState
 from barnabas.raft.roles import Follower, Leader, LeaderResigned, Prospective, Role, Unattached
-from barnabas.raft.settings import CHECK_QUORUM_FETCH_TIMEOUTS, FETCH_TIMEOUT_JITTER, QuorumSettings
+from barnabas.raft.settings import (
+    CHECK_QUORUM_FETCH_TIMEOUTS,
+    EPOCH_HEARD_MAX,
+    EPOCHS_AHEAD_MAX,
+    FETCH_TIMEOUT_JITTER,
+    QuorumSettings,
+)
 from barnabas.raft.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter, VoterSet, address_of
 from barnabas.records.control_batch import ControlType
 
@@ -189,10 +195,15 @@ def endpoints_or_known(quorum: Quorum, endpoints: Sequence[Endpoint], leader_id:
     return quorum.voters.endpoints_of(leader_id)
 
 
+def believable(quorum: Quorum, epoch: int) -> bool:
+    """Whether a peer may be right about an epoch. One that may not leaves no trace here, since it would leave it for ever."""
+    return epoch <= quorum.epoch or epoch <= min(quorum.epoch + EPOCHS_AHEAD_MAX, EPOCH_HEARD_MAX)
+
+
 def validate_voter_request(quorum: Quorum, sender: int, epoch: int) -> ErrorCode:
     if epoch < quorum.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    return ErrorCode.INVALID_REQUEST if sender < 0 else ErrorCode.NONE
+    return ErrorCode.INVALID_REQUEST if sender < 0 or not believable(quorum, epoch) else ErrorCode.NONE
 
 
 def validate_leader_request(quorum: Quorum, epoch: int) -> ErrorCode:

@@ -51,6 +51,7 @@ class Candidate:
 class SnapshotDownload:
     snapshot: OffsetAndEpoch
     position: int = 0
+    size_bytes: int | None = None  # as its first piece said
 
 
 @dataclass(slots=True)

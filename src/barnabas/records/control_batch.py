@@ -71,4 +71,6 @@ def read_end_transaction(batch: Buffer) -> tuple[ControlType, int] | None:
     kind = read_control_type(record)
     if kind not in (ControlType.ABORT, ControlType.COMMIT) or record.value is None:
         return None
+    if len(record.value) < _MARKER.size:
+        raise ValueError(f"the end of a transaction in {len(record.value)} bytes")
     return ControlType(kind), _MARKER.unpack_from(record.value)[1]

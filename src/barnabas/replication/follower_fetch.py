@@ -235,7 +235,12 @@ class FollowerFetch:
                 for answer in topic.partitions:
                     each = self._by_name(topic.name, answer.partition_index)
                     if each is not None and each.ask is not Ask.DATA and each.asked == each.now:
+                        each.asked = None
                         self._guard(each, now_ms, lambda each=each, answer=answer: self._locate(each, answer, now_ms))  # type: ignore[misc]
+            for each in self._followed.values():
+                if each.asked is not None and each.ask is not Ask.DATA:
+                    # Left out of the answer.
+                    self._back_off(each, now_ms)
         elif request is not None:
             self._lose(now_ms)
         for each in self._followed.values():
@@ -282,17 +287,32 @@ class FollowerFetch:
         elif code:
             self._refused(each, code, now_ms)
         elif data.diverging_epoch.epoch >= 0:
-            before = partition.log.log_end_offset
-            partition.truncate_by_epoch(EpochStart(data.diverging_epoch.epoch, max(0, data.diverging_epoch.end_offset)))
-            self._on_event("a log was cut where its leader's diverged", partition, f"{before} to {partition.log.log_end_offset}")
+            diverging = EpochStart(data.diverging_epoch.epoch, max(0, data.diverging_epoch.end_offset))
+            self._cut(partition, "a log was cut where its leader's diverged", lambda: partition.truncate_by_epoch(diverging))
+            if each.asked == each.now:
+                # There was nothing to cut, so asking again at once would only repeat this.
+                self._back_off(each, now_ms)
         else:
             records = data.records
             if records:
                 # What came over a network is bytes already; a simulated one may hand over the file.
                 batches = records.read() if isinstance(records, RecordsSource) else records
-                self._on_bytes(partition, partition.append_as_follower(batches, leader_epoch=each.leader_epoch, now_ms=wall_ms))
+                appended = partition.append_as_follower(batches, leader_epoch=each.leader_epoch, now_ms=wall_ms)
+                self._on_bytes(partition, appended)
+                if not appended:
+                    # Not one whole batch of this epoch: the same question will have the same answer for a while.
+                    self._back_off(each, now_ms)
+                    return
             partition.learn_offsets(high_watermark=data.high_watermark, log_start_offset=data.log_start_offset)
             each.failures = 0
+
+    def _cut(self, partition: Partition, what: str, cut: Callable[[], None]) -> None:
+        """After an unclean election a leader may lack what was committed. Then that is lost here too, but never without a word."""
+        before, committed = partition.log.log_end_offset, partition.high_watermark
+        cut()
+        end = partition.log.log_end_offset
+        loss = f", below the high watermark {committed}: records that were committed are lost" if end < committed else ""
+        self._on_event(what, partition, f"{before} to {end}{loss}")
 
     def _locate(self, each: Followed, answer: ListOffsetsPartitionResponse, now_ms: int) -> None:
         """Our end is not in the leader's log. Behind its end there is nothing to have; below its start there is nothing left."""
@@ -303,8 +323,7 @@ class FollowerFetch:
         elif each.ask is Ask.END and answer.offset >= partition.log.log_end_offset:
             each.ask = Ask.START
         elif each.ask is Ask.END:
-            self._on_event("a log reached beyond its leader's end", partition, f"{partition.log.log_end_offset} to {answer.offset}")
-            partition.truncate_to(answer.offset)
+            self._cut(partition, "a log reached beyond its leader's end", lambda: partition.truncate_to(answer.offset))
             each.ask = Ask.DATA
         else:
             each.ask = Ask.DATA

@@ -13,9 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.model.buffers import Buffer
+from barnabas.records.batch_header import BatchHeader
 from barnabas.records.batches import CorruptBatch, check_crc, walk
+from barnabas.records.control_batch import read_end_transaction
 from barnabas.storage.leader_epochs import UNDEFINED_EPOCH, EpochStart
 from barnabas.storage.log import Log
+
+OFFSET_MAX = 2**63 - 1
 
 
 def truncation_offset(log: Log, diverging: EpochStart) -> int:
@@ -32,6 +36,17 @@ def truncation_offset(log: Log, diverging: EpochStart) -> int:
     return min(own.start_offset, diverging.start_offset, end)
 
 
+def _check_contents(batch: Buffer, header: BatchHeader) -> None:
+    """What the log will rely on once the batch is in it: that there is an offset behind it, and that a marker says what it ends."""
+    if header.last_offset >= OFFSET_MAX:
+        raise CorruptBatch(f"batch at offset {header.base_offset} ends at {header.last_offset}, and there is no offset behind that")
+    if header.control and header.producer_id >= 0:
+        try:
+            read_end_transaction(batch)
+        except ValueError as wrong:
+            raise CorruptBatch(f"marker at offset {header.base_offset}: {wrong}") from wrong
+
+
 def append_fetched(log: Log, records: Buffer, *, leader_epoch: int, now_ms: int, begin_at: Callable[[int], None]) -> int:
     """Append what a leader of ``leader_epoch`` sent; how many bytes. ``CorruptBatch`` at the first batch that is not what it should
     be, when those before it are in the log. ``begin_at`` empties the log.
@@ -46,6 +61,7 @@ def append_fetched(log: Log, records: Buffer, *, leader_epoch: int, now_ms: int,
         check_crc(batch, header)
         if header.leader_epoch > leader_epoch:
             break
+        _check_contents(batch, header)
         if header.base_offset < log.log_end_offset:
             if log.log_end_offset != log.log_start_offset or header.last_offset < log.log_end_offset:
                 raise CorruptBatch(f"batch at offset {header.base_offset} came where {log.log_end_offset} was expected")

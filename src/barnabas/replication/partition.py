@@ -353,13 +353,14 @@ class Partition:
     # -- followers of this leader ---------------------------------------------------------------------------------------------
 
     def follower_fetched(self, replica: int, *, offset: int, log_start_offset: int, replica_epoch: int, now_ms: int) -> ErrorCode:
-        """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that has been replaced by a later
-        incarnation of its broker (KIP-903)."""
+        """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that is not its broker in the incarnation
+        which is registered (KIP-903): one that has been replaced, one this node has not heard of yet and that will ask again, and
+        somebody who only says that it is that broker (CVE-2018-1288), and does not know its epoch."""
         leadership = self.leadership
         if leadership is None or replica not in leadership.followers:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         broker = self.surroundings.broker(replica)
-        if broker is not None and 0 <= replica_epoch < broker.epoch:
+        if broker is not None and replica_epoch != broker.epoch:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         end, progress = self.log.log_end_offset, leadership.followers[replica]
         progress.fetched(offset, log_start_offset=log_start_offset, replica_epoch=replica_epoch, leader_end_offset=end, now_ms=now_ms)
