@@ -43,7 +43,7 @@ class Stage:
     def __init__(self, bootstrap: str, folder: Path, session: SparkSession, environment: Mapping[str, str] | None = None) -> None:
         self.bootstrap = bootstrap
         self.folder = folder
-        self._session = session
+        self.session = session
         self._environment = {"BOOTSTRAP": bootstrap, "FOLDER": str(folder), **(environment or {})}
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "log_level": 0})
@@ -68,7 +68,12 @@ class Stage:
         assert self._producer.flush(PATIENCE_SECONDS) == 0, f"not everything reached {topic}"
         return count
 
-    def _produce(self, topic: str, value: str, key: str | None) -> None:
+    def delete(self, topic: str, key: str) -> None:
+        """With a tombstone: a compacted topic forgets the key."""
+        self._produce(topic, None, key)
+        assert self._producer.flush(PATIENCE_SECONDS) == 0, f"the tombstone did not reach {topic}"
+
+    def _produce(self, topic: str, value: str | None, key: str | None) -> None:
         while True:
             try:
                 self._producer.produce(topic, value, key)
@@ -117,7 +122,7 @@ class Stage:
         """At once, and not waited for."""
         with environment(self._environment):
             declared = [read_pipeline(str(file)) for file in files]
-        return start(declared, self._session, checkpoint=str(self.folder / "checkpoints"), available_now=available_now)
+        return start(declared, self.session, checkpoint=str(self.folder / "checkpoints"), available_now=available_now)
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""MyBank: its transactions are in a database; whoever has set a threshold is told of those above it."""

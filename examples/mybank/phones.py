@@ -1,0 +1,71 @@
+"""The customers' phones: whoever reads the topic of alerts, as it grows."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from examples.mybank.topics import ALERTS, PARTITIONS
+
+_POLL_SECONDS = 0.2
+
+
+@dataclass(slots=True)
+class Phones:
+    """Reads in a thread of its own until closed. Only what is committed rings."""
+
+    bootstrap: str
+    times: Counter[int] = field(default_factory=Counter)  # how often each transaction was told of
+    last: dict[str, Any] = field(default_factory=dict)
+    _closing: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @property
+    def count(self) -> int:
+        return self.times.total()
+
+    def open(self) -> None:
+        self._thread = threading.Thread(target=self._read, name="phones", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def await_count(self, wanted: int, seconds_max: float) -> bool:
+        deadline = time.monotonic() + seconds_max
+        while self.count < wanted:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_POLL_SECONDS)
+        return True
+
+    def _read(self) -> None:
+        consumer = Consumer(
+            {
+                "bootstrap.servers": self.bootstrap,
+                "group.id": "phones",
+                "isolation.level": "read_committed",
+                "enable.auto.commit": False,
+                "log_level": 0,
+            }
+        )
+        # All partitions by one reader who starts at the beginning: what it counts is what is there.
+        consumer.assign([TopicPartition(ALERTS, index, 0) for index in range(PARTITIONS)])
+        while not self._closing.is_set():
+            try:
+                messages = consumer.consume(500, timeout=_POLL_SECONDS)
+            except KafkaException:
+                continue  # a broker is away; the next one answers
+            for message in messages:
+                if message.error() is None:
+                    self.last = json.loads(message.value() or b"")
+                    self.times[self.last["id"]] += 1
+        consumer.close()

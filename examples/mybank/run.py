@@ -1,0 +1,181 @@
+"""MyBank, and the demo (``make demo``): a database, three brokers, two pipelines on Spark, alerts on phones, and a broker that dies.
+
+    bank's table --capture.yaml--> bank.transactions --alerts.yaml--> bank.alerts --> phones
+                                   bank.thresholds ----^
+
+While the bank is at work, the broker that is the active controller is killed. Alerts go on arriving; the broker comes back. At the end
+everything is counted on three sides: rows in the database, records in the topic, alerts on phones against those that must have come.
+
+``BANK_URL=postgresql://user:password@host/database`` has the bank on PostgreSQL; otherwise it is a SQLite file that is gone afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from barnabas.node.child_node import NodeReady
+from barnabas.node.development_cluster import DevelopmentCluster
+from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.running.runner import Run
+from barnabas.pipelines.session import check_spark
+from examples.mybank.bank import Transaction, large_ones, thresholds, transactions
+from examples.mybank.database import Ledger, open_ledger
+from examples.mybank.phones import Phones
+from examples.mybank.topics import ALERTS, PARTITIONS, THRESHOLDS, TRANSACTIONS
+from examples.stage import Stage, open_spark
+
+HERE = Path(__file__).parent
+CAPTURE, ALERTING = HERE / "capture.yaml", HERE / "alerts.yaml"
+PIPELINES = (CAPTURE, ALERTING)
+BROKERS = 3
+TRANSACTION_COUNT = 10_000
+# Slow enough that the bank is still at work when the cluster has got over its loss.
+PAYMENTS_AT_ONCE = 100
+SECONDS_BETWEEN_PAYMENTS = 0.4
+# For alerts to begin, to go on after the kill, and to be complete, on a machine that is busy with other things.
+PATIENCE_SECONDS = 240.0
+
+console = Console()
+
+
+def main() -> None:
+    began = time.perf_counter()
+    try:
+        check_spark()
+    except PipelineError as wrong:
+        raise SystemExit(f"The demo cannot run: {wrong}") from wrong
+    with tempfile.TemporaryDirectory(prefix="barnabas-mybank-") as name:
+        folder = Path(name)
+        ledger = open_ledger(os.environ.get("BANK_URL"), folder)
+        ledger.create()
+        console.print(f"[bold]database[/] of the bank: {ledger.name}, with an empty table of transactions")
+        with _cluster(folder) as cluster:
+            variables = {"BOOTSTRAP": cluster.bootstrap, "FOLDER": name, "BANK_JDBC_URL": ledger.jdbc_url}
+            console.print(f"[bold]cluster[/] of {BROKERS} brokers at {cluster.bootstrap}, ready after {time.perf_counter() - began:.1f} s")
+            with open_spark(PIPELINES, folder, variables) as session:
+                console.print(f"[bold]Spark[/] {session.version} ready after {time.perf_counter() - began:.1f} s")
+                tell(Stage(cluster.bootstrap, folder, session, variables), cluster, ledger)
+    console.print(f"[bold]done[/] in {time.perf_counter() - began:.0f} s")
+
+
+def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger) -> None:
+    """The story, from the first threshold to the last count. ``SystemExit`` when something does not add up."""
+    history, limits = list(transactions(TRANSACTION_COUNT)), thresholds()
+    expected = large_ones(history, limits)
+    prepare(stage, limits)
+    console.print(f"[bold]thresholds[/] set by {len(limits)} customers, as records of the compacted topic {THRESHOLDS}")
+
+    phones = Phones(stage.bootstrap)
+    phones.open()
+    with _running(stage) as run:
+        console.print("[bold]pipelines[/] capture.yaml and alerts.yaml at work, exactly once")
+        bank = threading.Thread(target=pay, args=(ledger, history), daemon=True)
+        bank.start()
+        _must(phones.await_count(len(expected) // 10, PATIENCE_SECONDS), run, "alerts did not begin to arrive")
+        console.print(f"[bold]phone[/] of {phones.last['account']} rings: {_sentence(phones.last)}")
+        _lose_a_broker(stage, cluster, phones, run)
+        bank.join()
+        console.print(f"[bold]bank[/] closes after {len(history):,} transactions")
+        _must(phones.await_count(len(expected), PATIENCE_SECONDS), run, f"only {phones.count} of {len(expected)} alerts arrived")
+    phones.close()
+    summarize(stage, ledger, expected, phones)
+
+
+def prepare(stage: Stage, limits: dict[str, int]) -> None:
+    stage.create(TRANSACTIONS, ALERTS, partitions=PARTITIONS)
+    stage.create(THRESHOLDS, partitions=PARTITIONS, compacted=True)
+    stage.send(THRESHOLDS, ({"account": account, "cents": cents} for account, cents in limits.items()), key="account")
+
+
+def pay(ledger: Ledger, history: Sequence[Transaction]) -> None:
+    for first in range(0, len(history), PAYMENTS_AT_ONCE):
+        ledger.insert(history[first : first + PAYMENTS_AT_ONCE])
+        time.sleep(SECONDS_BETWEEN_PAYMENTS)
+
+
+def summarize(stage: Stage, ledger: Ledger, expected: set[int], phones: Phones) -> None:
+    rows, cents = ledger.count_and_sum()
+    captured = stage.values(TRANSACTIONS)
+    twice = sum(times - 1 for times in phones.times.values())
+    table = Table("counted where", "transactions", "amount", "alerts", title="MyBank's day")
+    table.add_row(f"in the bank's database ({ledger.name})", f"{rows:,}", f"{cents / 100:,.2f}", f"{len(expected):,} due")
+    table.add_row(f"in topic {TRANSACTIONS}", f"{len(captured):,}", f"{sum(each['cents'] for each in captured) / 100:,.2f}", "")
+    table.add_row(f"in topic {ALERTS}, on phones", "", "", f"{len(phones.times):,} and {twice} twice")
+    console.print(table)
+    _check(len({each["id"] for each in captured}) == len(captured) == rows, "the topic does not hold every transaction once")
+    _check(sum(each["cents"] for each in captured) == cents, "the topic's amounts are not the database's")
+    _check(set(phones.times) == expected and not twice, "the alerts are not those that were due, each once")
+    console.print("[bold green]every transaction captured once, every alert told once[/], with a broker killed in between")
+
+
+def _lose_a_broker(stage: Stage, cluster: DevelopmentCluster, phones: Phones, run: Run) -> None:
+    victim, before = _acting_controller(stage.bootstrap), phones.count
+    cluster.kill_node(victim)
+    killed = time.perf_counter()
+    console.print(f"[bold red]kill -9[/] of broker {victim}, the active controller, after {before} alerts")
+    # More than one transaction's worth, so that not all of these can have been on their way already.
+    _must(phones.await_count(before + 30, PATIENCE_SECONDS), run, "no alerts arrived after a broker was killed")
+    console.print(f"[bold]alerts[/] go on with two brokers: {phones.count - before} more within {time.perf_counter() - killed:.1f} s")
+    cluster.start_node(victim)
+    while cluster.watch() != NodeReady(victim, cluster.cluster_id):
+        pass
+    console.print(f"[bold]broker {victim}[/] is back {time.perf_counter() - killed:.1f} s after it was killed, and catches up")
+
+
+@contextmanager
+def _cluster(folder: Path) -> Iterator[DevelopmentCluster]:
+    cluster = DevelopmentCluster(BROKERS, data_dir=folder / "cluster", overrides={"min.insync.replicas": "2"}, on_line=lambda _: None)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.kill()
+
+
+@contextmanager
+def _running(stage: Stage) -> Iterator[Run]:
+    run = stage.start(*PIPELINES)
+    try:
+        yield run
+    finally:
+        run.stop()
+
+
+def _must(arrived: bool, run: Run, otherwise: str) -> None:
+    """When something does not arrive, the pipeline's own reason comes first."""
+    if not arrived:
+        run.wait(seconds_max=0.0)
+        raise SystemExit(f"After {PATIENCE_SECONDS:g} seconds, {otherwise}.")
+
+
+def _check(adds_up: bool, otherwise: str) -> None:
+    if not adds_up:
+        raise SystemExit(f"It does not add up: {otherwise}.")
+
+
+def _acting_controller(bootstrap: str) -> int:
+    """The broker whose loss costs the most."""
+    command = [sys.executable, "-m", "barnabas", "quorum", "describe", "--json", "--bootstrap", bootstrap]
+    leader: int = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["leader"]
+    return leader
+
+
+def _sentence(alert: dict[str, object]) -> str:
+    cents, threshold = int(str(alert["cents"])), int(str(alert["threshold_cents"]))
+    return f"{cents / 100:,.2f} at the {alert['shop']}, above your {threshold / 100:,.2f}"
+
+
+if __name__ == "__main__":
+    main()

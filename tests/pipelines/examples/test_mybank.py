@@ -1,0 +1,97 @@
+"""MyBank on both databases: the alerts are those that plain Python finds, also after customers have changed their minds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from examples.mybank.bank import large_ones, thresholds, transactions
+from examples.mybank.database import Ledger, jdbc_url, open_ledger
+from examples.mybank.run import PIPELINES, prepare
+from examples.mybank.topics import ALERTS, THRESHOLDS, TRANSACTIONS
+from examples.stage import Stage
+from tests.pipelines.databases import database
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HALF = 600
+DEMO_SECONDS_MAX = 900
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_alerts_are_those_above_what_customers_have_set(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    with ledger_of(kind, spark, tmp_path) as ledger, EmbeddedBroker(process=True) as broker:
+        stage = Stage(broker.bootstrap, tmp_path, spark, {"BANK_JDBC_URL": ledger.jdbc_url})
+        history, limits = list(transactions(2 * HALF)), thresholds()
+        ledger.create()
+        prepare(stage, limits)
+        ledger.insert(history[:HALF])
+        stage.run(*PIPELINES)
+        first = {each["id"] for each in stage.values(ALERTS)}
+        assert first == large_ones(history[:HALF], limits) != set()
+
+        careful, careless = sorted(limits)[:2]
+        stage.send(THRESHOLDS, [{"account": careful, "cents": 100}], key="account")
+        stage.delete(THRESHOLDS, careless)
+        ledger.insert(history[HALF:])
+        stage.run(*PIPELINES)
+        changed = {**limits, careful: 100}
+        del changed[careless]
+        alerts = stage.values(ALERTS)
+        assert sorted(each["id"] for each in alerts) == sorted(first | large_ones(history[HALF:], changed)), "each once"
+        assert {each["threshold_cents"] for each in alerts if each["account"] == careful and each["id"] > HALF} == {100}
+
+        captured = stage.values(TRANSACTIONS)
+        assert sorted(each["id"] for each in captured) == [each.id for each in history]
+        assert ledger.count_and_sum() == (len(captured), sum(each["cents"] for each in captured))
+
+
+def test_a_postgresql_url_is_one_of_jdbc() -> None:
+    assert jdbc_url("postgresql://me:s%2Fcret@db:5433/bank") == "jdbc:postgresql://db:5433/bank?user=me&password=s%2Fcret"
+    assert jdbc_url("postgresql:///bank") == "jdbc:postgresql://localhost:5432/bank"
+
+
+def test_the_demo_says_that_java_is_missing(tmp_path: Path) -> None:
+    without_java = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tmp_path)}
+    ended = run_demo(without_java)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("The demo cannot run: Spark needs Java 17")
+    assert ended.stderr.count("\n") == 1, "one sentence"
+
+
+@pytest.mark.soak
+def test_the_demo_adds_up() -> None:
+    ended = run_demo(dict(os.environ))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "every transaction captured once, every alert told once" in ended.stdout
+
+
+def run_demo(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "examples.mybank.run"],
+        cwd=Path(__file__).parents[3],
+        env=environment,
+        text=True,
+        capture_output=True,
+        timeout=DEMO_SECONDS_MAX,
+        check=False,
+    )
+
+
+@contextmanager
+def ledger_of(kind: str, spark: SparkSession, folder: Path) -> Iterator[Ledger]:
+    if kind == "sqlite":
+        yield open_ledger(None, folder)
+        return
+    with database(kind, spark, folder) as running:
+        assert running.server is not None
+        yield open_ledger(f"postgresql://barnabas:secret@127.0.0.1:{running.server.port}/postgres", folder)
