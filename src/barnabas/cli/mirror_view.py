@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from barnabas.pipelines.mirror.report import MirrorReport
 
@@ -24,11 +26,11 @@ def watching(terminal: bool, name: str) -> Iterator[Callable[[MirrorReport], Non
         yield lambda report: live.update(table(report, name))
 
 
-def table(report: MirrorReport, name: str) -> Table:
+def table(report: MirrorReport, name: str) -> Group:
     total = f"{report.total:,} records copied, {report.records_per_second:,.0f}/s, {report.groups} groups"
     if report.left_out:
         total += f", {report.left_out:,} left out because they had come from there"
-    shown = Table(title=name, caption=total, title_justify="left", caption_justify="left")
+    shown = Table(title=name, title_justify="left")
     shown.add_column("Topic")
     shown.add_column("Lag", justify="right")
     furthest = sorted(report.lag.items(), key=lambda each: (-each[1], each[0]))
@@ -36,4 +38,5 @@ def table(report: MirrorReport, name: str) -> Table:
         shown.add_row(topic, f"{lag:,}")
     if len(furthest) > TOPICS_SHOWN_MAX:
         shown.add_row(f"and {len(furthest) - TOPICS_SHOWN_MAX} more", f"{sum(lag for _, lag in furthest[TOPICS_SHOWN_MAX:]):,}")
-    return shown
+    # Not the table's caption: that would be folded to the table's width.
+    return Group(shown, Text(total))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from confluent_kafka.admin import AdminClient
 from barnabas.testing import EmbeddedBroker
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
-pytestmark = pytest.mark.timeout(600)
-RECORDS = 6000
+pytestmark = pytest.mark.timeout(1800)
+RECORDS_FOR_A_KILL = 3000
 PARTITIONS = 2
 BATCH = 500
 SPARK_SECONDS_MAX = 240.0
@@ -53,7 +54,7 @@ def copied(bootstrap: str, topic: str) -> int:
         consumer.close()
 
 
-def kill_when(process: subprocess.Popen[str], source: EmbeddedBroker, target: str, topic: str, more_than: int) -> None:
+def kill_when(process: subprocess.Popen[str], target: str, topic: str, more_than: int) -> None:
     deadline = time.monotonic() + SPARK_SECONDS_MAX
     while copied(target, topic) <= more_than:
         assert process.poll() is None, process.communicate()
@@ -63,20 +64,22 @@ def kill_when(process: subprocess.Popen[str], source: EmbeddedBroker, target: st
     process.communicate()
 
 
+@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.soak)])
 def test_killed_and_started_again(
-    broker: EmbeddedBroker, other_broker: EmbeddedBroker, topics: Topics, there: Topics, tmp_path: Path
+    broker: EmbeddedBroker, other_broker: EmbeddedBroker, topics: Topics, there: Topics, tmp_path: Path, kills: int
 ) -> None:
-    orders = topics.create("orders", partitions=PARTITIONS)
+    orders, records, chance = topics.create("orders", partitions=PARTITIONS), kills * RECORDS_FOR_A_KILL, random.Random(kills)
     producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(RECORDS):
+    for number in range(records):
         producer.produce(orders, str(number).encode(), b"k", number % PARTITIONS, headers={"n": str(number).encode()})
     producer.flush(PATIENCE_SECONDS)
     run = command(broker.bootstrap, other_broker.bootstrap, orders, str(tmp_path / "checkpoints"))
 
-    for more_than in (0, RECORDS // 3):
+    for _ in range(kills):
         process = subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True)
-        kill_when(process, broker, other_broker.bootstrap, f"A.{orders}", more_than)
-        assert len(there.read(f"A.{orders}")) < RECORDS
+        so_far = copied(other_broker.bootstrap, f"A.{orders}")
+        kill_when(process, other_broker.bootstrap, f"A.{orders}", so_far + chance.randrange(RECORDS_FOR_A_KILL // 3))
+        assert len(there.read(f"A.{orders}")) < records, "it was killed too late to show anything"
     ended = subprocess.run([*run, "--once"], capture_output=True, text=True, cwd=tmp_path, timeout=SPARK_SECONDS_MAX, check=False)
 
     assert ended.returncode == 0, ended.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -33,6 +34,8 @@ PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)
 BATCH_RECORDS_MAX = 500_000
 SYNC_SECONDS = 10.0
 _WATCH_SECONDS = 0.2
+# How long Spark may take to note a batch that is written, before it is stopped all the same.
+_END_SECONDS_MAX = 10.0
 _COLUMNS = ("topic", "partition", "offset", "key", "value", "unix_millis(timestamp) AS timestamp_ms", "headers")
 
 Observer = Callable[[MirrorReport], None]
@@ -62,7 +65,10 @@ class Mirror:
         self._topics = MirroredTopics(options.source, options.target, options.selection)
         self._groups = MirroredGroups(options.source, options.target, options.selection, options.groups)
         self._written = self._left_out = self._moved_groups = 0
-        self._reported = -1
+        self._reported = ""
+        self._batch_lock = threading.Lock()
+        self._last_batch = -1
+        self._ending = False
         self.stop_asked = threading.Event()
 
     def run(self, observer: Observer = lambda _: None) -> None:
@@ -89,7 +95,7 @@ class Mirror:
                 self._report(query, observer)
                 self.stop_asked.wait(_WATCH_SECONDS)
             self._check(query)
-            query.stop()
+            self._end(query)
             # Groups once more: what was just copied has places to translate to.
             self._sync(syncs)
             self._report(query, observer)
@@ -116,11 +122,34 @@ class Mirror:
         return writer.foreachBatch(self._write_batch).start()
 
     def _write_batch(self, batch: DataFrame, batch_id: int) -> None:
+        with self._batch_lock:
+            if self._ending:
+                raise InterruptedError("the mirror was asked to stop")
+            self._copy(batch)
+            self._last_batch = batch_id
+
+    def _copy(self, batch: DataFrame) -> None:
         self._topics.keep_in_step(settings=False)
         # No shuffle in between: a task has the records of one partition, in order, as the connector read them.
         written = batch.selectExpr(*_COLUMNS).mapInArrow(partial(write_partitions, plan=self._plan), WRITTEN_SCHEMA).collect()
         self._written += sum(each.written for each in written)
         self._left_out += sum(each.left_out for each in written)
+
+    def _end(self, query: StreamingQuery) -> None:
+        """After the batch that is being written, so that Spark notes it as done; the next one is refused. A query that is stopped in the
+        middle would do no harm, but be noisy: what Spark is interrupted at is logged with its stack."""
+        if not query.isActive:
+            return
+        logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
+        deadline = time.monotonic() + _END_SECONDS_MAX
+        with self._batch_lock:
+            self._ending = True
+            while query.isActive and time.monotonic() < deadline and not self._is_noted(query, self._last_batch):
+                time.sleep(_WATCH_SECONDS)
+        query.stop()
+
+    def _is_noted(self, query: StreamingQuery, batch: int) -> bool:
+        return batch < 0 or any(each.batchId == batch and each.numInputRows for each in query.recentProgress)
 
     def _sync(self, syncs: OffsetSyncs) -> None:
         self._topics.keep_in_step(settings=True)
@@ -129,8 +158,9 @@ class Mirror:
     def _report(self, query: StreamingQuery, observer: Observer) -> None:
         for each in query.recentProgress:
             progress: dict[str, Any] = json.loads(each.json)
-            if progress["batchId"] > self._reported:
-                self._reported = progress["batchId"]
+            # Not by number: while it waits, Spark reports of the batch that will come, under the number that this will have.
+            if progress["timestamp"] > self._reported:
+                self._reported = progress["timestamp"]
                 observer(self._report_of(progress))
 
     def _report_of(self, progress: dict[str, Any]) -> MirrorReport:
