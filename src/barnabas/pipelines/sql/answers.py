@@ -6,6 +6,7 @@ Where the answer is sorted all of it comes again, because any row may have chang
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import threading
@@ -57,6 +58,8 @@ class StreamedAnswer:
             while query.isActive and not self.stop_asked.wait(_WATCH_SECONDS):
                 pass
             wrong_end = None if query.isActive else query.exception()
+            # What a batch is interrupted at would be logged with its stack.
+            logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
             query.stop()
             if wrong_end is not None:
                 raise RunFailed(f"The query failed: {sentence_of(wrong_end)}") from wrong_end

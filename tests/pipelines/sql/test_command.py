@@ -1,0 +1,46 @@
+"""`barnabas sql` as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from tests.pipelines.topics import Topics
+
+SPARK_SECONDS_MAX = 240.0
+
+
+def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    run = [sys.executable, "-m", "barnabas", "sql", *arguments]
+    return subprocess.run(
+        run, capture_output=True, text=True, cwd=folder, timeout=SPARK_SECONDS_MAX, env={**os.environ, **environment}, check=False
+    )
+
+
+def test_a_query_from_the_command_line(broker: EmbeddedBroker, topics: Topics, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
+    orders = topics.create("orders")
+    topics.send(orders, [{"status": "paid"}, {"status": "open"}, {"status": "paid"}])
+    query = f"SELECT status, count(*) AS n FROM `{orders}` WHERE _timestamp > now() - INTERVAL 1 HOUR GROUP BY 1 ORDER BY 1"
+    answered = ask(tmp_path, query, "--json", "--bootstrap", broker.bootstrap)
+    assert answered.returncode == 0, answered.stderr
+    assert [json.loads(line) for line in answered.stdout.splitlines()] == [{"status": "open", "n": 1}, {"status": "paid", "n": 2}]
+    assert answered.stderr == ""
+
+
+def test_what_is_refused_before_spark_starts(broker: EmbeddedBroker, tmp_path: Path) -> None:
+    refused = ask(tmp_path, "SELECT 1", "--json", "--csv")
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        "barnabas: --json and --csv are two ways to print the same rows: give one of them.\n",
+    )
+    refused = ask(tmp_path, "SELECT 1", "--bootstrap", broker.bootstrap, JAVA_HOME=str(tmp_path))
+    assert refused.returncode == 1
+    assert "Java" in refused.stderr
+    assert refused.stderr.count("\n") == 1
