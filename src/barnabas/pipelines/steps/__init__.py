@@ -25,4 +25,6 @@ class Step(Protocol):
         """Its inputs are in ``context.frame(name)``."""
 
 
-STEPS: Kinds[Step] = Kinds("step", __name__, {"sql": "sql", "deduplicate": "deduplicate", "python": "python", "state": "state"})
+STEPS: Kinds[Step] = Kinds(
+    "step", __name__, {"sql": "sql", "join": "join", "deduplicate": "deduplicate", "python": "python", "state": "state"}
+)
