@@ -13,7 +13,7 @@ from tests.pipelines.exactly_once.tortured import END_SECONDS_MAX, Tortured
 from tests.pipelines.topics import Topics
 
 SUBMITTED = str(Path(barnabas.pipelines.__file__).with_name("__main__.py"))
-ROWS = 3_000
+ROWS = 600
 
 
 @pytest.mark.timeout(900)

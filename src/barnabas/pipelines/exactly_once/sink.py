@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from barnabas.pipelines.kept_text import KeptText
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration
 
 _OUTCOME = "writer INT, rows BIGINT, was_there BOOLEAN"
-_QUERY_ID = "sql.streaming.queryId"  # Spark says it to whatever runs in a query's thread; it is the id in the checkpoint's metadata
 _OWN_OPTIONS = frozenset({"writers"})
 
 
@@ -55,6 +55,7 @@ class ExactlyOnce:
     producer: dict[str, Any]
     checkpoint: str
     writers: int  # of a spread by hash at its first start
+    query_id: str = field(default="", init=False)  # of the checkpoint; Spark makes it before the first batch
     ensured: int = field(default=0, init=False)  # partitions of the marker topic that are known to be there
 
     def start(self, frame: DataFrame, writer: DataStreamWriter) -> StreamingQuery:
@@ -70,16 +71,15 @@ class ExactlyOnce:
 
     def write_batch(self, batch: DataFrame, batch_id: int, spread: Spread) -> None:
         session = batch.sparkSession
-        query_id = session.sparkContext.getLocalProperty(_QUERY_ID)
-        assert query_id is not None, "batches are run by queries"
-        planned = KeptText(session, f"{self.checkpoint}/offsets/{batch_id}").read()
-        assert planned is not None, "Spark notes the offsets of a batch before it runs it"
+        if not self.query_id:
+            self.query_id = str(json.loads(self._noted_by_spark(session, "metadata"))["id"])
         # What Spark planned for the batch, which it reads again when it runs it again.
+        planned = self._noted_by_spark(session, f"offsets/{batch_id}")
         fingerprint = f"{zlib.crc32(planned.encode()):08x}"
         assignment = spread.assign(batch)
         self._ensure_markers(spread)
         task = writing_task(
-            group_of(self.pipeline, query_id),
+            group_of(self.pipeline, self.query_id),
             batch_id,
             assignment.writers,
             [f"{fingerprint} {detail}".rstrip() for detail in assignment.details],
@@ -89,10 +89,16 @@ class ExactlyOnce:
         outcomes = assignment.frame.mapInArrow(task, _OUTCOME).collect()
         assert len({outcome["writer"] for outcome in outcomes}) == len(outcomes), "no two tasks are one writer"
 
+    def _noted_by_spark(self, session: SparkSession, name: str) -> str:
+        text = KeptText(session, f"{self.checkpoint}/{name}").read()
+        assert text is not None, f"Spark has noted {name} before it runs a batch"
+        return text
+
     def _ensure_markers(self, spread: Spread) -> None:
-        if self.ensured < max(spread.writers, 1):
-            self.ensured = max(spread.writers, 1)
-            ensure_marker_topic(self.client, self.ensured)
+        needed = max(spread.writers, 1)
+        if self.ensured < needed:
+            ensure_marker_topic(self.client, needed)
+            self.ensured = needed
 
     def _check_settings(self) -> None:
         """Here, where it makes a sentence, and not in a task, where it makes a stack trace. Nothing is connected yet."""
