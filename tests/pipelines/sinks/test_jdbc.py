@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,27 @@ def again(sink: SinkDeclaration, checkpoint: str) -> UpsertedTable:
     """What a run that begins anew after a failure uses."""
     assert isinstance(sink.settings, JdbcSinkSettings)
     return UpsertedTable(sink.settings, f"inserts.{sink.name}", f"{checkpoint}/inserts/{sink.name}")
+
+
+def test_a_batch_waits_for_a_database_that_returns(spark: SparkSession, db: Database, topics: Topics, checkpoint: str) -> None:
+    if db.server is None:
+        pytest.skip("SQLite has no server that could go away")
+    db.execute("DROP TABLE IF EXISTS waiting")
+    payments = topics.create("payments")
+    pipeline = (
+        Pipeline("waits", bootstrap=topics.bootstrap)
+        .source("payments", topic=payments, schema="account STRING, amount DOUBLE")
+        .sink("db", from_="payments", jdbc={**db.fields, "table": "waiting", "keys": ["account"]})
+    )
+    topics.send(payments, [{"account": "a", "amount": 1}])
+    db.server.stop()
+    return_later = threading.Timer(2.0, db.server.start)
+    return_later.start()
+    try:
+        pipeline.run(session=spark, checkpoint=checkpoint, available_now=True)
+    finally:
+        return_later.join()
+    assert db.rows("SELECT account, amount FROM waiting") == [("a", 1.0)]
 
 
 @pytest.mark.parametrize(

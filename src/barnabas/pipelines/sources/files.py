@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
 
 DECODES = True  # not by the formats of records, but with their schema, tolerance and dead letters
-PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)  # dead letters go to a topic
 FORMATS = ("csv", "json", "parquet", "text")
 _LINES = ("csv", "json")
 _CORRUPT = "_corrupt"
@@ -47,6 +46,7 @@ class FilesSettings:
     rate: int | None  # files in one batch at most
     recursive: bool
     options: dict[str, str]  # of Spark's reader, as they are
+    dead_letters: bool
 
 
 def declare(fields: Fields) -> FilesSettings:
@@ -60,11 +60,18 @@ def declare(fields: Fields) -> FilesSettings:
         rate=own.optional_integer("rate", minimum=1),
         recursive=own.flag("recursive", default=False),
         options=own.optional_texts_by_name("options"),
+        dead_letters="dead_letters" in fields,
     )
     if "format" in fields:
         raise fields.error(f"the format of {fields.what} is that of its files: it stands inside 'files'.", "format")
     own.end()
     return settings
+
+
+def packages(settings: object) -> tuple[str, ...]:
+    """Files need nothing; dead letters go to a topic."""
+    assert isinstance(settings, FilesSettings)
+    return ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",) if settings.dead_letters else ()
 
 
 def read(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> DataFrame:

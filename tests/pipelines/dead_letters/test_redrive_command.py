@@ -1,0 +1,58 @@
+"""``barnabas pipelines redrive``, on letters that no Spark had to write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from barnabas.cli.main import Refused, build_app
+from tests.pipelines.topics import Topics
+
+PIPELINE = """
+name: careful
+bootstrap: {bootstrap}
+sources:
+  payments: {{topic: {payments}, schema: amount INT, dead_letters: {{topic: {bad}}}}}
+sinks:
+  out: {{from: payments, console: {{}}}}
+"""
+
+
+@pytest.fixture
+def file(topics: Topics, tmp_path: Path) -> str:
+    payments, bad = topics.create("payments"), topics.create("bad")
+    position = {"partition": b"0", "offset": b"7"}
+    for key, reason, topic in ((b"a", b"no JSON", payments), (b"b", b"there is no value", payments), (b"c", b"a line", None)):
+        told = {"reason": reason, **position, **({"topic": topic.encode()} if topic else {})}
+        topics.send_record(bad, key, b"{}", {f"barnabas.dead_letter.{name}": value for name, value in told.items()})
+    path = tmp_path / "careful.yaml"
+    path.write_text(PIPELINE.format(bootstrap=topics.bootstrap, payments=payments, bad=bad))
+    return str(path)
+
+
+def redrive(*arguments: str) -> str:
+    done = CliRunner().invoke(build_app("pipelines"), ["pipelines", "redrive", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_letters_are_sent_again_as_asked(topics: Topics, file: str) -> None:
+    payments, bad = topics.name("payments"), topics.name("bad")
+    assert json.loads(redrive(file, "--dry-run", "--reason", "JSON", "--json")) == {
+        bad: {"sent": {payments: 1}, "left": 2, "reasons": {"no JSON": 1}}
+    }
+    assert redrive(file, "--reason", "JSON").endswith("1 letter sent again, 2 left.\n")
+    assert [each.key for each in topics.read(payments)] == [b"a"]
+    assert redrive(file).endswith("1 letter sent again, 1 left.\n"), "the line of a file has no topic to go back to"
+    assert redrive(file).endswith("0 letters sent again, 1 left.\n")
+    assert [each.key for each in topics.read(payments)] == [b"a", b"b"]
+
+
+def test_what_cannot_be_redriven_is_said(file: str) -> None:
+    with pytest.raises(Refused, match=r"No source 'others' of .* has dead letters."):
+        redrive(file, "--source", "others")
+    with pytest.raises(Refused, match="--reason is a regular expression"):
+        redrive(file, "--reason", "(")
