@@ -47,7 +47,9 @@ def _columns(frame: DataFrame) -> str:
 
 
 def _plan(frame: DataFrame) -> str:
+    # A frame from SQL remembers the words, in which Spark does not see that it streams; one made of it remembers what they mean.
+    meant = frame.select("*")
     # PySpark's own ``explain`` prints; this is the text it prints.
-    java: Any = frame._jdf  # noqa: SLF001
-    jvm: Any = frame.sparkSession._jvm  # noqa: SLF001
+    java: Any = meant._jdf  # noqa: SLF001
+    jvm: Any = meant.sparkSession._jvm  # noqa: SLF001
     return str(jvm.PythonSQLUtils.explainString(java.queryExecution(), "simple")).strip()
