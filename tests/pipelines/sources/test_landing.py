@@ -1,0 +1,56 @@
+"""Rows that are on their way when the power goes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.jdbc_database import JdbcDatabase
+from barnabas.pipelines.sources.jdbc_query import JdbcQuery, Position, literal
+from barnabas.pipelines.sources.landing import Landing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SQLITE = JdbcDatabase("jdbc:sqlite:x", None, None, ())
+
+
+def test_rows_have_landed_when_they_were_moved(spark: SparkSession, tmp_path: Path) -> None:
+    landing = Landing(spark, str(tmp_path / "landed"))
+    rows = spark.createDataFrame([(1,)], "id INT")
+    landing.stage(rows)
+    # All of a poll but its last step.
+    (tmp_path / "landed/positions").mkdir()
+    (tmp_path / "landed/positions/00000000000000000001").write_text("lost")
+    assert Landing(spark, str(tmp_path / "landed")).position() is None
+
+    landing.stage(rows)
+    landing.land("first")
+    landing.stage(rows)
+    landing.land("second")
+    again = Landing(spark, str(tmp_path / "landed"))
+    assert again.position() == "second"
+    assert spark.read.parquet(again.rows).count() == 2
+
+
+def test_old_rows_are_forgotten_but_not_the_position(spark: SparkSession, tmp_path: Path) -> None:
+    landing = Landing(spark, str(tmp_path / "landed"))
+    for position in ("first", "second"):
+        landing.stage(spark.createDataFrame([(1,)], "id INT"))
+        landing.land(position)
+    for each in (tmp_path / "landed/rows").glob("*.parquet"):
+        os.utime(each, (0, 0))
+    landing.forget(keep_ms=60_000)
+    assert [each.name for each in (tmp_path / "landed/rows").glob("*.parquet")] == ["00000000000000000002.parquet"]
+    assert landing.position() == "second"
+
+
+def test_the_next_rows_are_those_after_the_last_one() -> None:
+    query = JdbcQuery(SQLITE, "main.orders", "timestamp+incrementing", "id", "changed", 0)
+    asked = query.rows_after(Position("2030-01-31 12:00:00", "7"), 10)
+    assert """(t."changed" > '2030-01-31 12:00:00' OR (t."changed" = '2030-01-31 12:00:00' AND t."id" > 7))""" in asked
+    assert 'FROM "main"."orders" t WHERE t."changed" IS NOT NULL AND t."id" IS NOT NULL' in asked
+    assert 'ORDER BY t."changed", t."id" LIMIT 10' in asked
+    assert Position.from_json(Position("x", "7").to_json()) == Position("x", "7")
+    assert literal("it's") == "'it''s'"
