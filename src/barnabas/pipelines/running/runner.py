@@ -43,14 +43,16 @@ class RunningQuery:
     pipeline: str
     part: str
     query: StreamingQuery
-    reported: int = -1  # the last batch that observers know of
+    # The time of the last report that observers know of. Not its batch: a query that waits reports under the number of the batch that
+    # comes next, and that one must be told of when it has come.
+    reported: str = ""
 
     def new_progress(self) -> list[Progress]:
         reports = [json.loads(each.json) for each in self.query.recentProgress]
-        fresh = [progress_of(self.pipeline, self.part, each) for each in reports if each["batchId"] > self.reported]
+        fresh = [each for each in reports if each["timestamp"] > self.reported]
         if fresh:
-            self.reported = fresh[-1].batch
-        return fresh
+            self.reported = fresh[-1]["timestamp"]
+        return [progress_of(self.pipeline, self.part, each) for each in fresh]
 
 
 @dataclass(slots=True)

@@ -80,7 +80,7 @@ def sample(session: SparkSession, settings: TopicSettings, context: RunContext) 
 
 
 def _options(settings: TopicSettings, context: RunContext) -> dict[str, str]:
-    which = {"subscribePattern": settings.pattern} if settings.pattern is not None else {"subscribe": ",".join(settings.topics)}
+    which = {"subscribePattern": f"^(?:{settings.pattern})$"} if settings.pattern is not None else {"subscribe": ",".join(settings.topics)}
     return {**context.spark_kafka_options(), **which, "includeHeaders": "true", "kafka.isolation.level": settings.isolation}
 
 
