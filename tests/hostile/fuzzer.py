@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from barnabas.api.broker_apis import BROKER_HANDLERS
+from barnabas.api.handler import Handlers
 from barnabas.model.buffers import Buffer
 from barnabas.records.batch_header import HEADER_BYTES
 from barnabas.records.compression import Codec
@@ -51,6 +52,8 @@ LOOK_EVERY = 100
 REMEMBERED_FRAMES = 2 * LOOK_EVERY
 # A node that is alive answers in milliseconds. What takes longer than this is parked, or waits for bytes that will not come.
 SILENCE_SECONDS = 0.25
+# How often a value is taken from the likely ones, where there are any.
+LIKELY_PART = 0.8
 PROBE_VERSION = 3
 PROBE = ApiVersionsRequest(client_software_name="fuzzer", client_software_version="1")
 
@@ -65,8 +68,12 @@ class Failure(AssertionError):
 @dataclass
 class Vocabulary:
     topic_ids: list[bytes] = field(default_factory=list)
+    # Of fields whose values are worth guessing better than by chance, by the names of the fields.
+    likely: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    # Lists that are mostly refused unless they have one element.
+    single: frozenset[str] = frozenset()
 
-    strings = (
+    strings: tuple[str, ...] = (
         *TOPICS,
         "missing",
         "",
@@ -131,9 +138,14 @@ class Maker:
 
     def _value(self, named: Field, kind: FieldType, version: int, depth: int) -> Any:
         chance = self._chance
+        likely = self._words.likely.get(named.name)
+        if likely and isinstance(kind, Primitive) and chance.random() < LIKELY_PART:
+            return chance.choice(likely)
         match kind:
             case ArrayOf(element):
                 count = chance.choice((0, 1, 1, 1, 2, 3)) if depth < 4 else 0
+                if named.name in self._words.single and chance.random() < LIKELY_PART:
+                    count = 1
                 return [self._value(named, element, version, depth + 1) for _ in range(count)]
             case StructOf(cls):
                 return self.message(cls, version, depth + 1)
@@ -288,11 +300,11 @@ def _request(chance: random.Random, words: Vocabulary, keys: tuple[ApiKey, ...])
     )
 
 
-def read_request(body: Buffer) -> tuple[ApiKey, int, Any] | None:
+def read_request(body: Buffer, handlers: Handlers = BROKER_HANDLERS) -> tuple[ApiKey, int, Any] | None:
     """What a node will read in these bytes; None when it will not."""
     try:
         key, version, _, _, position = read_request_prefix(body)
-        if key not in BROKER_HANDLERS or version not in stable_versions(ApiKey(key)):
+        if key not in handlers or version not in stable_versions(ApiKey(key)):
             return None
         request = messages(ApiKey(key))[0]
         if request_header_version(request, version) == 2:
@@ -302,9 +314,9 @@ def read_request(body: Buffer) -> tuple[ApiKey, int, Any] | None:
         return None
 
 
-def too_dear(body: bytes) -> bool:
+def too_dear(body: bytes, handlers: Handlers = BROKER_HANDLERS) -> bool:
     """Legal requests that would only keep the disk busy (thousands of partitions), or the fuzzer waiting (a fetch that parks)."""
-    match read_request(body):
+    match read_request(body, handlers):
         case (_, _, CreateTopicsRequest() as request):
             return sum(max(topic.num_partitions, len(topic.assignments), 1) for topic in request.topics) in range(30, 10_001)
         case (_, _, CreatePartitionsRequest() as request):
@@ -319,8 +331,15 @@ def too_dear(body: bytes) -> bool:
 
 
 class Fuzzer:
-    def __init__(self, kafka: EmbeddedBroker, seed: int, keys: tuple[ApiKey, ...] = tuple(BROKER_HANDLERS)) -> None:
+    # What is served behind the door that is knocked at.
+    handlers: Handlers = BROKER_HANDLERS
+
+    def __init__(
+        self, kafka: EmbeddedBroker, seed: int, keys: tuple[ApiKey, ...] = tuple(BROKER_HANDLERS), *, door: str | None = None
+    ) -> None:
+        """``door`` is another listener than that for clients."""
         self._kafka = kafka
+        self._door = door or kafka.bootstrap
         self._seed = seed
         self._keys = keys
         self._words = Vocabulary()
@@ -332,7 +351,7 @@ class Fuzzer:
     def run(self, first: int, count: int) -> None:
         for index in range(first, first + count):
             frame = make_frame(self._seed, index, self._words, self._keys)
-            if too_dear(frame.body):
+            if too_dear(frame.body, self.handlers):
                 self.outcomes["not sent"] += 1
                 continue
             self._recent.append(frame)
@@ -345,7 +364,7 @@ class Fuzzer:
     def _send(self, frame: Frame) -> str:
         """Send a frame and a probe behind it; what came of it."""
         if self._client is None:
-            self._client = Client(self._kafka.bootstrap)
+            self._client = Client(self._door)
         client = self._client
         client.socket.settimeout(SILENCE_SECONDS)
         probe = frame_of(PROBE, PROBE_VERSION, correlation_id=frame.index)
@@ -365,16 +384,15 @@ class Fuzzer:
             return "silence"
         return "answered"
 
-    @staticmethod
-    def _is_probe(answer: bytes, index: int) -> bool:
+    def _is_probe(self, answer: bytes, index: int) -> bool:
         try:
             correlation_id, response = decode_response(answer, ApiVersionsRequest, PROBE_VERSION)
         except (AssertionError, *DECODE_ERRORS):
             return False
-        return correlation_id == index and len(response.api_keys) == len(BROKER_HANDLERS)
+        return correlation_id == index and len(response.api_keys) == len(self.handlers)
 
     def _check_answer(self, frame: Frame, answer: bytes) -> None:
-        request = read_request(frame.body)
+        request = read_request(frame.body, self.handlers)
         if request is None:
             key, version = struct.unpack_from(">hh", frame.body)
             if key != ApiKey.API_VERSIONS or version in stable_versions(ApiKey.API_VERSIONS):

@@ -63,6 +63,8 @@ def carries(response: Any, *codes: ErrorCode) -> bool:
         return True
     key = declaration_of(type(response)).key
     assert key is not None
+    if key == ApiKey.ELECT_LEADERS:
+        return any(each.error_code in codes for topic in response.replica_election_results for each in topic.partition_result)
     outcomes = _BY_ITEM.get(ApiKey(key))
     return outcomes is not None and any(each.error_code in codes for each in getattr(response, outcomes[0]))
 

@@ -17,6 +17,7 @@ from barnabas.wire.messages import begin_quorum_epoch as begin, end_quorum_epoch
 from barnabas.wire.messages.update_raft_voter import CurrentLeader, UpdateRaftVoterResponse
 
 _ENDPOINTS_VERSION_MIN = 1
+_FETCH_LEADER_VERSION_MIN = 12
 _FETCH_ENDPOINTS_VERSION_MIN = 17
 # The last records of a log in a response; a follower without a high watermark says so.
 UNKNOWN_HIGH_WATERMARK = -1
@@ -225,10 +226,12 @@ def fetch_response(
         error_code=error,
         high_watermark=high_watermark,
         log_start_offset=log_start_offset,
-        current_leader=fetch.LeaderIdAndEpoch(leader_id=leader.leader_id, leader_epoch=leader.epoch),
         aborted_transactions=[],
         records=b"",
     )
+    if version >= _FETCH_LEADER_VERSION_MIN:
+        # Replicas say their last epoch from this version on; whoever asks in an older one is refused anyway.
+        partition.current_leader = fetch.LeaderIdAndEpoch(leader_id=leader.leader_id, leader_epoch=leader.epoch)
     if diverging is not None:
         partition.diverging_epoch = fetch.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
     if snapshot is not None:

@@ -353,9 +353,9 @@ class Partition:
     # -- followers of this leader ---------------------------------------------------------------------------------------------
 
     def follower_fetched(self, replica: int, *, offset: int, log_start_offset: int, replica_epoch: int, now_ms: int) -> ErrorCode:
-        """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that is not its broker in the incarnation
-        which is registered (KIP-903): one that has been replaced, one this node has not heard of yet and that will ask again, and
-        somebody who only says that it is that broker (CVE-2018-1288), and does not know its epoch."""
+        """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that is not its broker in the
+        incarnation which is registered (KIP-903): one that has been replaced, one this node has not heard of yet and that will ask
+        again, and somebody who only says that it is that broker (CVE-2018-1288), and does not know its epoch."""
         leadership = self.leadership
         if leadership is None or replica not in leadership.followers:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER

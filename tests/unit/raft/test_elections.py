@@ -11,6 +11,7 @@ from barnabas.raft.events import Resign, Stop
 from barnabas.raft.messages import LeaderInfo, begin_response, end_request
 from barnabas.raft.quorum_state import QuorumState
 from barnabas.raft.roles import Candidate, Follower, LeaderResigned, Prospective, Unattached
+from barnabas.raft.settings import EPOCHS_AHEAD_MAX
 from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from barnabas.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 from barnabas.wire.messages.fetch import FetchRequest
@@ -351,3 +352,17 @@ def test_begin_is_repeated_to_voters_that_do_not_fetch() -> None:
         node.answer(send, begin_response(ErrorCode.NONE, LeaderInfo(NodeId(1), LeaderEpoch(1)), 1))
     node.wait()
     assert len(node.sent(BeginQuorumEpochRequest)) == 2
+
+
+def test_a_vote_in_an_epoch_too_far_ahead_uses_up_no_epochs() -> None:
+    """Behind 2^31-1 there is no election: one such request would end the quorum for ever."""
+    for epoch in (2**31 - 1, 2**31 - 2, EPOCHS_AHEAD_MAX + 1):
+        node = OneOfThree()
+        answer = node.ask(vote(2, epoch)).topics[0].partitions[0]
+        assert (answer.error_code, answer.vote_granted, node.core.epoch) == (ErrorCode.INVALID_REQUEST, False, 0)
+        assert not node.found(Persist)
+
+
+def test_an_epoch_that_elections_may_have_come_to_is_believed() -> None:
+    node = OneOfThree()
+    assert node.ask(vote(2, EPOCHS_AHEAD_MAX)).topics[0].partitions[0].vote_granted

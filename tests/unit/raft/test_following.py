@@ -22,9 +22,11 @@ from barnabas.raft.log_outline import OffsetAndEpoch
 from barnabas.raft.messages import LeaderInfo, fetch_response, snapshot_response
 from barnabas.raft.quorum_state import QuorumState
 from barnabas.raft.roles import Follower
+from barnabas.records.batch_header import seal
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
 from tests.unit.raft.made import NEWEST, SETTINGS, OneOfThree, batch_at, log_of
+from tests.unit.records.made import with_header
 
 LEADER = LeaderInfo(NodeId(2), LeaderEpoch(5), ("n2", 9093))
 
@@ -267,3 +269,33 @@ def test_a_snapshot_older_than_what_is_decided_here_is_not_taken() -> None:
     node.answer(asked(node), offered(1, 4))
     assert node.found(Complain)
     assert not any(isinstance(send.request, FetchSnapshotRequest) for send in node.found(Send))
+
+
+def test_a_snapshot_whose_size_cannot_be_true_is_not_taken() -> None:
+    for first, second in (((3, 2**63 - 1), None), ((3, 2), None), ((3, 9), (3, 10))):
+        node = follower()
+        node.answer(asked(node), offered(100, 4))
+        node.answer(asked(node), piece(b"a" * first[0], position=0, size=first[1]))
+        if second is not None:
+            assert node.found(WriteSnapshotPiece)
+            node.answer(asked(node), piece(b"b" * second[0], position=3, size=second[1]))
+        assert not node.found(WriteSnapshotPiece)
+        assert not node.found(InstallSnapshot)
+        assert node.found(Complain)
+
+
+def test_an_epoch_too_far_ahead_in_an_answer_is_not_believed() -> None:
+    node = follower()
+    told = LeaderInfo(NodeId(3), LeaderEpoch(2**31 - 1), ("n3", 9093))
+    node.answer(asked(node), fetch_response(ErrorCode.FENCED_LEADER_EPOCH, told, NEWEST))
+    assert (node.core.epoch, node.found(Persist)) == (5, [])
+    assert node.found(Complain)
+
+
+def test_a_batch_of_a_producer_is_not_taken() -> None:
+    node = follower()
+    wrong = with_header(bytearray(batch_at(0, 5)), producer_id=7)
+    seal(wrong)
+    node.answer(asked(node), records(bytes(wrong)))
+    assert not node.found(WriteFetched)
+    assert node.found(Complain)

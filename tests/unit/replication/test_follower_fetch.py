@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
-from barnabas.records.batch_header import assign_offset
+from barnabas.records.batch_header import assign_offset, seal
 from barnabas.records.control_batch import ControlType
 from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch
 from barnabas.simulation.disk import Operation
@@ -28,6 +28,7 @@ from barnabas.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from tests.unit.records.made import with_header
 from tests.unit.replication.made import ME, NOW_MS, TOPIC_ID, World, led_by
 from tests.unit.storage.logs import all_batches, data, marker, sent
 
@@ -419,3 +420,37 @@ def test_after_a_lost_answer_the_session_begins_anew_after_a_while() -> None:
     assert follower.asks() is None
     request = follower.asks(BACKOFF_MS)
     assert (request.session_id, request.session_epoch, len(request.topics)) == (5, 0, 1)
+
+
+def test_a_divergence_that_cuts_nothing_is_not_asked_about_again_at_once() -> None:
+    follower = Follower(1, 3)
+    follower.asks()
+    follower.answered(diverging_epoch=EpochEndOffset(epoch=3, end_offset=2**63 - 1))
+    assert follower.end == 2
+    assert follower.asks() is None
+    assert follower.asks(BACKOFF_MS) is not None
+
+
+def test_a_piece_of_a_batch_that_never_gets_whole_is_not_asked_for_again_at_once() -> None:
+    follower = Follower()
+    follower.asks()
+    follower.answered(records=batches(3)[:-1])
+    assert follower.asks() is None
+
+
+def test_a_partition_left_out_of_the_answer_about_offsets_pauses() -> None:
+    follower = Follower(3)
+    follower.asks()
+    follower.answered(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    follower.asks()
+    follower.core.answered(ListOffsetsResponse(throttle_time_ms=0, topics=[]), 0, wall_ms=NOW_MS)
+    assert follower.asks() is None
+
+
+def test_a_marker_that_says_nothing_and_a_batch_without_an_offset_behind_it_are_not_taken() -> None:
+    for wrong, offset in ((with_header(data(), attributes=0x30, producer_id=7), 0), (data(), 2**63 - 1)):
+        seal(wrong)
+        follower = Follower()
+        follower.asks()
+        follower.answered(records=stamped(wrong, offset, 3))
+        assert (follower.end, follower.events) == (0, ["a leader sent a damaged batch"])

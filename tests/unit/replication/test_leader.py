@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from barnabas.metadata.cluster import BrokerImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
@@ -146,6 +148,15 @@ def test_metadata_older_than_the_controllers_answer_is_left_alone() -> None:
 def test_a_broker_that_was_restarted_since_cannot_acknowledge() -> None:
     partition = leader()
     assert fetched(partition, 2, 3, epoch=EPOCH - 1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    fetched(partition, 3, 3)
+    assert partition.high_watermark == 0
+
+
+@pytest.mark.parametrize("epoch", [-1, EPOCH + 1, 2**63 - 1])
+def test_who_does_not_know_the_epoch_of_a_broker_cannot_acknowledge_in_its_name(epoch: int) -> None:
+    """CVE-2018-1288. One that has just registered and that this leader has not heard of asks again."""
+    partition = leader()
+    assert fetched(partition, 2, 3, epoch=epoch) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     fetched(partition, 3, 3)
     assert partition.high_watermark == 0
 
