@@ -105,6 +105,7 @@ def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_p
     assert events[-1] == "ended"
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_spark_submit_runs_the_same_file_on_a_cluster(tmp_path: Path, topics: Topics) -> None:
     from tests.pipelines.core.standalone import StandaloneCluster

@@ -16,6 +16,7 @@ SUBMITTED = str(Path(barnabas.pipelines.__file__).with_name("__main__.py"))
 ROWS = 600
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_an_executor_is_killed_and_nothing_is_missing_or_there_twice(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
     tortured = Tortured(topics, tmp_path, jars)

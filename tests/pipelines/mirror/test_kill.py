@@ -64,7 +64,8 @@ def kill_when(process: subprocess.Popen[str], target: str, topic: str, more_than
     process.communicate()
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(8, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("kills", [1, 8])
 def test_killed_and_started_again(
     broker: EmbeddedBroker, other_broker: EmbeddedBroker, topics: Topics, there: Topics, tmp_path: Path, kills: int
 ) -> None:
