@@ -7,8 +7,9 @@ PYTEST := $(BIN)/python -m pytest
 
 .PHONY: demo test up bench lint soak format lock clean kafka-jars
 
+# MyBank, from its database to alerts, with a broker killed in between. BANK_URL=postgresql://... has the bank on PostgreSQL.
 demo: $(STAMP)
-	$(BIN)/python examples/orders.py
+	$(BIN)/python -m examples.mybank.run
 
 # Fast ones first: who breaks something simple learns it in seconds.
 test: $(STAMP) lint kafka-jars

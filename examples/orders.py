@@ -1,10 +1,10 @@
-"""The demo: orders from several shops, rung up by tills into receipts, a broker killed in the middle, and every order counted once.
+"""Orders from several shops, rung up by tills into receipts, a broker killed in the middle, and every order counted once.
 
 Three brokers run, each in a process of its own, with three replicas of everything. The one that is killed leads partitions and, being the
 active controller too, the cluster: the others elect a new controller and new leaders, and everybody works on while it is away. Shops
 are idempotent producers. Tills are members of one consumer group; each writes its receipts and its group's position in one transaction,
-so a receipt exists exactly once whatever dies in between. Run it with ``make demo``. It needs nothing but Barnabas: the brokers are child
-processes on free ports, the clients are librdkafka.
+so a receipt exists exactly once whatever dies in between. Run it with ``python examples/orders.py``. It needs nothing but Barnabas: the
+brokers are child processes on free ports, the clients are librdkafka.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,14 +37,6 @@ class Phones:
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
-
-    def await_count(self, wanted: int, seconds_max: float) -> bool:
-        deadline = time.monotonic() + seconds_max
-        while self.count < wanted:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(_POLL_SECONDS)
-        return True
 
     def _read(self) -> None:
         consumer = Consumer(
