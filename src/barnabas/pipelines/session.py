@@ -101,6 +101,8 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.metricsEnabled": "false",
+        # The default of 15 s is not enough for a Python worker to start on a machine that is busy, and a query would fail.
+        "spark.python.authenticate.socketTimeout": "120s",
     }
     extensions = []
     if DELTA in needed:
