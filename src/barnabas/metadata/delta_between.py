@@ -8,7 +8,7 @@ from barnabas.wire.metadata_records import ConfigRecord, RemoveTopicRecord, Unre
 
 
 def delta_between(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
-    """What publishers must hear to get from ``old`` to ``new``. What did not change may be told again: they follow what is, not what was."""
+    """What publishers must hear to get from ``old`` to ``new``. What did not change may be told again: they follow what is."""
     delta = MetadataDelta(old)
     for topic_id in old.topics.by_id.keys() - new.topics.by_id.keys():
         delta.replay(RemoveTopicRecord(topic_id=topic_id))
