@@ -4,6 +4,8 @@
 
 ``key`` and the headers are SQL over the view's columns; ``value`` names columns (``all``: those without an underscore in front).
 ``tombstone`` is a condition: rows that meet it are written without a value, which in a compacted topic deletes their key.
+``route`` is SQL for a row's topic, as in ``concat('orders.', country)``; where it gives null, it is ``topic``. Topics that it names are
+not made beforehand.
 
 guarantee       who writes                                  after a failure
 =============   =========================================   =================================================
@@ -43,6 +45,7 @@ class TopicSinkSettings:
     headers: dict[str, str]  # SQL by header
     partition: str | None  # SQL
     tombstone: str | None  # SQL, a condition
+    route: str | None  # SQL; None: all rows go to the topic
     guarantee: str
     options: dict[str, str]  # for the producer or the exactly-once writers, as they are
 
@@ -57,6 +60,7 @@ def declare(fields: Fields) -> TopicSinkSettings:
         headers=fields.optional_texts_by_name("headers"),
         partition=fields.optional_text("partition"),
         tombstone=fields.optional_text("tombstone"),
+        route=fields.optional_text("route"),
         guarantee=fields.choice("guarantee", GUARANTEES, default=DEFAULT_GUARANTEE),
         options=fields.optional_texts_by_name("options"),
     )
@@ -91,8 +95,11 @@ def records(frame: DataFrame, settings: TopicSinkSettings) -> DataFrame:
     if settings.tombstone is not None:
         value = F.when(~F.coalesce(F.expr(settings.tombstone).cast("boolean"), F.lit(False)), value)
     key = F.lit(None).cast("binary") if settings.key is None else _bytes(settings.key, frame)
+    topic = F.lit(settings.topic)
+    if settings.route is not None:
+        topic = F.coalesce(F.expr(settings.route).cast("string"), topic)
     encoded = [
-        F.lit(settings.topic).alias("topic"),
+        topic.alias("topic"),
         key.alias("key"),
         value.alias("value"),
         _headers(settings.headers, frame).alias("headers"),
