@@ -33,7 +33,9 @@ class ClusterOfThree(NamedTuple):
     scope="module",
     params=[
         "barnabas",
-        pytest.param("kafka", marks=[pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]),
+        pytest.param(
+            "kafka", marks=[pytest.mark.soak, pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
+        ),
     ],
 )
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterOfThree]:

@@ -52,6 +52,7 @@ def test_a_kafka_broker_under_barnabas_controllers() -> None:
     survived([every_broker_leads], seed=2, brokers=3, controllers=1, programs={1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: BARNABAS})
 
 
+@pytest.mark.soak
 def test_a_quorum_of_both_elects_whoever_is_left() -> None:
     programs: dict[int, Program] = {1: BARNABAS, 2: BARNABAS, 3: BARNABAS, 101: BARNABAS, 102: APACHE, 103: APACHE}
     survived([both_kinds_control], seed=3, brokers=3, controllers=3, programs=programs)

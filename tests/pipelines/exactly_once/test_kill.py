@@ -11,6 +11,9 @@ from peers.apache_kafka import apache_kafka, why_missing
 from tests.pipelines.exactly_once.tortured import Tortured
 from tests.pipelines.topics import Topics
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 VICTIMS = ("workers", "jvm", "workers", "driver")
 SOAK_ROUNDS = 50
 

@@ -11,6 +11,9 @@ import pytest
 from examples.campaigncompare.campaigns import hour
 from examples.campaigncompare.run import play, show
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from examples.stage import Stage
 

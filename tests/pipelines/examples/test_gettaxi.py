@@ -12,6 +12,9 @@ import pytest
 from examples.gettaxi.city import BUSY_ZONE, positions, requests
 from examples.gettaxi.run import play, show
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -9,6 +9,9 @@ import pytest
 from examples.ingestion.clicks import CLICKS, clicks
 from examples.ingestion.run import from_the_lake, from_the_topic, play, show
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from examples.stage import Stage
 

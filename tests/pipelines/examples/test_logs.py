@@ -13,6 +13,9 @@ import pytest
 from examples.logs.machines import BAD_MINUTES, BAD_SERVICE, BEGIN, SERVICES, lines, measurements
 from examples.logs.run import play, show
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from examples.stage import Stage
 

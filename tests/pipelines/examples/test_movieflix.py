@@ -10,6 +10,9 @@ import pytest
 from examples.movieflix.evening import catalogue, progress
 from examples.movieflix.run import play, show
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

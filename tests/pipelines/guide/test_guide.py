@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 # Rows run in groups, side by side: starting a query costs more than these few records.
 GROUP_SIZE = 12
-pytestmark = pytest.mark.timeout(900)  # the first test of a group waits for all of the group's queries
+# The first test of a group waits for all of the group's queries. Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = [pytest.mark.timeout(900), pytest.mark.soak]
 
 DAY = "2030-01-07"
 OSLO, ROME = {"city": "Oslo", "zip": "0150"}, {"city": "Rome", "zip": "00100"}

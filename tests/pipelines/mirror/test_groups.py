@@ -13,6 +13,9 @@ from barnabas.pipelines.mirror.selection import Policy
 from tests.pipelines.mirror.conftest import RunMirror
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 
 def member(bootstrap: str, group: str, topic: str) -> Consumer:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False})

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType  # type: ignore[attr-defined]
 
 from barnabas.pipelines.mirror.cluster import MirrorCluster
@@ -17,6 +18,9 @@ from barnabas.pipelines.mirror.selection import Policy, TopicSelection
 from tests.pipelines.mirror.test_groups import committed, read_as_a_group
 from tests.pipelines.mirror.test_mirror import names, settings
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
+
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
