@@ -23,6 +23,9 @@ ClientMetrics = Annotated[str | None, typer.Option("--client-metrics", metavar="
 Pairs = list[str]
 
 
+TOPICS_OWN = "DYNAMIC_TOPIC_CONFIG"
+
+
 def register(app: typer.Typer) -> None:
     configs = typer.Typer(help="Settings of topics, brokers, groups and more.", no_args_is_help=True)
     configs.command("describe")(describe)
@@ -48,7 +51,7 @@ def describe(
     if resource.kind is ResourceKind.TOPIC:
         # A broker describes a topic that is not there with the defaults of one that could be.
         admin.describe_topics([resource.name])
-    settings = [each for each in describe_settings(admin, resource) if everything or not each.is_default]
+    settings = [each for each in describe_settings(admin, resource) if everything or _is_set(each, resource)]
     if as_json:
         print_json([_as_json(each) for each in settings])
     elif settings:
@@ -83,6 +86,11 @@ def alter(
         raise Refused("Nothing to alter: give --set, --delete, --append or --subtract.")
     alter_settings(reach(bootstrap, config_file).admin(), resource, changes)
     typer.echo(f"Altered {', '.join(dict.fromkeys(change.name for change in changes))} of {resource}.")
+
+
+def _is_set(setting: Setting, resource: ConfigResource) -> bool:
+    """A topic shows what was set for it, as Kafka's own tool does; what it has from its brokers is theirs."""
+    return setting.source == TOPICS_OWN if resource.kind is ResourceKind.TOPIC else not setting.is_default
 
 
 def _resource(

@@ -19,6 +19,7 @@ from barnabas.api.quorum_description import describe_quorum
 from barnabas.env.clock import Clock
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import ZERO_UUID
 from barnabas.model.promise import Promise
 from barnabas.node.background import sync_in_background
 from barnabas.node.metadata_log import MetadataLog
@@ -236,7 +237,8 @@ class QuorumDriver:
             leader_id=core.leader_id,
             leader_epoch=core.epoch,
             high_watermark=core.told_high_watermark,
-            voters=tuple(_seen(each, wall_ms - elapsed_ms) for each in voters),
+            # The directories of configured voters are nobody's business: only voters in the log are known by them.
+            voters=tuple(_seen(each, wall_ms - elapsed_ms, with_directory=core.quorum.history.dynamic) for each in voters),
             observers=tuple(_seen(each, wall_ms - elapsed_ms) for each in observers),
             leading=core.leading,
             nodes={voter.key.node_id: voter.endpoints for voter in core.voters.values()},
@@ -391,11 +393,11 @@ class QuorumDriver:
             self._stopped.resolve(None)
 
 
-def _seen(replica: ReplicaProgress, to_wall_ms: int) -> QuorumReplica:
+def _seen(replica: ReplicaProgress, to_wall_ms: int, *, with_directory: bool = True) -> QuorumReplica:
     fetched_ms, caught_up_ms = replica.last_fetch_ms, replica.last_caught_up_ms
     return QuorumReplica(
         replica.key.node_id,
-        replica.key.directory_id,
+        replica.key.directory_id if with_directory else ZERO_UUID,
         replica.end_offset,
         fetched_ms + to_wall_ms if fetched_ms >= 0 else -1,
         caught_up_ms + to_wall_ms if caught_up_ms >= 0 else -1,
