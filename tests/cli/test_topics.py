@@ -31,6 +31,7 @@ def test_settings_given_at_creation_are_the_topics_own(cli: Cli) -> None:
     (topic,) = cli("topics", "describe", "orders", "--json").json
     assert topic["configs"] == [
         {"name": "cleanup.policy", "value": "compact,delete", "source": "DYNAMIC_TOPIC_CONFIG"},
+        {"name": "min.insync.replicas", "value": "1", "source": "DYNAMIC_DEFAULT_BROKER_CONFIG"},  # as kafka-topics shows it
         {"name": "retention.ms", "value": "1000", "source": "DYNAMIC_TOPIC_CONFIG"},
     ]
 
