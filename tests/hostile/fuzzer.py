@@ -40,6 +40,7 @@ from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 from barnabas.wire.types import Primitive
 from tests.scenarios.client import Client, HungUp, batch_of, decode_response, frame_of
@@ -315,7 +316,8 @@ def read_request(body: Buffer, handlers: Handlers = BROKER_HANDLERS) -> tuple[Ap
 
 
 def too_dear(body: bytes, handlers: Handlers = BROKER_HANDLERS) -> bool:
-    """Legal requests that would only keep the disk busy (thousands of partitions), or the fuzzer waiting (a fetch that parks)."""
+    """Legal requests that would only keep the disk busy (thousands of partitions), or the fuzzer waiting (a fetch that parks), or that
+    ask for what the fuzzer would complain about: a broker that is unregistered is none until its next heartbeat."""
     match read_request(body, handlers):
         case (_, _, CreateTopicsRequest() as request):
             return sum(max(topic.num_partitions, len(topic.assignments), 1) for topic in request.topics) in range(30, 10_001)
@@ -323,6 +325,8 @@ def too_dear(body: bytes, handlers: Handlers = BROKER_HANDLERS) -> bool:
             return any(30 < topic.count <= 10_100 for topic in request.topics)
         case (_, _, FetchRequest() as request):
             return request.max_wait_ms > 50
+        case (_, _, UnregisterBrokerRequest()):
+            return True
         case _:
             return False
 
