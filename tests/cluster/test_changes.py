@@ -51,6 +51,7 @@ def test_new_machines_take_over_the_ids_of_lost_ones() -> None:
     survived([every_machine_is_replaced], seed=9, controllers=1)
 
 
+@pytest.mark.soak
 def test_a_rolling_restart() -> None:
     survived([restart_all], seed=5)
 

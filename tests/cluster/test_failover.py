@@ -16,6 +16,7 @@ def test_leaders_followers_and_controllers_are_killed() -> None:
     survived(["kill leader", "kill follower", "kill controller"], seed=1)
 
 
+@pytest.mark.soak
 def test_brokers_and_controllers_of_their_own_are_killed_under_transactions() -> None:
     survived(["kill leader", "kill controller", "stop leader"], seed=2, transactional=True, controllers=3)
 

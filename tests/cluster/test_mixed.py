@@ -48,6 +48,7 @@ def test_a_barnabas_broker_under_kafkas_controllers() -> None:
     survived([every_broker_leads], seed=1, brokers=3, controllers=1, programs={1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: APACHE})
 
 
+@pytest.mark.soak
 def test_a_kafka_broker_under_barnabas_controllers() -> None:
     survived([every_broker_leads], seed=2, brokers=3, controllers=1, programs={1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: BARNABAS})
 

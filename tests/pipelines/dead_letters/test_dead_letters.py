@@ -12,6 +12,9 @@ from barnabas.pipelines.errors import CannotRun, RunFailed
 from barnabas.pipelines.redrive import Selection, redrive
 from tests.pipelines.topics import Topics
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

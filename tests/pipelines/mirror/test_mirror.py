@@ -6,6 +6,7 @@ import json
 import shutil
 from typing import Any
 
+import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AdminClient,
     AlterConfigOpType,
@@ -19,6 +20,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from barnabas.pipelines.mirror.selection import Policy
 from tests.pipelines.mirror.conftest import RunMirror
 from tests.pipelines.topics import PATIENCE_SECONDS, Read, Topics
+
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
 
 
 def contents(records: list[Read]) -> list[tuple[Any, ...]]:

@@ -12,6 +12,9 @@ from barnabas.pipelines import Pipeline
 from barnabas.pipelines.errors import CannotRun, RunFailed
 from tests.pipelines.topics import Topics
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

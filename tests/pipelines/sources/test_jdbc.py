@@ -13,6 +13,9 @@ from barnabas.pipelines import Pipeline
 from barnabas.pipelines.running.runner import start
 from tests.pipelines.databases import KINDS, Database, database
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

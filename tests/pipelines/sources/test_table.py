@@ -12,6 +12,9 @@ from barnabas.pipelines.errors import CannotRun, DeclarationError
 from barnabas.pipelines.running.runner import start
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

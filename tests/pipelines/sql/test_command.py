@@ -13,6 +13,9 @@ import pytest
 from barnabas.testing import EmbeddedBroker
 from tests.pipelines.topics import Topics
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 SPARK_SECONDS_MAX = 240.0
 
 

@@ -17,6 +17,9 @@ from barnabas.pipelines.sql.topic_query import TopicQuery
 from barnabas.testing import EmbeddedBroker
 from tests.pipelines.topics import Topics
 
+# Minutes on a small machine, so it belongs to `make soak`.
+pytestmark = pytest.mark.soak
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

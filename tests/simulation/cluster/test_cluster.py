@@ -17,7 +17,7 @@ from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation
 from barnabas.simulation.world import Scenario
 
-CONTROLLER_SEEDS, CLUSTER_SEEDS = 20, 40
+CONTROLLER_SEEDS, CLUSTER_SEEDS = 10, 20
 CONTROLLER_SOAK_SEEDS, CLUSTER_SOAK_SEEDS = 1000, 3000
 SEEDS_AT_ONCE = 5
 PLANTED_SEEDS_MAX = 60

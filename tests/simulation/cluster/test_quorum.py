@@ -18,7 +18,7 @@ from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation
 from barnabas.simulation.world import Scenario
 
-SEEDS = 120
+SEEDS = 80
 SOAK_SEEDS = 6000
 PLANTED_SEEDS_MAX = 100
 
