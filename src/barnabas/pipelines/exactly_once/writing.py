@@ -172,8 +172,12 @@ def _abandon(producer: Any) -> None:
         producer.abort_transaction(ABORT_SECONDS_MAX)
 
 
+# The last is what a producer answers once it has been fenced in the background; that it may have another reason costs only a wait.
+_FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FATAL)  # noqa: SLF001 - librdkafka's
+
+
 def _is_fenced(wrong: KafkaError) -> bool:
-    return wrong.code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)  # noqa: SLF001 - librdkafka's
+    return wrong.code() in _FENCED
 
 
 def _drain(chunks: Iterator[pa.RecordBatch]) -> None:
