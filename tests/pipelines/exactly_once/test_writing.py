@@ -63,7 +63,9 @@ class Writer:
     scope="module",
     params=[
         "barnabas",
-        pytest.param("apache", marks=[pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]),
+        pytest.param(
+            "apache", marks=[pytest.mark.soak, pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
+        ),
     ],
 )
 def bootstrap(request: pytest.FixtureRequest) -> Iterator[str]:
