@@ -28,10 +28,6 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def print_json_line(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False))
-
-
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A column of numbers stands to the right."""
     terminal = sys.stdout.isatty()

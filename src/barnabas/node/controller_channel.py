@@ -13,6 +13,7 @@ hold each other up, and neither holds up heartbeats.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from barnabas.api.envelopes import ANONYMOUS, FORWARDABLE, Principal, envelope_of, read_response
@@ -91,6 +92,11 @@ class ControllerChannel:
             submission.attempt()
         return submission.answer
 
+    def leader_changed(self) -> None:
+        """Somebody else leads the quorum, or nobody is known to."""
+        for submission in list(self._under_way):
+            submission.leader_changed()
+
     def ended(self, submission: _Submission) -> None:
         self._under_way.discard(submission)
 
@@ -139,7 +145,7 @@ class _Submission:
         self._pending = pending
         pending.then(lambda outcome: self._heard(pending, outcome))
         if self._pending is pending:
-            self._look_again()
+            self._set_alarm(left_ms / 1000, self._out_of_time)
 
     def _ask(self, leader: Leader, left_ms: int) -> Promise[Any] | None:
         if leader.node_id == self._channel.node_id:
@@ -206,26 +212,26 @@ class _Submission:
     # -- waiting --------------------------------------------------------------------------------------------------------------
 
     def _pause(self) -> None:
-        self._stop_alarm()
-        self._alarm = asyncio.get_running_loop().call_later(RETRY_BACKOFF_MS / 1000, self.attempt)
+        self._set_alarm(RETRY_BACKOFF_MS / 1000, self.attempt)
 
-    def _look_again(self) -> None:
-        """While an answer is waited for: whether the one who was asked still leads."""
-        self._stop_alarm()
-        self._alarm = asyncio.get_running_loop().call_later(RETRY_BACKOFF_MS / 1000, self._check_leader)
-
-    def _check_leader(self) -> None:
+    def _out_of_time(self) -> None:
         self._alarm = None
+        self.give_up()
+
+    def leader_changed(self) -> None:
+        """The one who was asked may be dead, or paused for ever: whoever leads now is asked at once."""
         leader, asked = self._channel.quorum.leader, self._asked
-        elsewhere = leader is not None and asked is not None and (leader.node_id, leader.epoch) != (asked.node_id, asked.epoch)
-        pending = self._pending
-        if pending is not None and not elsewhere and asyncio.get_running_loop().time() < self._deadline:
-            self._look_again()
+        if leader is None or (asked is not None and (leader.node_id, leader.epoch) == (asked.node_id, asked.epoch)):
             return
-        self._pending = None
+        pending, self._pending = self._pending, None
         if pending is not None:
             pending.abandon()
+        self._stop_alarm()
         self.attempt()
+
+    def _set_alarm(self, seconds: float, job: Callable[[], None]) -> None:
+        self._stop_alarm()
+        self._alarm = asyncio.get_running_loop().call_later(seconds, job)
 
     def _stop_alarm(self) -> None:
         if self._alarm is not None:

@@ -123,6 +123,7 @@ class Node:
         self._registering: asyncio.Future[None] | None = None
         self._applier: MetadataApplier
         self._controller: ControllerDriver
+        self._channel: ControllerChannel
         self._quorum: QuorumDriver
         self._peers: Peers
         self._snapshots: Snapshots
@@ -185,7 +186,7 @@ class Node:
             self._clock,
             read_bootstrap(self._disk, directories.metadata_path),
         )
-        channel = ControllerChannel(
+        channel = self._channel = ControllerChannel(
             self.node_id,
             quorum,
             peers,
@@ -352,6 +353,7 @@ class Node:
             on_resigned=lambda _: self._controller.resigned(),
             on_snapshot=self._snapshot_came,
             on_fatal=self._fatal,
+            on_leader_known=lambda _: self._channel.leader_changed(),
             report=lambda problem: self.log.warning("quorum", problem=problem),
         )
 

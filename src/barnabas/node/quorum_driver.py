@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from barnabas.api.broker import QuorumReplica, QuorumStatus
 from barnabas.api.quorum_description import describe_quorum
@@ -23,6 +23,7 @@ from barnabas.model.ids import ZERO_UUID
 from barnabas.model.promise import Promise
 from barnabas.node.background import sync_in_background
 from barnabas.node.metadata_log import MetadataLog
+from barnabas.node.peer_ports import PeersPort
 from barnabas.raft.control_history import kraft_version_value, voters_value
 from barnabas.raft.effects import (
     BecameLeader,
@@ -81,16 +82,6 @@ NEWEST_VERSION = 0x7FFF
 # A fetch that waits at the leader must not hold up a vote on the same connection.
 FETCH_PURPOSE = "metadata-fetch"
 QUORUM_PURPOSE = "quorum"
-
-
-class PeerPort(Protocol):
-    def send(self, request: Any, *, timeout_ms: int) -> Promise[Any]: ...
-
-
-class PeersPort(Protocol):
-    """Other nodes: :class:`~barnabas.network.peers.Peers`, or a simulation's."""
-
-    def at(self, host: str, port: int, purpose: str = "") -> PeerPort: ...
 
 
 @dataclass(frozen=True, slots=True)

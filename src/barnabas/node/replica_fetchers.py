@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 from zlib import crc32
 
 from barnabas.api.broker import MetadataView
@@ -17,6 +17,7 @@ from barnabas.env.clock import Clock
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
+from barnabas.node.peer_ports import PeersPort
 from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
@@ -25,14 +26,6 @@ from barnabas.telemetry.logs import Log
 from barnabas.telemetry.metrics import Metrics
 
 Place = tuple[int, int]  # leader and number of the fetcher
-
-
-class PeerPort(Protocol):
-    def send(self, request: Any, *, timeout_ms: int, version_max: int | None = None) -> Promise[Any]: ...
-
-
-class PeersPort(Protocol):
-    def at(self, host: str, port: int, purpose: str = "") -> PeerPort: ...
 
 
 class ReplicaFetchers:

@@ -80,6 +80,7 @@ class Office:
 
     def leads(self, node_id: int, port: int | None = None, *, epoch: int = 1) -> None:
         self.quorum.leader = Led(node_id, epoch, None if port is None else ("127.0.0.1", port))
+        self.channel.leader_changed()
 
     async def ask(self, request: Any, context: RequestContext | None = None) -> Any:
         return await asyncio.wait_for(awaited(self.channel.submit(request, context)), 30)
@@ -211,7 +212,7 @@ def test_what_waits_when_the_node_stops_is_answered() -> None:
         never: Promise[Any] = Promise()
         office = Office(Local(never))
         waiting = office.channel.submit(ALLOCATE)
-        office.leads(HERE)
+        office.quorum.leader = Led(HERE, 1, None)
         parked = office.channel.submit(ALLOCATE)
         office.channel.close()
         assert waiting.value.error_code == parked.value.error_code == ErrorCode.REQUEST_TIMED_OUT

@@ -205,9 +205,6 @@ class Offsets:
             error_code=error,
         )
 
-    def has_offsets(self, group_id: str) -> bool:
-        return bool(self._table.partitions_of(group_id))
-
     # -- deletions ------------------------------------------------------------------------------------------------------------
 
     def delete(self, request: OffsetDeleteRequest) -> Outcome[OffsetDeleteResponse | ErrorCode]:

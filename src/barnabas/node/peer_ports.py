@@ -1,0 +1,15 @@
+"""Other nodes, as the shells of a node see them: :class:`~barnabas.network.peers.Peers`, or what stands for it in a test."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from barnabas.model.promise import Promise
+
+
+class PeerPort(Protocol):
+    def send(self, request: Any, *, timeout_ms: int) -> Promise[Any]: ...
+
+
+class PeersPort(Protocol):
+    def at(self, host: str, port: int, purpose: str = "") -> PeerPort: ...
