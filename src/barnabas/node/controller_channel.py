@@ -79,7 +79,8 @@ class ControllerChannel:
         self.local = local
         self._log = log
         self._timeout_ms = timeout_ms
-        self._under_way: set[_Submission] = set()
+        # In the order of their coming, in which they are also asked again.
+        self._under_way: dict[_Submission, None] = {}
         self._closed = False
 
     def submit(self, request: Any, context: RequestContext | None = None, timeout_ms: int | None = None) -> Promise[Any]:
@@ -88,7 +89,7 @@ class ControllerChannel:
         if self._closed or (context is not None and len(self._under_way) >= REQUESTS_WAITING_MAX):
             submission.give_up()
         else:
-            self._under_way.add(submission)
+            self._under_way[submission] = None
             submission.attempt()
         return submission.answer
 
@@ -98,7 +99,7 @@ class ControllerChannel:
             submission.leader_changed()
 
     def ended(self, submission: _Submission) -> None:
-        self._under_way.discard(submission)
+        self._under_way.pop(submission, None)
 
     def refused(self, submission: _Submission, reason: ErrorCode) -> None:
         self._log.warning("controller does not take a request", api=submission.key.api_name, error=reason.name)
