@@ -90,6 +90,8 @@ class Log:
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
         self.recovery_point = recovery_point
+        # Everything below was compacted; None where nothing was yet. Whoever compacts moves it, and cutting takes it back.
+        self.cleaned_to: int | None = None
         self._read_ends: dict[int, tuple[Segment, int]] = {}
         # A log that is empty up to here has no producers to write down.
         self._snapshot_offset = log_start_offset
@@ -372,6 +374,8 @@ class Log:
         self.recovery_point = min(self.recovery_point, offset)
         self._flush_limit = min(self._flush_limit, offset)
         self.log_start_offset = min(self.log_start_offset, offset)
+        if self.cleaned_to is not None:
+            self.cleaned_to = min(self.cleaned_to, offset)
         self.leader_epochs.truncate_end(offset)
         self.rebuild_producers()
 
@@ -385,6 +389,7 @@ class Log:
         self.disk.sync_directory(self.directory)
         self.segments.replace_all(fresh)
         self.log_start_offset = self.log_end_offset = self.recovery_point = self._flush_limit = offset
+        self.cleaned_to = None
         self.leader_epochs.clear()
         self._drop_snapshots(keep_below=0)
         self.producers.clear()

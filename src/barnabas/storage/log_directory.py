@@ -112,6 +112,7 @@ class LogDirectory:
         recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(checkpoints.LOG_START_OFFSETS)
         high_watermarks = self._read_checkpoint(checkpoints.HIGH_WATERMARKS)
+        cleaned_to = self._written[checkpoints.CLEANER_OFFSETS] = self._read_checkpoint(checkpoints.CLEANER_OFFSETS)
         for name in self.disk.names(self.path):
             directory = f"{self.path}/{name}"
             if is_marked(name, DELETE_DIRECTORY_SUFFIX):
@@ -137,6 +138,7 @@ class LogDirectory:
                 # Below the recovery point, where cutting would throw away what was once safe. Somebody must look at it.
                 raise OSError(errno.EIO, f"the log is damaged: {damage}", directory) from damage
             self.logs[partition] = log
+            log.cleaned_to = cleaned_to.get(partition)
             high_watermark = min(high_watermarks.get(partition, log.log_start_offset), log.log_end_offset)
             yield FoundLog(log, read_topic_id(self.disk, directory), max(high_watermark, log.log_start_offset), report)
 
@@ -203,6 +205,13 @@ class LogDirectory:
     def high_watermark_checkpoint(self) -> Callable[[], None] | None:
         return self._checkpoint(checkpoints.HIGH_WATERMARKS, {partition: offset() for partition, offset in self.high_watermarks.items()})
 
+    def cleaner_checkpoint(self) -> Callable[[], None] | None:
+        """Up to where each log was compacted; those that never were have no line."""
+        return self._checkpoint(
+            checkpoints.CLEANER_OFFSETS,
+            {partition: log.cleaned_to for partition, log in self.logs.items() if log.cleaned_to is not None},
+        )
+
     def _checkpoint(self, name: str, offsets: Mapping[TopicPartition, int]) -> Callable[[], None] | None:
         if self._written.get(name) == offsets:
             return None
@@ -218,10 +227,11 @@ class LogDirectory:
                 self._turns[name] = turn
 
     def write_recovery_points(self) -> None:
-        """Here and now: a log was cut, and what is appended next must not be taken for flushed."""
-        write = self.recovery_point_checkpoint()
-        if write is not None:
-            write()
+        """Here and now: a log was cut, and what is appended next must be taken neither for flushed nor for compacted."""
+        for take in (self.recovery_point_checkpoint, self.cleaner_checkpoint):
+            write = take()
+            if write is not None:
+                write()
 
     # -- stopping -------------------------------------------------------------------------------------------------------------
 
@@ -230,7 +240,12 @@ class LogDirectory:
         if self.online:
             for log in self.logs.values():
                 log.close()
-            for take in (self.recovery_point_checkpoint, self.start_offset_checkpoint, self.high_watermark_checkpoint):
+            for take in (
+                self.recovery_point_checkpoint,
+                self.start_offset_checkpoint,
+                self.high_watermark_checkpoint,
+                self.cleaner_checkpoint,
+            ):
                 write = take()
                 if write is not None:
                     write()
