@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from barnabas.api.other_brokers import told_by_peer
+from barnabas.config.remote_metadata_topic import MetadataTopicSettings
 from barnabas.config.settings import BrokerSettings
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.model.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, TRANSACTION_STATE
+from barnabas.model.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, REMOTE_LOG_METADATA, TRANSACTION_STATE
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 
 if TYPE_CHECKING:
@@ -46,6 +47,20 @@ def creatable(settings: BrokerSettings, name: str) -> CreatableTopic:
                 "segment.bytes": str(settings.integer("transaction.state.log.segment.bytes")),
                 # A transaction that was decided must not be undecided by a replica that missed the decision.
                 "unclean.leader.election.enable": "false",
+            },
+        )
+    if name == REMOTE_LOG_METADATA:
+        topic = MetadataTopicSettings.of(settings)
+        return _topic(
+            name,
+            partitions=topic.partitions,
+            replicas=topic.replicas,
+            configs={
+                "cleanup.policy": "delete",
+                "retention.ms": str(topic.retention_ms),
+                "retention.bytes": "-1",
+                "min.insync.replicas": str(topic.min_insync_replicas),
+                "remote.storage.enable": "false",
             },
         )
     return _topic(name, partitions=_BY_DEFAULT, replicas=_BY_DEFAULT, configs={})

@@ -30,9 +30,8 @@ from barnabas.config.declare import (
     between,
     list_of,
     one_of,
-    refused,
 )
-from barnabas.config.effects import FILES_GROW, WITH_COMPACTION, WITH_RETENTION, WITH_TIERED_STORAGE
+from barnabas.config.effects import FILES_GROW, WITH_COMPACTION, WITH_RETENTION
 from barnabas.config.keys import ConfigKey, Required, Value
 
 MINUTE_MS: Final = 60_000
@@ -370,7 +369,6 @@ _KEYS = (
         False,
         "Whether closed segments move to remote storage.",
         scope=CLUSTER_WIDE,
-        effect=refused("there is no tiered storage yet"),
     ),
     TopicKey(
         "local.retention.ms",
@@ -379,7 +377,6 @@ _KEYS = (
         "How long a copied segment also stays on local disk; -2 means as long as retention.ms.",
         scope=CLUSTER_WIDE,
         valid=at_least(-2),
-        effect=WITH_TIERED_STORAGE,
         synonyms=(Synonym("log.local.retention.ms"),),
     ),
     TopicKey(
@@ -389,7 +386,6 @@ _KEYS = (
         "How much of a partition stays on local disk once copied; -2 means as much as retention.bytes.",
         scope=CLUSTER_WIDE,
         valid=at_least(-2),
-        effect=WITH_TIERED_STORAGE,
         synonyms=(Synonym("log.local.retention.bytes"),),
     ),
     TopicKey(
@@ -398,7 +394,6 @@ _KEYS = (
         False,
         "Whether copying stops while what was copied stays readable.",
         scope=CLUSTER_WIDE,
-        effect=WITH_TIERED_STORAGE,
     ),
     TopicKey(
         "remote.log.delete.on.disable",
@@ -406,7 +401,6 @@ _KEYS = (
         False,
         "Whether turning remote storage off deletes what was copied.",
         scope=CLUSTER_WIDE,
-        effect=WITH_TIERED_STORAGE,
     ),
 )
 

@@ -17,6 +17,7 @@ from barnabas.config.consistency import check
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, ConfigType, Required, Scope, Value
 from barnabas.config.parse import parse_client_metrics_config, parse_group_config, parse_topic_config
+from barnabas.config.tiered_topics import REMOTE_STORAGE_ENABLE, check_tiered_topic
 from barnabas.config.topic_keys import TOPIC_KEYS
 from barnabas.config.values import read_integer, trim
 from barnabas.controller.outcome import Outcome
@@ -214,7 +215,7 @@ def _changed_list(key: ConfigKey | None, name: str, operation: Operation, value:
 def _validate(resource: ConfigResource, values: Mapping[str, str], touched: set[str], effective: EffectiveConfigs) -> None:
     match resource.type:
         case ResourceType.TOPIC:
-            parse_topic_config(values)
+            check_topic_configs(resource.name, values, effective)
         case ResourceType.GROUP:
             _check_group_bounds(parse_group_config(values), effective)
         case ResourceType.CLIENT_METRICS:
@@ -223,6 +224,18 @@ def _validate(resource: ConfigResource, values: Mapping[str, str], touched: set[
             for name in sorted(touched):
                 _validate_broker(resource, name, values[name])
             _check_together(resource, values, effective)
+
+
+def check_topic_configs(topic: str, own: Mapping[str, str], effective: EffectiveConfigs) -> None:
+    """Whether a topic, which need not exist yet, may have these settings of its own."""
+    values = parse_topic_config(own)
+    before = effective.topic(topic)
+    if REMOTE_STORAGE_ENABLE in own or before[REMOTE_STORAGE_ENABLE]:
+        check_tiered_topic(
+            {**effective.topic_defaults, **values},
+            was_enabled=bool(before[REMOTE_STORAGE_ENABLE]),
+            system_enabled=effective.settings.flag("remote.log.storage.system.enable"),
+        )
 
 
 def _check_group_bounds(values: Mapping[str, Value], effective: EffectiveConfigs) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from barnabas.config.keys import ConfigError
-from barnabas.config.parse import parse_topic_config
+from barnabas.controller.configs import check_topic_configs
 from barnabas.controller.outcome import Outcome
 from barnabas.controller.placement import Candidate, PlacementFailed, place
 from barnabas.env.entropy import Entropy, random_uuid
@@ -58,7 +58,7 @@ def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: En
             continue
         try:
             _check_name(topic.name, image, taken)
-            configs = _checked_configs(topic)
+            configs = _checked_configs(topic, effective)
             assignments = _assignments(topic, image, effective, entropy)
             partitions = _new_partitions(image, assignments, by_hand=bool(topic.assignments))
         except KafkaError as refused:
@@ -162,12 +162,12 @@ def check_replicas(replicas: list[int], image: MetadataImage) -> None:
             )
 
 
-def _checked_configs(topic: CreatableTopic) -> dict[str, str]:
+def _checked_configs(topic: CreatableTopic, effective: EffectiveConfigs) -> dict[str, str]:
     if any(config.value is None for config in topic.configs):
         raise KafkaError(ErrorCode.INVALID_CONFIG, "Null value not supported for topic configs.")
     configs = {config.name: config.value for config in topic.configs if config.value is not None}
     try:
-        parse_topic_config(configs)
+        check_topic_configs(topic.name, configs, effective)
     except ConfigError as wrong:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(wrong)) from None
     return configs

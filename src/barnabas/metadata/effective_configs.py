@@ -95,6 +95,11 @@ class EffectiveConfigs:
                 values[name] = _read(key, dynamic[name], values[name])
         return values
 
+    @property
+    def topic_defaults(self) -> Mapping[str, Value]:
+        """What a topic has that makes no settings of its own."""
+        return self._topic_defaults
+
     def topic(self, name: str) -> dict[str, Value]:
         """Every setting of a topic, typed."""
         values = dict(self._topic_defaults)

@@ -5,6 +5,8 @@ from __future__ import annotations
 TOPIC_NAME_CHARACTERS_MAX = 249
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
+# Not one of the internal ones, to Kafka: clients may write to it.
+REMOTE_LOG_METADATA = "__remote_log_metadata"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state"})
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 

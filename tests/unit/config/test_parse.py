@@ -206,7 +206,6 @@ def test_topic_settings_are_parsed_and_checked_together() -> None:
             {"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "8"},
             "min.compaction.lag.ms is 9, which must not exceed max.compaction.lag.ms, 8.",
         ),
-        ({"remote.storage.enable": "true"}, "remote.storage.enable cannot be set: there is no tiered storage yet."),
     ):
         with pytest.raises(ConfigError) as error:
             parse_topic_config(raw)

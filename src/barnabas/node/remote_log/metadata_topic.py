@@ -1,0 +1,386 @@
+"""``__remote_log_metadata`` as this broker reads and writes it: what is in the topic is what is in remote storage.
+
+    a subscription for every tiered partition this broker hosts  -->  the metadata partition its id hashes to is followed
+    publish: appended by the metadata partition's leader --> committed --> read back here --> the promise is kept
+
+A record counts when it was committed *and* came back to this broker's own follower, so that whoever published it finds it in the
+catalogue. Nothing is kept on disk: subscriptions are filled from the topic's start when the broker starts, and a subscription that comes
+later makes its metadata partition be read from the start once more, with those who know a record already skipping it.
+
+Partitions led here are read from their logs; those led elsewhere are fetched from their leaders, all of one leader in one request, since
+a broker answers the requests of a connection in order and these wait for records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic
+from typing import Protocol
+
+from barnabas.api.broker import Broker
+from barnabas.api.other_brokers import leader_of, peer_of, told_by_peer
+from barnabas.config.remote_metadata_topic import MetadataTopicSettings
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import NO_NODE, TopicPartition, Uuid
+from barnabas.model.promise import Promise
+from barnabas.model.topic_names import REMOTE_LOG_METADATA
+from barnabas.node.promises import awaited
+from barnabas.node.remote_log.metadata_publishing import append_metadata
+from barnabas.records.batch_header import BatchHeader
+from barnabas.records.batches import CorruptBatch, check_crc, walk
+from barnabas.records.record import open_batch
+from barnabas.replication.waiting_fetch import WaitingFetch
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.wire.types import RecordsSource
+
+Key = tuple[Uuid, int]  # a user's partition: topic id and index
+
+# How long a leader may let a fetch wait; also how long it can take until a changed set of partitions is asked for.
+FETCH_WAIT_MS = 500
+PARTITION_BYTES_MAX = 1024 * 1024
+RETRY_SECONDS = 0.2
+CREATION_RETRY_SECONDS = 1.0
+# So long may reading the topic keep the loop to itself.
+READING_SLICE_SECONDS_MAX = 0.01
+_PURPOSE = "remote-log-metadata"
+
+
+class Catalogued(Protocol):
+    """Whoever keeps what the topic says about one partition."""
+
+    def replay(self, value: bytes) -> None: ...
+
+
+class Subscription:
+    """What one partition has read of its metadata partition."""
+
+    __slots__ = ("applied_offset", "key", "ready", "target", "waiting")
+
+    def __init__(self, key: Key, target: Catalogued) -> None:
+        self.key = key
+        self.target = target
+        self.applied_offset = 0
+        # Whether everything was read that was committed when reading began.
+        self.ready: Promise[None] = Promise()
+        self.waiting: list[tuple[int, Promise[ErrorCode]]] = []
+
+    def reached(self, offset: int) -> None:
+        if offset <= self.applied_offset:
+            return
+        self.applied_offset = offset
+        kept = [promise for end, promise in self.waiting if end <= offset]
+        self.waiting = [(end, promise) for end, promise in self.waiting if end > offset]
+        for promise in kept:
+            if not promise.done:
+                promise.resolve(ErrorCode.NONE)
+
+
+class _Followed:
+    """A metadata partition."""
+
+    __slots__ = ("index", "next_offset", "subscriptions")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.next_offset = 0
+        self.subscriptions: dict[Key, Subscription] = {}
+
+
+class MetadataTopic:
+    def __init__(
+        self,
+        broker: Callable[[], Broker],
+        settings: MetadataTopicSettings,
+        *,
+        key_of: Callable[[bytes], Key | None],
+        partition_of: Callable[[Key, int], int],
+    ) -> None:
+        """``key_of`` says whom a record's value is about, None where nobody can tell; ``partition_of(key, partitions)`` is Kafka's
+        partitioner."""
+        self._broker_of = broker
+        self._settings = settings
+        self._key_of = key_of
+        self._partition_of = partition_of
+        self._subscriptions: dict[Key, Subscription] = {}
+        self._followed: dict[int, _Followed] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}  # by leader
+        self._news_here = asyncio.Event()
+        self._creation: asyncio.TimerHandle | None = None
+        self._creating = False
+        self._looking = False
+        self._stopped = False
+
+    @property
+    def _broker(self) -> Broker:
+        return self._broker_of()
+
+    # -- subscriptions --------------------------------------------------------------------------------------------------------
+
+    def subscribe(self, key: Key, target: Catalogued) -> Subscription:
+        assert key not in self._subscriptions, "a partition subscribes once"
+        subscription = self._subscriptions[key] = Subscription(key, target)
+        self._look_soon()
+        return subscription
+
+    def unsubscribe(self, key: Key) -> None:
+        subscription = self._subscriptions.pop(key, None)
+        if subscription is None:
+            return
+        for _, promise in subscription.waiting:
+            if not promise.done:
+                promise.resolve(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        for index, followed in list(self._followed.items()):
+            followed.subscriptions.pop(key, None)
+            if not followed.subscriptions:
+                del self._followed[index]
+
+    def metadata_partition_of(self, key: Key) -> int | None:
+        """None while the topic does not exist."""
+        topic = self._broker.metadata.image.topics.by_name.get(REMOTE_LOG_METADATA)
+        return self._partition_of(key, len(topic.partitions)) if topic is not None and topic.partitions else None
+
+    async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        """A publisher of cluster metadata: leaders of the topic may have changed, and must be looked up once the image is there."""
+        if self._subscriptions and any(topic.name == REMOTE_LOG_METADATA for topic, _ in delta.topics.changed_partitions()):
+            self._look_soon()
+
+    def stop(self) -> None:
+        self._stopped = True
+        for task in self._tasks.values():
+            task.cancel()
+        if self._creation is not None:
+            self._creation.cancel()
+
+    # -- publishing -----------------------------------------------------------------------------------------------------------
+
+    def write(self, key: Key, value: bytes) -> Promise[ErrorCode]:
+        """NONE once the record is committed and this broker has read it back. After an error it may still be, or come to be, in the
+        topic: records of remote metadata may be written twice."""
+        index = self.metadata_partition_of(key)
+        if index is None or self._stopped:
+            return Promise.kept(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        answer: Promise[ErrorCode] = Promise()
+        append_metadata(self._broker, index, value).then(lambda outcome: self._appended(key, outcome, answer))
+        return answer
+
+    def _appended(self, key: Key, outcome: int | ErrorCode, answer: Promise[ErrorCode]) -> None:
+        subscription = self._subscriptions.get(key)
+        if isinstance(outcome, ErrorCode) or subscription is None:
+            answer.resolve(outcome if isinstance(outcome, ErrorCode) else ErrorCode.NONE)
+        elif subscription.applied_offset >= outcome:
+            answer.resolve(ErrorCode.NONE)
+        else:
+            subscription.waiting.append((outcome, answer))
+            self._broker.loop.call_later(self._settings.consume_wait_ms / 1000, self._waited, subscription, answer)
+
+    @staticmethod
+    def _waited(subscription: Subscription, answer: Promise[ErrorCode]) -> None:
+        if not answer.done:
+            subscription.waiting = [(end, promise) for end, promise in subscription.waiting if promise is not answer]
+            answer.resolve(ErrorCode.REQUEST_TIMED_OUT)
+
+    # -- who is followed where ------------------------------------------------------------------------------------------------
+
+    def _look_soon(self) -> None:
+        """Once for all partitions that come in one turn of the loop, and after the image they came with."""
+        if not self._looking and not self._stopped:
+            self._looking = True
+            self._broker.loop.call_soon(self._look)
+
+    def _look(self) -> None:
+        self._looking = False
+        if self._stopped or not self._subscriptions:
+            return
+        topic = self._broker.metadata.image.topics.by_name.get(REMOTE_LOG_METADATA)
+        if topic is None:
+            self._create()
+            return
+        for key, subscription in self._subscriptions.items():
+            index = self._partition_of(key, len(topic.partitions))
+            followed = self._followed.get(index)
+            if followed is None:
+                followed = self._followed[index] = _Followed(index)
+            if key not in followed.subscriptions:
+                followed.subscriptions[key] = subscription
+                followed.next_offset = min(followed.next_offset, subscription.applied_offset)
+        self._news_here.set()
+        for leader in sorted({self._leader(index) for index in self._followed} - {NO_NODE}):
+            if leader not in self._tasks:
+                task = self._broker.loop.create_task(self._follow_here() if leader == self._broker.node_id else self._follow_at(leader))
+                self._tasks[leader] = task
+                task.add_done_callback(lambda done, leader=leader: self._ended(leader, done))  # type: ignore[misc]
+
+    def _leader(self, index: int) -> int:
+        return leader_of(self._broker, TopicPartition(REMOTE_LOG_METADATA, index))
+
+    def _led_by(self, leader: int) -> list[_Followed]:
+        return [followed for index, followed in sorted(self._followed.items()) if self._leader(index) == leader]
+
+    def _ended(self, leader: int, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(leader, None)
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            self._broker.log.error("remote metadata cannot be followed", leader=leader, error=str(failure))
+        if not self._stopped:
+            self._broker.loop.call_later(RETRY_SECONDS, self._look_soon)
+
+    # -- the topic ------------------------------------------------------------------------------------------------------------
+
+    def _create(self) -> None:
+        if self._creating or self._stopped:
+            return
+        self._creating = True
+        self._broker.internal_topics.create(self._broker, REMOTE_LOG_METADATA).then(self._created)
+
+    def _created(self, code: ErrorCode) -> None:
+        if code:
+            self._broker.log.warning("the topic of remote metadata could not be created", error=code.name)
+        self._creation = self._broker.loop.call_later(CREATION_RETRY_SECONDS, self._created_or_not)
+
+    def _created_or_not(self) -> None:
+        self._creating = False
+        self._look_soon()
+
+    # -- reading --------------------------------------------------------------------------------------------------------------
+
+    async def _follow_here(self) -> None:
+        broker = self._broker
+        while led := self._led_by(broker.node_id):
+            self._news_here.clear()
+            partitions = []
+            for followed in led:
+                partition = broker.replicas.get(REMOTE_LOG_METADATA, followed.index)
+                if partition is not None and partition.leads:
+                    partitions.append(partition)
+                    await self._read_here(followed)
+            if len(partitions) < len(led):
+                # The image names this node, and the replica has not heard of it yet, or its directory failed.
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            if any(each.next_offset < partition.high_watermark for each, partition in zip(led, partitions, strict=True)):
+                continue
+            waiting = WaitingFetch(partitions, missing_bytes=1, complete=self._news_here.set)
+            try:
+                await self._news_here.wait()
+            finally:
+                waiting.cancel()
+
+    async def _read_here(self, followed: _Followed) -> None:
+        partition = self._broker.replicas.get(REMOTE_LOG_METADATA, followed.index)
+        assert partition is not None
+        log = partition.log
+        followed.next_offset = max(followed.next_offset, log.log_start_offset)
+        started = monotonic()
+        try:
+            while followed.next_offset < partition.high_watermark:
+                for header, batch in log.batches(followed.next_offset, partition.high_watermark):
+                    self._replay(followed, header, bytes(batch))
+                    if monotonic() - started > READING_SLICE_SECONDS_MAX:
+                        break
+                else:
+                    break
+                await asyncio.sleep(0)
+                started = monotonic()
+        except OSError as error:
+            self._broker.replicas.disk_failed(partition.directory, error)
+            return
+        leadership = partition.leadership
+        if leadership is not None and leadership.epoch_start_offset <= partition.high_watermark <= followed.next_offset:
+            self._reached(followed, followed.next_offset)
+        elif followed.next_offset >= partition.high_watermark:
+            for subscription in followed.subscriptions.values():
+                subscription.reached(followed.next_offset)
+
+    async def _follow_at(self, leader: int) -> None:
+        broker = self._broker
+        while led := self._led_by(leader):
+            topic = broker.metadata.image.topics.by_name.get(REMOTE_LOG_METADATA)
+            peer = peer_of(broker, leader, _PURPOSE)
+            if topic is None or peer is None:
+                await asyncio.sleep(RETRY_SECONDS)
+                continue
+            asked = {each.index: each.next_offset for each in led}
+            request = FetchRequest(
+                max_wait_ms=FETCH_WAIT_MS,
+                min_bytes=1,
+                topics=[
+                    FetchTopic(
+                        topic=REMOTE_LOG_METADATA,
+                        topic_id=topic.topic_id,
+                        partitions=[
+                            FetchPartition(partition=each.index, fetch_offset=each.next_offset, partition_max_bytes=PARTITION_BYTES_MAX)
+                            for each in led
+                        ],
+                    )
+                ],
+            )
+            sent = peer.send(request, timeout_ms=broker.settings.integer("request.timeout.ms"))
+            response = await awaited(sent)
+            if not isinstance(response, FetchResponse) or not await self._fetched(response, asked):
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _fetched(self, response: FetchResponse, asked: dict[int, int]) -> bool:
+        """Whether everything was as it should be: then the next request need not wait."""
+        fine = not response.error_code
+        for topic in response.responses:
+            for data in topic.partitions:
+                followed = self._followed.get(data.partition_index)
+                if followed is None or followed.next_offset != asked.get(data.partition_index):
+                    # Somebody has come since who needs it from the start.
+                    continue
+                code = told_by_peer(data.error_code)
+                if code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                    # Old records were dropped, or the end was cut. What is known stays known, and what comes is replayed.
+                    followed.next_offset = data.log_start_offset if data.log_start_offset > followed.next_offset else 0
+                if code:
+                    fine = False
+                    continue
+                records = data.records.read() if isinstance(data.records, RecordsSource) else data.records
+                before = followed.next_offset
+                fine = self._replay_all(followed, bytes(records or b"")) and fine
+                if records and followed.next_offset == before:
+                    fine = False
+                if followed.next_offset >= data.high_watermark >= 0:
+                    self._reached(followed, followed.next_offset)
+                await asyncio.sleep(0)
+        return fine
+
+    def _replay_all(self, followed: _Followed, records: bytes) -> bool:
+        try:
+            for position, header in walk(records):
+                batch = records[position : position + header.size_bytes]
+                check_crc(batch, header)
+                self._replay(followed, header, batch)
+        except CorruptBatch as damage:
+            self._broker.log.warning("a damaged batch of remote metadata came", partition=followed.index, detail=str(damage))
+            return False
+        return True
+
+    def _replay(self, followed: _Followed, header: BatchHeader, batch: bytes) -> None:
+        if header.last_offset < followed.next_offset:
+            return
+        if not header.control:
+            try:
+                for record in open_batch(batch):
+                    self._replay_record(followed, record.offset, record.value)
+            except ValueError as wrong:
+                self._broker.log.warning("a batch of remote metadata cannot be read", partition=followed.index, detail=str(wrong))
+        followed.next_offset = header.last_offset + 1
+        for subscription in followed.subscriptions.values():
+            subscription.reached(followed.next_offset)
+
+    def _replay_record(self, followed: _Followed, offset: int, value: bytes | None) -> None:
+        key = self._key_of(value) if value is not None else None
+        subscription = followed.subscriptions.get(key) if key is not None else None
+        if subscription is not None and value is not None and offset >= subscription.applied_offset:
+            subscription.target.replay(value)
+
+    def _reached(self, followed: _Followed, end_offset: int) -> None:
+        for subscription in list(followed.subscriptions.values()):
+            subscription.reached(end_offset)
+            if not subscription.ready.done:
+                subscription.ready.resolve(None)
