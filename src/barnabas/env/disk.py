@@ -70,6 +70,9 @@ class Disk(Protocol):
     def read(self, path: str) -> bytes:
         """The whole file; ``FileNotFoundError`` when there is none."""
 
+    def read_range(self, path: str, position: int, size_bytes: int) -> bytes:
+        """A piece of a file, fewer bytes only at its end; unlike ``open`` it makes none, but raises ``FileNotFoundError``."""
+
     def size_bytes(self, path: str) -> int: ...
 
     def rename(self, source: str, target: str) -> None:

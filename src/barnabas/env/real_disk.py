@@ -162,6 +162,13 @@ class RealDisk:
         with open(path, "rb") as file:
             return file.read()
 
+    def read_range(self, path: str, position: int, size_bytes: int) -> bytes:
+        with open(path, "rb", buffering=0) as file:
+            data = os.pread(file.fileno(), size_bytes, position)
+            while len(data) < size_bytes and (more := os.pread(file.fileno(), size_bytes - len(data), position + len(data))):
+                data += more
+            return data
+
     def size_bytes(self, path: str) -> int:
         return os.stat(path).st_size
 

@@ -453,6 +453,11 @@ class SimulatedDisk:
         self.fail_where_told(Operation.READ, path)
         return bytes(self.inode(path).content)
 
+    def read_range(self, path: str, position: int, size_bytes: int) -> bytes:
+        self.check_power()
+        self.fail_where_told(Operation.READ, path)
+        return bytes(self.inode(path).content[position : position + size_bytes])
+
     def size_bytes(self, path: str) -> int:
         self.check_power()
         return len(self.inode(path).content)
