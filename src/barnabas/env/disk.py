@@ -8,14 +8,30 @@ What an implementation promises, and the simulated one takes back in a power cut
 
 After a failed ``sync`` nothing may be assumed about what reached the disk, and calling it again may lie
 (the kernel marks the pages clean): the caller must give the directory up.
+
+A full disk is another matter (:func:`out_of_room`): what it did not take is cut off again, everything else is as it was, and when there
+is room it goes on.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from barnabas.model.buffers import Buffer
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class SyncFailed(OSError):
+    """A ``sync`` that failed, for whatever reason: also one that found out too late that the disk is full."""
+
+
+def out_of_room(error: OSError) -> bool:
+    """Whether the disk is full, or its owner's share of it, and said so before it took anything for granted."""
+    return error.errno in _FULL and not isinstance(error, SyncFailed)
 
 
 class DiskFile(Protocol):
@@ -98,7 +114,13 @@ def write_atomically(disk: Disk, path: str, data: bytes) -> None:
         file.truncate(0)
         file.write_at(0, data)
         file.sync()
-    finally:
+    except OSError as error:
         file.close()
+        if out_of_room(error):
+            # What the disk took of it is room for somebody else.
+            with suppress(OSError):
+                disk.remove(temporary)
+        raise
+    file.close()
     disk.rename(temporary, path)
     disk.sync_directory(path.rpartition("/")[0])

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar
 
+from barnabas.env.disk import SyncFailed
 from barnabas.model.buffers import Buffer
 
 # So many files may be open at least, and else half of what the process may open: the other half is for connections.
@@ -115,7 +116,7 @@ class RealFile:
         # This may be a worker's thread: while it waits, the loop must not close the descriptor and reuse its number.
         self.syncing = True
         try:
-            os.fsync(self.descriptor())
+            _sync(self.descriptor(), self.path)
         finally:
             self.syncing = False
 
@@ -126,6 +127,13 @@ class RealFile:
             os.close(self._descriptor)
             self._descriptor = -1
             _open_files.files.pop(self, None)
+
+
+def _sync(descriptor: int, path: str) -> None:
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        raise SyncFailed(error.errno, error.strerror, path) from error
 
 
 class RealLock:
@@ -185,7 +193,7 @@ class RealDisk:
     def sync_directory(self, path: str) -> None:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            os.fsync(descriptor)
+            _sync(descriptor, path)
         finally:
             os.close(descriptor)
 

@@ -31,6 +31,7 @@ from enum import Enum
 from random import Random
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from barnabas.env.disk import SyncFailed
 from barnabas.model.buffers import Buffer
 
 # A kernel writes dirty pages out by itself after a while. So does this one, and its memory stays bounded however long nobody syncs.
@@ -529,7 +530,8 @@ class SimulatedDisk:
     def fail_where_told(self, operation: Operation, path: str) -> None:
         for fault in self._faults:
             if fault.strikes(operation, path):
-                raise OSError(fault.errno, os.strerror(fault.errno), path)
+                kind = SyncFailed if operation in (Operation.SYNC, Operation.SYNC_DIRECTORY) else OSError
+                raise kind(fault.errno, os.strerror(fault.errno), path)
 
     def _change(self, *parts: tuple[_Directory, str, _Node | None]) -> None:
         for directory, name, node in parts:

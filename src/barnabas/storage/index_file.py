@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from barnabas.env.disk import Disk, DiskFile
+from barnabas.env.disk import Disk, DiskFile, out_of_room
 
 WAITING_BYTES_MAX = 4096
 
@@ -40,9 +40,10 @@ class IndexFile:
         return self._written + len(self._waiting) // self._entry.size
 
     def append(self, *values: Any) -> None:
+        """A full disk does not stop an index: its entries wait on."""
         self._waiting += self._entry.pack(*values)
         if len(self._waiting) >= WAITING_BYTES_MAX:
-            self.write_out()
+            self.write_out_if_room()
 
     def __getitem__(self, index: int) -> tuple[Any, ...]:
         size = self._entry.size
@@ -51,9 +52,8 @@ class IndexFile:
         return self._entry.unpack(self._opened().read_at(index * size, size))
 
     def read_all(self) -> list[tuple[Any, ...]]:
-        self.write_out()
         data = self._opened().read_at(0, self._written * self._entry.size)
-        return list(self._entry.iter_unpack(data[: len(data) // self._entry.size * self._entry.size]))
+        return list(self._entry.iter_unpack(data[: len(data) // self._entry.size * self._entry.size] + self._waiting))
 
     def write_out(self) -> None:
         if self._waiting:
@@ -61,11 +61,20 @@ class IndexFile:
             self._written += len(self._waiting) // self._entry.size
             self._waiting.clear()
 
-    def truncate(self, count: int) -> None:
-        if count < len(self):
+    def write_out_if_room(self) -> None:
+        try:
             self.write_out()
+        except OSError as error:
+            if not out_of_room(error):
+                raise
+
+    def truncate(self, count: int) -> None:
+        if count >= len(self):
+            return
+        if count < self._written:
             self._opened().truncate(count * self._entry.size)
             self._written = count
+        del self._waiting[(count - self._written) * self._entry.size :]
 
     def trim(self) -> None:
         """Cut what is not a whole entry, which a crash or a foreign writer can leave behind."""

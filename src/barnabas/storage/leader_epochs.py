@@ -8,9 +8,10 @@ the first batch of the epoch can be read by anybody.
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import suppress
 from typing import NamedTuple
 
-from barnabas.env.disk import Disk, write_atomically
+from barnabas.env.disk import Disk, out_of_room, write_atomically
 from barnabas.storage.checkpoints import CheckpointDamaged, read_lines
 from barnabas.storage.file_names import LEADER_EPOCHS
 
@@ -62,14 +63,20 @@ class LeaderEpochs:
     def save(self) -> None:
         """The first file of a log need not be durable: when it is lost, recovery reads the epochs from the batches. But an older
         one must never be found in place of a newer."""
-        self.unsaved = False
         if self._on_disk:
-            self.write()
+            self._write()
             return
         file = self._disk.open(self._path)
-        file.write_at(0, self.text().encode())
-        file.close()
-        self._on_disk = True
+        try:
+            file.write_at(0, self.text().encode())
+        except OSError:
+            # Half a list may look like a whole one.
+            with suppress(OSError):
+                file.truncate(0)
+            raise
+        finally:
+            file.close()
+        self._on_disk, self.unsaved = True, False
 
     def _insert(self, entry: EpochStart) -> None:
         # An epoch in which nothing was written vanishes when the next one starts at the same offset.
@@ -126,8 +133,17 @@ class LeaderEpochs:
         self.write()
 
     def write(self) -> None:
-        self._on_disk, self.unsaved = True, False
+        """Where the disk is full, later: who appends saves first, and until then recovery cuts an old list down to the log there is."""
+        self.unsaved = True
+        try:
+            self._write()
+        except OSError as error:
+            if not out_of_room(error):
+                raise
+
+    def _write(self) -> None:
         write_atomically(self._disk, self._path, self.text().encode())
+        self._on_disk, self.unsaved = True, False
 
     def text(self) -> str:
         return f"0\n{len(self.entries)}\n" + "".join(f"{epoch} {start}\n" for epoch, start in self.entries)

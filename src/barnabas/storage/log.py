@@ -6,15 +6,18 @@ Offsets in order::
     recovery point   <= log end offset      everything below it is known to be on the disk
 
 Everything here runs on one thread. Appends go to the page cache; :meth:`Log.flushable` and :meth:`Log.flushed` let somebody else do the
-waiting for the disk. An ``OSError`` from any method means that the directory can no longer be trusted, and its owner takes it offline.
+waiting for the disk. An ``OSError`` from any method means that the directory can no longer be trusted, and its owner takes it offline;
+except where the disk is full (:func:`~barnabas.env.disk.out_of_room`): then the log is as it was before, and may be appended to once
+there is room.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from errno import EIO
 from typing import NamedTuple
 
-from barnabas.env.disk import Disk
+from barnabas.env.disk import Disk, out_of_room
 from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
@@ -138,14 +141,19 @@ class Log:
         active = self.segments.active
         if roll_reason(active, settings, size, last_offset, max_timestamp, now_ms) is not None:
             active = self.roll(now_ms=now_ms)
-        assign_offset(batch, base_offset, leader_epoch)
         if leader_epoch > self.leader_epochs.latest:
             self.leader_epochs.assign(leader_epoch, base_offset)
         if self.leader_epochs.unsaved:
             # Before the first batch of the epoch, so that no reader can have seen one whose epoch a crash forgets.
             self.leader_epochs.save()
+        assign_offset(batch, base_offset, leader_epoch)
         self._touched = True
-        active.append(batch, last_offset, max_timestamp)
+        try:
+            active.append(batch, last_offset, max_timestamp)
+        except OSError:
+            # It may be tried again, by somebody who sees a batch as its producer sent it.
+            assign_offset(batch, header.base_offset, header.leader_epoch)
+            raise
         self.log_end_offset = last_offset + 1
         if producer_id >= 0:
             self._follow_producer(header, batch, base_offset)
@@ -198,13 +206,17 @@ class Log:
             self._flush_limit = min(self._flush_limit, self.log_end_offset - 1)
         # Producers as of the new segment's start, so that opening the log needs to replay only this segment.
         self.snapshot_producers()
-        segment = Segment.create(
-            self.disk,
-            self.directory,
-            self.log_end_offset if base_offset is None else base_offset,
-            index_interval_bytes=self.settings.index_interval_bytes,
-            created_ms=now_ms,
-        )
+        try:
+            segment = Segment.create(
+                self.disk,
+                self.directory,
+                self.log_end_offset if base_offset is None else base_offset,
+                index_interval_bytes=self.settings.index_interval_bytes,
+                created_ms=now_ms,
+            )
+        except OSError:
+            sealed.activate()
+            raise
         self.segments.add(segment)
         if self.on_roll is not None:
             self.on_roll(self)
@@ -385,7 +397,12 @@ class Log:
         self._read_ends.clear()
         for segment in reversed(list(self.segments)):
             self._remove_files(segment)
-        fresh = Segment.create(self.disk, self.directory, offset, index_interval_bytes=self.settings.index_interval_bytes, created_ms=0)
+        interval_bytes = self.settings.index_interval_bytes
+        try:
+            fresh = Segment.create(self.disk, self.directory, offset, index_interval_bytes=interval_bytes, created_ms=0)
+        except OSError as error:
+            # Not even where everything was removed: without a segment this is no log, and nobody may think that it waits for room.
+            raise OSError(EIO, f"no new segment can be made: {error}", self.directory) from error
         self.disk.sync_directory(self.directory)
         self.segments.replace_all(fresh)
         self.log_start_offset = self.log_end_offset = self.recovery_point = self._flush_limit = offset
@@ -419,7 +436,7 @@ class Log:
     def _remove_files(self, segment: Segment) -> None:
         """For good: callers go from the last segment to the first, so that a power cut in between leaves no hole."""
         segment.discarded = True
-        segment.close()
+        segment.abandon()
         for suffix in SEGMENT_SUFFIXES:
             path = f"{self.directory}/{offset_name(segment.base_offset)}{suffix}"
             if self.disk.exists(path):
@@ -434,7 +451,13 @@ class Log:
         """Write the producers as of the log end offset, unless that snapshot exists."""
         if self._snapshot_offset == self.log_end_offset:
             return
-        write_snapshot(self.disk, self.directory, self.log_end_offset, self.producers)
+        try:
+            write_snapshot(self.disk, self.directory, self.log_end_offset, self.producers)
+        except OSError as error:
+            # On a full disk there is one snapshot less, and more to replay for who needs it.
+            if not out_of_room(error):
+                raise
+            return
         self._snapshot_offset = self.log_end_offset
 
     def rebuild_producers(self) -> None:
@@ -478,8 +501,14 @@ class Log:
         Their ``sync`` may run on another thread; one flush of a log at a time, and then :meth:`flushed` on this one.
         """
         segments = [segment for segment in self.segments.starting_with(self.recovery_point) if segment.next_offset > self.recovery_point]
-        for segment in segments:
-            segment.write_out()
+        try:
+            for segment in segments:
+                segment.write_out()
+        except OSError as error:
+            # Indexes that find no room: nothing is vouched for until they do.
+            if not out_of_room(error):
+                raise
+            return self.recovery_point, []
         self._flush_limit = self.log_end_offset
         self._unflushed_records = 0
         return self.log_end_offset, segments

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from barnabas.env.disk import Disk
+from barnabas.env.disk import Disk, out_of_room
 from barnabas.model.buffers import Buffer
 from barnabas.records.batch_header import HEADER_BYTES, LENGTH_OVERHEAD_BYTES, BatchHeader, read_header
 from barnabas.records.batches import CorruptBatch, check_crc, check_shape
@@ -129,10 +129,16 @@ class Segment:
     @classmethod
     def create(cls, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, created_ms: int) -> Segment:
         """A new, empty, active segment."""
-        segment = cls(disk, directory, base_offset, index_interval_bytes=index_interval_bytes, created_ms=created_ms)
-        assert segment.size_bytes == 0, f"{segment.file.path} already holds {segment.size_bytes} bytes"
-        segment.index.reset()
-        segment.time_index.reset()
+        try:
+            segment = cls(disk, directory, base_offset, index_interval_bytes=index_interval_bytes, created_ms=created_ms)
+            assert segment.size_bytes == 0, f"{segment.file.path} already holds {segment.size_bytes} bytes"
+            segment.index.reset()
+            segment.time_index.reset()
+        except OSError:
+            # A file of this name that stays behind would cut the segment before it in two, once that has grown.
+            for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
+                disk.remove(f"{directory}/{offset_name(base_offset)}{suffix}")
+            raise
         segment.nameless = True
         return segment
 
@@ -145,7 +151,13 @@ class Segment:
         """Write one batch, its offsets already assigned; the position it went to. ``OSError`` leaves the segment as it was."""
         position = self.size_bytes
         assert last_offset >= self.next_offset, f"offset {last_offset} below {self.next_offset} in {self.file.path}"
-        self.file.write_at(position, batch)
+        try:
+            self.file.write_at(position, batch)
+        except OSError as error:
+            if out_of_room(error):
+                # The disk may have taken the beginning, and the file shall end with a whole batch when nobody looks any more.
+                self.file.truncate(position)
+            raise
         size = len(batch)
         self.size_bytes = position + size
         self.next_offset = last_offset + 1
@@ -323,6 +335,7 @@ class Segment:
         """Everything that waits in memory goes to the files, so that :meth:`sync` may run on another thread."""
         self.index.file.write_out()
         self.time_index.file.write_out()
+        self.transaction_index.file.write_out()
 
     def sync(self) -> None:
         """Wait until what was written out is durable, and findable: a new segment's names count only from here on.

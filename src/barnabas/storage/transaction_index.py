@@ -52,8 +52,9 @@ class TransactionIndex:
             self.nameless = True
         entries.append(aborted)
         self._file.append(_VERSION, *aborted)
-        # Rare, and a reader that misses one serves aborted data: it goes to the file at once.
-        self._file.write_out()
+        # Rare, and a reader that misses one serves aborted data: it goes to the file at once. Where that is full, what has not been
+        # written keeps the segment from being taken for flushed.
+        self._file.write_out_if_room()
 
     def reset(self) -> None:
         if self.on_disk:

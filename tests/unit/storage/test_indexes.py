@@ -88,6 +88,7 @@ def test_truncating_counts_what_waits_too() -> None:
     assert len(file) == 6
     file.truncate(4)
     assert file.read_all() == [(n, n) for n in range(4)]
+    file.write_out()
     assert disk.size_bytes(PATH) == 4 * PAIR.size
 
 
