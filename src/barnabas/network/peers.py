@@ -27,7 +27,7 @@ from barnabas.wire.versions import Versions
 # As Kafka's brokers among themselves: a node that restarts is back within a second, so no one waits longer than that.
 RECONNECT_BACKOFF_MS = 50
 RECONNECT_BACKOFF_MS_MAX = 1000
-# From the first packet to the peer's versions (socket.connection.setup.timeout.ms).
+# From the first packet to the peer's versions, where nobody says otherwise.
 SETUP_TIMEOUT_MS = 10_000
 # Requests of one peer that are not answered yet; the next is refused. A node that is this far behind is not helped by more.
 CALLS_WAITING_MAX = 4096
@@ -40,13 +40,24 @@ Report = Callable[[str, str], None]
 class Peer:
     """One listener of another node. Nothing is sent before the first request."""
 
-    def __init__(self, host: str, port: int, client_id: str, buffer: ReceiveBuffer, report: Report, answer_bytes_max: int) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        client_id: str,
+        buffer: ReceiveBuffer,
+        report: Report,
+        *,
+        answer_bytes_max: int,
+        setup_timeout_ms: int,
+    ) -> None:
         self.host = host
         self.port = port
         self._client_id = client_id
         self._buffer = buffer
         self._report = report
         self._answer_bytes_max = answer_bytes_max
+        self._setup_timeout_ms = setup_timeout_ms
         self._waiting: deque[Call] = deque()
         # From the moment of dialling; see the table above.
         self._connection: PeerConnection | None = None
@@ -102,7 +113,7 @@ class Peer:
             answer_bytes_max=self._answer_bytes_max,
         )
         loop = asyncio.get_running_loop()
-        self._setup = loop.call_later(SETUP_TIMEOUT_MS / 1000, self._setup_timed_out)
+        self._setup = loop.call_later(self._setup_timeout_ms / 1000, self._setup_timed_out)
         self._dialling = loop.create_task(self._connect(connection))
 
     async def _connect(self, connection: PeerConnection) -> None:
@@ -187,11 +198,19 @@ class Peers:
     """All other nodes this one talks to. Who asks for different ``purpose``s gets different connections: a fetch that waits at the
     other end for records must not hold up a heartbeat."""
 
-    def __init__(self, client_id: str, *, report: Report | None = None, answer_bytes_max: int = ANSWER_BYTES_MAX) -> None:
+    def __init__(
+        self,
+        client_id: str,
+        *,
+        report: Report | None = None,
+        answer_bytes_max: int = ANSWER_BYTES_MAX,
+        setup_timeout_ms: int = SETUP_TIMEOUT_MS,
+    ) -> None:
         """``report(address, reason)`` is told of connections that could not be made, or ended; not again of one that goes on failing."""
         self._client_id = client_id
         self._report = report or _ignore
         self._answer_bytes_max = answer_bytes_max
+        self._setup_timeout_ms = setup_timeout_ms
         self._buffer = ReceiveBuffer()
         self._peers: dict[tuple[str, int, str], Peer] = {}
         self._closed = False
@@ -201,7 +220,15 @@ class Peers:
         if peer is None:
             if len(self._peers) >= PEERS_MAX:
                 self._forget_idle()
-            peer = Peer(host, port, self._client_id, self._buffer, self._report, self._answer_bytes_max)
+            peer = Peer(
+                host,
+                port,
+                self._client_id,
+                self._buffer,
+                self._report,
+                answer_bytes_max=self._answer_bytes_max,
+                setup_timeout_ms=self._setup_timeout_ms,
+            )
             if self._closed:
                 peer.close()
             self._peers[host, port, purpose] = peer

@@ -50,6 +50,7 @@ class ControllerDriver:
         self._bootstrap = bootstrap
         self._parked: deque[_Parked] = deque()
         self._alarm: asyncio.TimerHandle | None = None
+        self._idle: asyncio.TimerHandle | None = None
         self._last_append_ms = 0
         self._elected_epoch = NOT_ELECTED
         self._waiting: list[tuple[Any, Promise[Any]]] = []  # for the office
@@ -127,8 +128,13 @@ class ControllerDriver:
 
     # -- time -----------------------------------------------------------------------------------------------------------------
 
-    def write_no_op(self, *, idle_ms: int) -> None:
-        """Show followers and operators that the log moves, if nothing else was written for a while."""
+    def keep_log_moving(self, idle_ms: int) -> None:
+        """Show followers and operators that the log moves, also when there is nothing to write."""
+        if idle_ms > 0:
+            self._idle = asyncio.get_running_loop().call_later(idle_ms / 1000, self._write_no_op, idle_ms)
+
+    def _write_no_op(self, idle_ms: int) -> None:
+        self.keep_log_moving(idle_ms)
         if self.in_office and self._clock.monotonic_ms() - self._last_append_ms >= idle_ms:
             self._controller.note(self._quorum.end_offset)
             self._append([NoOpRecord()])
@@ -159,3 +165,5 @@ class ControllerDriver:
 
     def stop(self) -> None:
         self._cancel_alarm()
+        if self._idle is not None:
+            self._idle.cancel()

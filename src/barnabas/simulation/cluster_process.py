@@ -38,6 +38,7 @@ OVERRIDES = {
     "replica.lag.time.max.ms": "2000",
     "replica.fetch.wait.max.ms": "300",
     "request.timeout.ms": "5000",
+    "controller.socket.timeout.ms": "5000",
     "replica.socket.timeout.ms": "2000",
     "min.insync.replicas": "2",
     "metadata.log.max.record.bytes.between.snapshots": "8000",

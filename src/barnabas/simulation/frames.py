@@ -128,7 +128,8 @@ def _sent(frame: Any) -> bytes | ErrorCode:
 class FramePeers:
     """The port of :class:`barnabas.network.peers.Peers`."""
 
-    def __init__(self, network: Network, own: Host, client_id: str, report: Callable[[str, str], None] | None = None) -> None:
+    def __init__(self, network: Network, own: Host, client_id: str, **_: Any) -> None:
+        """What else a node says, it says of connections that can fail to be made; here they cannot."""
         self._network = network
         self._own = own
         self._client_id = client_id.encode()

@@ -13,7 +13,7 @@ import pytest
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network import peers as peers_module
-from barnabas.network.peers import CALLS_WAITING_MAX, Peer, Peers
+from barnabas.network.peers import CALLS_WAITING_MAX, SETUP_TIMEOUT_MS, Peer, Peers
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
@@ -41,9 +41,11 @@ def told(throttle_time_ms: int) -> HeartbeatResponse:
     return HeartbeatResponse(error_code=0, throttle_time_ms=throttle_time_ms)
 
 
-async def asked_of(visit: Callable[[Visitor], Awaitable[None]], ask: Callable[[Peer], Awaitable[None]]) -> None:
+async def asked_of(
+    visit: Callable[[Visitor], Awaitable[None]], ask: Callable[[Peer], Awaitable[None]], *, setup_timeout_ms: int = SETUP_TIMEOUT_MS
+) -> None:
     async with serving(visit) as port:
-        peers = Peers("node 1")
+        peers = Peers("node 1", setup_timeout_ms=setup_timeout_ms)
         try:
             await ask(peers.at("127.0.0.1", port))
         finally:
@@ -278,16 +280,14 @@ def test_one_that_is_only_behind_a_slower_request_is_forgotten() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_a_node_that_accepts_and_says_nothing_is_a_failed_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers_module, "SETUP_TIMEOUT_MS", 50)
-
+def test_a_node_that_accepts_and_says_nothing_is_a_failed_connection() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
         assert await coming(peer.send(heartbeat(), timeout_ms=PATIENCE_MS)) is ErrorCode.NETWORK_EXCEPTION
 
-    asyncio.run(asked_of(visit, ask))
+    asyncio.run(asked_of(visit, ask, setup_timeout_ms=50))
 
 
 def test_a_request_times_out_also_before_there_is_a_connection() -> None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from barnabas.config.declare import CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, PER_BROKER, STRING, ConfigKey, at_least, list_of
+from barnabas.config.declare import CLUSTER_WIDE, INT, INT_MAX, LIST, LONG, PER_BROKER, STRING, ConfigKey, at_least, list_of, no_effect
 from barnabas.config.effects import ONE_EVENT_LOOP, WITH_QUOTAS
 
 KEYS = (
@@ -56,13 +56,14 @@ KEYS = (
         "socket.connection.setup.timeout.ms",
         LONG,
         10_000,
-        "How long this node waits for a connection to another to open, doubled after each failure.",
+        "How long this node waits for a connection to another to open, and to say what it speaks.",
     ),
     ConfigKey(
         "socket.connection.setup.timeout.max.ms",
         LONG,
         30_000,
         "The ceiling to which the wait for a connection to open may grow.",
+        effect=no_effect("the wait does not grow: a node that is back should be found at once"),
     ),
     ConfigKey(
         "max.connections.per.ip",

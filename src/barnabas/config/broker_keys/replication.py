@@ -111,7 +111,7 @@ KEYS = (
         "controller.socket.timeout.ms",
         INT,
         30_000,
-        "How long the controller's connections to brokers wait for an answer.",
+        "How long a request to the controller may take, those of clients that are passed on included.",
     ),
     ConfigKey("inter.broker.listener.name", STRING, None, "The listener over which brokers talk to each other."),
     ConfigKey(

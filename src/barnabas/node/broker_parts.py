@@ -1,0 +1,196 @@
+"""What a node has for its role as a broker: replicas and those who feed, count, clean and report them; coordinators; its life in the
+cluster.
+
+Made in every node, since the handlers of a controller are given the same :class:`~barnabas.api.broker.Broker`, and begun only in those
+that have the role.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from barnabas.api.broker import Broker
+from barnabas.config.listeners import inter_broker_listener_name
+from barnabas.env.entropy import random_uuid
+from barnabas.model.ids import Uuid
+from barnabas.network.peers import Peers
+from barnabas.node.broker_lifecycle import BrokerLifecycle
+from barnabas.node.controller_channel import ControllerChannel
+from barnabas.node.coordinators import Coordinators
+from barnabas.node.directories import FoundLogs, NodeDirectories
+from barnabas.node.directory_reports import DirectoryReports
+from barnabas.node.ground import Ground
+from barnabas.node.isr_reports import IsrReports
+from barnabas.node.log_housekeeping import LogHousekeeping
+from barnabas.node.metadata_applier import MetadataApplier, Publisher
+from barnabas.node.own_addresses import OwnAddresses
+from barnabas.node.producer_id_blocks import ProducerIdBlocks
+from barnabas.node.promises import awaited
+from barnabas.node.publishers.log_settings import LogSettingsPublisher
+from barnabas.node.publishers.replicas import ReplicaPublisher
+from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.node.replica_fetchers import ReplicaFetchers
+from barnabas.replication.fetch_sessions import FetchSessions
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.surroundings import IsrCounters, Surroundings
+from barnabas.storage.log_directory import LogDirectory
+
+# How long a broker that stops waits for a controller to take over what it leads.
+LEAVE_SECONDS_MAX = 15.0
+# And how long for a controller to be there at all.
+LEADERLESS_SECONDS_MAX = 2.0
+LEADER_CHECK_SECONDS = 0.25
+
+
+class BrokerParts:
+    def __init__(
+        self,
+        ground: Ground,
+        directories: NodeDirectories,
+        found: FoundLogs,
+        applier: MetadataApplier,
+        channel: ControllerChannel,
+        quorum: QuorumDriver,
+        peers: Peers,
+        addresses: OwnAddresses,
+        *,
+        previous_epoch: int,
+    ) -> None:
+        """``found`` are the logs that were on disk; ``previous_epoch`` is the broker's own before a clean stop."""
+        settings, node_id, clock, entropy = ground.settings, ground.node_id, ground.clock, ground.entropy
+        self._ground = ground
+        self._directories = directories
+        self._applier = applier
+        self._quorum = quorum
+        replicas = self.replicas = LocalReplicas(list(directories), self._directory_failed, any_unopened=directories.any_unopened)
+        online = [directory.directory_id for directory in directories if directory.online]
+        lifecycle = self.lifecycle = BrokerLifecycle(
+            addresses.broker_registration(node_id, ground.cluster_id, Uuid(random_uuid(entropy)), online, previous_epoch),
+            channel,
+            applier,
+            lambda: [directory.directory_id for directory in directories if not directory.online],
+            ground.log,
+            interval_ms=settings.integer("broker.heartbeat.interval.ms"),
+            registration_timeout_ms=settings.integer("initial.broker.registration.timeout.ms"),
+        )
+
+        def broker_epoch() -> int:
+            return lifecycle.epoch
+
+        self._housekeeping = LogHousekeeping(replicas, settings, applier, clock, ground.executor, ground.metrics)
+        self._directory_reports = DirectoryReports(channel, node_id, broker_epoch)
+        self._isr_reports = IsrReports(
+            channel,
+            replicas,
+            clock,
+            ground.log,
+            node_id=node_id,
+            broker_epoch=broker_epoch,
+            lag_ms_max=settings.integer("replica.lag.time.max.ms"),
+        )
+        self._fetchers = ReplicaFetchers(
+            node_id,
+            replicas,
+            peers,
+            applier,
+            settings,
+            clock,
+            ground.metrics,
+            ground.log,
+            listener=inter_broker_listener_name(settings),
+            broker_epoch=broker_epoch,
+        )
+        self._publisher = ReplicaPublisher(
+            node_id,
+            replicas,
+            found,
+            clock=clock,
+            entropy=entropy,
+            executor=ground.executor,
+            metrics=ground.metrics,
+            log=ground.log,
+            on_placed=self._directory_reports.placed,
+            on_new_log=self._housekeeping.watch,
+            surroundings=Surroundings(
+                broker=lambda broker_id: applier.image.cluster.brokers.get(broker_id),
+                own_epoch=broker_epoch,
+                propose=self._isr_reports.propose,
+                lag_ms_max=settings.integer("replica.lag.time.max.ms"),
+                counters=IsrCounters(ground.metrics),
+            ),
+            on_role=self._fetchers.follow,
+            on_removed=self._fetchers.forget,
+            on_lost=self._directory_reports.lost,
+        )
+        for directory in directories:
+            for log in directory.logs.values():
+                self._housekeeping.watch(log)
+        coordinators = self._coordinators = Coordinators(
+            settings, node_id, replicas, applier, clock, entropy, ground.log, lambda: self.broker
+        )
+        self.broker = Broker(
+            node_id=node_id,
+            cluster_id=ground.cluster_id,
+            settings=settings,
+            clock=clock,
+            loop=asyncio.get_running_loop(),
+            metadata=applier,
+            replicas=replicas,
+            controller=channel,
+            quorum=quorum,
+            producer_ids=ProducerIdBlocks(channel, node_id, broker_epoch),
+            fetch_sessions=FetchSessions(settings.integer("max.incremental.fetch.session.cache.slots"), entropy),
+            groups=coordinators.groups.coordinator,
+            transactions=coordinators.transactions.coordinator,
+            metrics=ground.metrics,
+            log=ground.log,
+            peers=peers,
+        )
+
+    @property
+    def publishers(self) -> list[Publisher]:
+        """In the order in which they must hear of news."""
+        return [
+            LogSettingsPublisher(self._ground.node_id, self.replicas),
+            self._publisher,
+            # After the replicas: they read their logs.
+            *self._coordinators.publishers,
+        ]
+
+    async def start(self) -> None:
+        """Returns when the broker is registered, has caught up with the metadata, and may lead."""
+        self._applier.publish_from(await self.lifecycle.register())
+        await awaited(self._applier.caught_up)
+        await self.lifecycle.become_active()
+        strays = self._publisher.put_strays_aside()
+        if strays:
+            self._ground.log.warning("partitions without a topic were put aside", directories=strays)
+        self._isr_reports.start()
+        self._housekeeping.start()
+
+    def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
+        self._ground.log.error("log directory failed", directory=directory.path, error=str(error), partitions=len(directory.logs))
+        if not self._directories.any_online or self._directories.holds_metadata(directory):
+            self._ground.fatal(error)
+
+    async def leave(self) -> None:
+        """Hand over what this broker leads. Without a quorum nobody can let it go, and there is no use in waiting for one that is being
+        stopped as well."""
+        if not self._ground.settings.flag("controlled.shutdown.enable"):
+            return
+        leaving = asyncio.ensure_future(self.lifecycle.leave(seconds_max=LEAVE_SECONDS_MAX))
+        alone = 0.0
+        while not leaving.done() and alone < LEADERLESS_SECONDS_MAX:
+            await asyncio.wait([leaving], timeout=LEADER_CHECK_SECONDS)
+            alone = alone + LEADER_CHECK_SECONDS if self._quorum.leader is None else 0.0
+        leaving.cancel()
+        await asyncio.gather(leaving, return_exceptions=True)
+
+    def stop(self) -> None:
+        self.lifecycle.stop()
+        self._isr_reports.stop()
+        self._fetchers.stop()
+        self._directory_reports.stop()
+        self._coordinators.stop()
+        self._housekeeping.stop()
+        self._publisher.close()
