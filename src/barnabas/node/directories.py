@@ -110,7 +110,11 @@ class NodeDirectories:
 
     def close(self, *, broker_epoch: int) -> None:
         for directory in self._all:
-            directory.close(broker_epoch=broker_epoch)
+            try:
+                directory.close(broker_epoch=broker_epoch)
+            except OSError as error:
+                # What is there is recovered at the next start, as after a crash.
+                self._log.error("log directory could not be closed cleanly", directory=directory.path, error=str(error))
 
     def unlock(self) -> None:
         for directory in self._all:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from barnabas.env.disk import out_of_room
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.ids import Uuid
 from barnabas.records.batches import CorruptBatch
@@ -276,7 +277,10 @@ class FollowerFetch:
             self._on_event("a leader sent a damaged batch", each.partition, str(damage))
             self._back_off(each, now_ms)
         except OSError as error:
-            each.failed = True
+            if out_of_room(error):
+                self._back_off(each, now_ms)
+            else:
+                each.failed = True
             self._on_disk_failure(each.partition, error)
 
     def _take(self, each: Followed, data: PartitionData, now_ms: int, wall_ms: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from barnabas.env.disk import out_of_room
 from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.replication.partition import Partition
 from barnabas.replication.throttle import ReplicationThrottles
@@ -22,6 +23,8 @@ class LocalReplicas:
         self.topic_names: dict[Uuid, str] = {}
         self.throttles = ReplicationThrottles()
         self._on_failure = on_failure
+        # Told, every time, of a directory without room for what somebody wanted to write.
+        self.on_full: Callable[[LogDirectory, OSError], None] = lambda _, __: None
         # Told of replicas that must be fetched again.
         self.on_damage: Callable[[Partition], None] = lambda _: None
 
@@ -67,8 +70,11 @@ class LocalReplicas:
         return min(online, key=lambda directory: len(directory.logs) + directory.reserved) if online else None
 
     def disk_failed(self, directory: LogDirectory, error: OSError) -> None:
-        """Nothing can be believed of this directory any more; the others go on."""
-        if directory.online:
+        """Nothing can be believed of this directory any more; the others go on. Unless it is only full: then what was asked for was not
+        done, its asker hears of it, and may ask again."""
+        if out_of_room(error):
+            self.on_full(directory, error)
+        elif directory.online:
             directory.fail(str(error))
             for partition in self:
                 if partition.directory is directory:

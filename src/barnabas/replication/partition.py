@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from barnabas.env.disk import out_of_room
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
@@ -61,6 +62,7 @@ class Partition:
         "_waiting",
         "_waiting_followers",
         "counters",
+        "cut_unwritten",
         "damage",
         "directory",
         "high_watermark",
@@ -110,6 +112,7 @@ class Partition:
         self.isr: tuple[int, ...] = ()  # as committed by the controller, as far as this node knows
         self.leadership: Leadership | None = None
         self.damage: int | None = None  # the offset of a batch on this disk that is not what it was
+        self.cut_unwritten = False  # the log was cut, and the disk had no room to write that down
         self.lag = 0  # of a follower: how many records its leader has committed that are not here
         self._alone = False  # the only replica
         self._waiting: dict[WaitingFetch, None] = {}
@@ -197,6 +200,8 @@ class Partition:
             return _NOT_LEADER if self.online else _OFFLINE
         log = self.log
         settings = log.settings
+        if self.cut_unwritten:
+            self._write_cut()
         if acks == ACKS_ALL and not self._alone and self.under_min_isr:
             return _TOO_FEW_REPLICAS
         if (
@@ -251,6 +256,8 @@ class Partition:
     def _refuses_own(self) -> Refused | None:
         if not self.leads:
             return _NOT_LEADER if self.online else _OFFLINE
+        if self.cut_unwritten:
+            self._write_cut()
         return _TOO_FEW_REPLICAS if self.under_min_isr else None
 
     def _append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:
@@ -430,6 +437,8 @@ class Partition:
         """Append what was fetched from the leader of ``leader_epoch``; how many bytes. ``CorruptBatch`` when it is not what it
         should be; ``OSError`` when the disk failed."""
         assert not self.leads
+        if self.cut_unwritten:
+            self._write_cut()
         end = self.log.log_end_offset
         try:
             return append_fetched(self.log, records, leader_epoch=leader_epoch, now_ms=now_ms, begin_at=self.restart_at)
@@ -467,12 +476,22 @@ class Partition:
 
     def _was_cut(self, recovery_point_before: int) -> None:
         log = self.log
-        # Durable before anything is appended: a crash would find the old recovery point and take what came after for flushed.
-        if log.recovery_point != recovery_point_before:
-            self.directory.write_recovery_points()
         self.high_watermark = min(self.high_watermark, log.log_end_offset)
         log.producers.replicated_up_to(self.high_watermark)
         self._invisible.clear()
+        if log.recovery_point != recovery_point_before:
+            try:
+                self._write_cut()
+            except OSError as error:
+                if not out_of_room(error):
+                    raise
+
+    def _write_cut(self) -> None:
+        """Durable before anything is appended: a crash would find the old recovery point and take what came after for flushed. On a full
+        disk whoever appends next has to do it."""
+        self.cut_unwritten = True
+        self.directory.write_recovery_points()
+        self.cut_unwritten = False
 
     @property
     def last_stable_offset(self) -> int:

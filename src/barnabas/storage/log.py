@@ -505,10 +505,11 @@ class Log:
             for segment in segments:
                 segment.write_out()
         except OSError as error:
-            # Indexes that find no room: nothing is vouched for until they do.
+            # Indexes that find no room. The batches are made durable all the same, and recovery derives the rest from them: nothing is
+            # vouched for until it need not.
             if not out_of_room(error):
                 raise
-            return self.recovery_point, []
+            return self.recovery_point, segments
         self._flush_limit = self.log_end_offset
         self._unflushed_records = 0
         return self.log_end_offset, segments

@@ -223,7 +223,12 @@ class LogDirectory:
         """Possibly on another thread, and after one that was taken later: what is older must never replace what is newer."""
         with self._writing:
             if turn > self._turns.get(name, 0):
-                write_offsets(self.disk, f"{self.path}/{name}", offsets)
+                try:
+                    write_offsets(self.disk, f"{self.path}/{name}", offsets)
+                except OSError:
+                    # Not written: the next time it is due again, also where nothing moved.
+                    self._written.pop(name, None)
+                    raise
                 self._turns[name] = turn
 
     def write_recovery_points(self) -> None:
@@ -236,19 +241,24 @@ class LogDirectory:
     # -- stopping -------------------------------------------------------------------------------------------------------------
 
     def close(self, *, broker_epoch: int) -> None:
-        """A clean stop: the mark that says so is written last, when it is true."""
-        if self.online:
-            for log in self.logs.values():
-                log.close()
-            for take in (
-                self.recovery_point_checkpoint,
-                self.start_offset_checkpoint,
-                self.high_watermark_checkpoint,
-                self.cleaner_checkpoint,
-            ):
-                write = take()
-                if write is not None:
-                    write()
-            mark = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
-            write_atomically(self.disk, f"{self.path}/{CLEAN_SHUTDOWN}", mark.encode())
-        self.unlock()
+        """A clean stop: the mark that says so is written last, when it is true. ``OSError`` where it cannot be; the next start recovers."""
+        try:
+            if self.online:
+                self._close(broker_epoch)
+        finally:
+            self.unlock()
+
+    def _close(self, broker_epoch: int) -> None:
+        for log in self.logs.values():
+            log.close()
+        for take in (
+            self.recovery_point_checkpoint,
+            self.start_offset_checkpoint,
+            self.high_watermark_checkpoint,
+            self.cleaner_checkpoint,
+        ):
+            write = take()
+            if write is not None:
+                write()
+        mark = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
+        write_atomically(self.disk, f"{self.path}/{CLEAN_SHUTDOWN}", mark.encode())

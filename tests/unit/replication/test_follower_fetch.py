@@ -365,10 +365,23 @@ def test_a_leader_of_a_newer_epoch_is_awaited_in_the_metadata() -> None:
 def test_a_disk_that_fails_is_given_up_and_nothing_is_fetched_for_it() -> None:
     follower = Follower()
     follower.asks()
-    follower.world.disk.fail_with(errno.ENOSPC, [Operation.WRITE])
+    follower.world.disk.fail_with(errno.EIO, [Operation.WRITE])
     follower.answered(records=batches(3))
     assert not follower.partition.online
     assert follower.asks(10**6) is None
+
+
+def test_a_disk_that_is_full_is_tried_again() -> None:
+    follower = Follower()
+    follower.asks()
+    follower.world.disk.fail_with(errno.ENOSPC, [Operation.WRITE])
+    follower.answered(records=batches(3))
+    assert follower.partition.online
+    assert follower.asks() is None, "it backs off"
+    follower.world.disk.stop_failing()
+    assert follower.asks(10**6) is not None
+    follower.answered(records=batches(3))
+    assert follower.partition.log.log_end_offset > 0
 
 
 def test_while_it_is_throttled_it_rests() -> None:
