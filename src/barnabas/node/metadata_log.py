@@ -7,9 +7,10 @@ front of it may be replaced by a snapshot.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
-from barnabas.env.disk import Disk, DiskFile, write_atomically
+from barnabas.env.disk import Disk, DiskFile, out_of_room, write_atomically
 from barnabas.metadata.metadata_image import Provenance
 from barnabas.metadata.snapshot import (
     PART_SUFFIX,
@@ -107,9 +108,11 @@ class MetadataLog:
         self._append(build_control_batch(list(records), base_offset=0, timestamp=now_ms, leader_epoch=epoch), epoch, now_ms)
 
     def write_fetched(self, batches: Buffer, *, now_ms: int) -> None:
-        """Batches that were checked, with the offsets and epochs their leader gave them."""
+        """Batches that were checked, with the offsets and epochs their leader gave them; those that are here already are passed over."""
         view = memoryview(batches)
         for position, header in walk(view):
+            if header.base_offset < self._log.log_end_offset:
+                continue
             assert header.base_offset == self._log.log_end_offset
             self._log.append_as_follower(view[position : position + header.size_bytes], header, now_ms)
 
@@ -244,15 +247,22 @@ class MetadataLog:
         path = f"{self.directory}/{snapshot.file_name}"
         part = path.removesuffix(".checkpoint") + PART_SUFFIX
         file = self._disk.open(part)
-        file.truncate(0)
-        position = 0
-        for batch in encode_snapshot(
-            records, epoch=snapshot.epoch, last_contained_timestamp=last_timestamp, timestamp=now_ms, controls=controls
-        ):
-            file.write_at(position, batch)
-            position += len(batch)
-        file.sync()
-        file.close()
+        try:
+            file.truncate(0)
+            position = 0
+            for batch in encode_snapshot(
+                records, epoch=snapshot.epoch, last_contained_timestamp=last_timestamp, timestamp=now_ms, controls=controls
+            ):
+                file.write_at(position, batch)
+                position += len(batch)
+            file.sync()
+        except OSError as error:
+            if out_of_room(error):
+                with suppress(OSError):
+                    self._disk.remove(part)
+            raise
+        finally:
+            file.close()
         self._disk.rename(part, path)
         self._disk.sync_directory(self.directory)
 

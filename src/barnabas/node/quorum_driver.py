@@ -17,6 +17,7 @@ from typing import Any
 from barnabas.api.broker import QuorumReplica, QuorumStatus
 from barnabas.api.quorum_description import describe_quorum
 from barnabas.env.clock import Clock
+from barnabas.env.disk import out_of_room
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
@@ -75,6 +76,8 @@ from barnabas.wire.tagged_fields import MalformedMessage
 
 # How long a leader that stops waits for a successor. Kafka's controllers wait as long.
 HAND_OVER_MS_MAX = 5_000
+# How soon a full disk is tried again. Until then this node is as good as one with a slow disk: others may elect another leader.
+ROOM_RETRY_SECONDS = 0.5
 # The same problem is reported no more often than this.
 COMPLAINT_INTERVAL_MS = 10_000
 # Whoever asks inside this process understands everything.
@@ -82,6 +85,10 @@ NEWEST_VERSION = 0x7FFF
 # A fetch that waits at the leader must not hold up a vote on the same connection.
 FETCH_PURPOSE = "metadata-fetch"
 QUORUM_PURPOSE = "quorum"
+
+
+# What a full disk can hold up, and what can be done again when half of it was.
+_WRITES = (Persist, WriteControl, WriteBatch, WriteFetched, Truncate, WriteSnapshotPiece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +135,7 @@ class QuorumDriver:
         self._answers: dict[int, Promise[Any]] = {}
         self._next_token = 0
         self._flushing = False
+        self._room_timer: asyncio.TimerHandle | None = None  # while the disk is full, and all effects wait
         self._wanted = Flush(0)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = NEVER_MS
@@ -171,8 +179,9 @@ class QuorumDriver:
     def close(self) -> None:
         """No more steps: the log may be closed."""
         self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._room_timer):
+            if timer is not None:
+                timer.cancel()
         self._stopped_waiting()
 
     def snapshots_changed(self) -> None:
@@ -242,12 +251,15 @@ class QuorumDriver:
         if self._closed:
             return
         self._queue.extend(self._core.step(event, self._clock.monotonic_ms()))
-        if self._performing:
+        self._perform_all()
+
+    def _perform_all(self) -> None:
+        if self._performing or self._room_timer is not None:
             return
         self._performing = True
         try:
-            while self._queue and not self._closed:
-                self._perform(self._queue.popleft())
+            while self._queue and not self._closed and self._room_timer is None:
+                self._perform_if_room(self._queue.popleft())
         # Records that are committed and cannot be read: there is no going on without them.
         except (OSError, MalformedMessage) as failure:
             self._halt(failure)
@@ -256,6 +268,22 @@ class QuorumDriver:
         if self._stopped is not None and self._core.handed_over:
             self._stopped_waiting()
         self._set_timer()
+
+    def _perform_if_room(self, effect: Effect) -> None:
+        """On a full disk nothing is given up: the effect is done when there is room, and those behind it after it."""
+        try:
+            self._perform(effect)
+        except OSError as error:
+            if not isinstance(effect, _WRITES) or not out_of_room(error):
+                raise
+            self._complain(f"the metadata log waits for room on its disk: {error}")
+            self._queue.appendleft(effect)
+            self._room_timer = asyncio.get_running_loop().call_later(ROOM_RETRY_SECONDS, self._try_again)
+
+    def _try_again(self) -> None:
+        self._room_timer = None
+        if not self._closed:
+            self._perform_all()
 
     def _halt(self, failure: BaseException) -> None:
         self._closed = True
@@ -274,7 +302,8 @@ class QuorumDriver:
                 assert base_offset == self._log.end_offset
                 self._log.write_batch(payloads, epoch=epoch, now_ms=now_ms)
             case WriteFetched(base_offset, batches):
-                assert base_offset == self._log.end_offset
+                # Above it, where there was room for some of them only.
+                assert base_offset <= self._log.end_offset
                 self._log.write_fetched(batches, now_ms=now_ms)
             case Truncate(end_offset):
                 self._step(Truncated(self._log.truncate(end_offset)))
@@ -338,15 +367,16 @@ class QuorumDriver:
     # -- the disk -------------------------------------------------------------------------------------------------------------------
 
     def _flush(self) -> None:
-        if self._flushing:
+        if self._flushing or self._closed:
             return
         self._flushing = True
         generation = self._wanted.generation
         end_offset, segments = self._log.flushable()
         flush = sync_in_background(self._executor, segments)
-        flush.add_done_callback(lambda done: self._flushed(done, Flushed(end_offset, generation)))
+        no_room = end_offset < self._log.end_offset  # for the indexes: then it does not count yet
+        flush.add_done_callback(lambda done: self._flushed(done, Flushed(end_offset, generation), no_room=no_room))
 
-    def _flushed(self, done: asyncio.Future[None], event: Flushed) -> None:
+    def _flushed(self, done: asyncio.Future[None], event: Flushed, *, no_room: bool) -> None:
         self._flushing = False
         if done.cancelled():
             return
@@ -356,7 +386,12 @@ class QuorumDriver:
             return
         self._log.flushed(event.end_offset)
         self._step(event)
-        if not self._closed and (event.end_offset < self._wanted.end_offset or event.generation != self._wanted.generation):
+        if self._closed:
+            return
+        if no_room:
+            self._complain("the indexes of the metadata log wait for room on its disk")
+            asyncio.get_running_loop().call_later(ROOM_RETRY_SECONDS, self._flush)
+        elif event.end_offset < self._wanted.end_offset or event.generation != self._wanted.generation:
             self._flush()
 
     # -- time -----------------------------------------------------------------------------------------------------------------------

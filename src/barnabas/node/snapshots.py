@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.clock import Clock
+from barnabas.env.disk import out_of_room
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.metadata_log import MetadataLog
@@ -85,6 +86,10 @@ class Snapshots:
         if done.cancelled():
             return
         failure = done.exception()
+        if isinstance(failure, OSError) and out_of_room(failure):
+            # The log is still there; the next one may find room, when the log has grown by as much again.
+            self._latest_ms = self._clock.monotonic_ms()
+            return
         if failure is not None:
             self._on_fatal(failure)
             return
