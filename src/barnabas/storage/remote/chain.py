@@ -37,13 +37,10 @@ class RemoteChain:
             return self.links[slot]
         return None
 
-    def starting_with(self, offset: int) -> Iterator[Link]:
-        """The link that holds ``offset``, or else the first behind it, and all that follow."""
+    def slot(self, offset: int) -> int:
+        """Where in ``links`` the one is that holds ``offset``, or else the first behind it."""
         slot = bisect_right(self.links, offset, key=lambda link: link.start_offset) - 1
-        if slot < 0 or offset > self.links[slot].end_offset:
-            slot += 1
-        for index in range(slot, len(self.links)):
-            yield self.links[index]
+        return slot if slot >= 0 and offset <= self.links[slot].end_offset else slot + 1
 
     @property
     def start_offset(self) -> int | None:

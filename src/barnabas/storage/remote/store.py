@@ -59,7 +59,7 @@ class RemoteStore(Protocol):
         """A whole small object; :class:`RemoteDataDamaged` when it is larger than anybody would have written."""
 
     def get_range(self, name: str, start: int, size_bytes: int) -> bytes:
-        """Fewer bytes only at the object's end; none behind it."""
+        """Fewer bytes only at the object's end; behind it none, or :class:`RemoteDataDamaged`, as the store likes it."""
 
     def delete(self, names: Sequence[str]) -> None:
         """Those that are not there are no error: who deletes may have been interrupted before."""
