@@ -2,8 +2,10 @@
 
 Offsets in order::
 
-    log start offset <= high watermark (kept by the partition) <= log end offset
+    log start offset <= local start offset <= high watermark (kept by the partition) <= log end offset
     recovery point   <= log end offset      everything below it is known to be on the disk
+
+The first two differ only where older segments lie in remote storage.
 
 Everything here runs on one thread. Appends go to the page cache; :meth:`Log.flushable` and :meth:`Log.flushed` let somebody else do the
 waiting for the disk. An ``OSError`` from any method means that the directory can no longer be trusted, and its owner takes it offline;
@@ -13,7 +15,7 @@ there is room.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from errno import EIO
 from typing import NamedTuple
 
@@ -32,6 +34,7 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, snapshot_path, write_snapshot
 from barnabas.storage.producer_state import ProducerState, SentBatch
 from barnabas.storage.regions import FileRegion
+from barnabas.storage.removal import Removal, mark_deleted
 from barnabas.storage.segment import Location, Segment
 from barnabas.storage.segment_list import SegmentList
 from barnabas.storage.transaction_index import AbortedTransaction
@@ -58,6 +61,10 @@ class Read(NamedTuple):
 
 class OffsetOutOfRange(ValueError):
     pass
+
+
+class OffsetIsRemote(OffsetOutOfRange):
+    """The log has it, and this disk does not: a tiered log reaches back further than its local segments."""
 
 
 class TimestampOffset(NamedTuple):
@@ -95,6 +102,10 @@ class Log:
         self.recovery_point = recovery_point
         # Everything below was compacted; None where nothing was yet. Whoever compacts moves it, and cutting takes it back.
         self.cleaned_to: int | None = None
+        # Everything below is safely in remote storage too; -1 where nothing is. Whoever copies moves it.
+        self.remote_end_offset = -1
+        # Where a log begins that turns out to be tiered, when its settings come to be known.
+        self._remote_start_offset: int | None = None
         self._read_ends: dict[int, tuple[Segment, int]] = {}
         # A log that is empty up to here has no producers to write down.
         self._snapshot_offset = log_start_offset
@@ -104,6 +115,25 @@ class Log:
         self._touched = touched
         # Up to where a flush that is under way may move the recovery point: what was cut or sealed meanwhile it has not seen.
         self._flush_limit = log_end_offset
+
+    def configure(self, settings: LogSettings) -> None:
+        """Take the topic's own settings. A log is opened before they are known, and what they say decides where it begins."""
+        self.settings = settings
+        if settings.remote_enabled:
+            if self._remote_start_offset is not None:
+                self.log_start_offset = min(self.log_start_offset, self._remote_start_offset)
+        else:
+            self.leader_epochs.truncate_start(self.log_start_offset)
+            self.advance_start(self.segments.first.base_offset)
+        self._remote_start_offset = None
+
+    def may_reach_back_to(self, offset: int) -> None:
+        """Somebody wrote down that the log begins here, below what is left of it on this disk."""
+        self._remote_start_offset = offset
+
+    @property
+    def local_start_offset(self) -> int:
+        return max(self.log_start_offset, self.segments.first.base_offset)
 
     # -- appending ------------------------------------------------------------------------------------------------------------
 
@@ -236,6 +266,8 @@ class Log:
             return Read(None)
         if offset < self.log_start_offset:
             raise OffsetOutOfRange(f"{offset} is below the log's start {self.log_start_offset}")
+        if offset < self.segments.first.base_offset:
+            raise OffsetIsRemote(f"{offset} is below the first local segment {self.segments.first.base_offset}")
         found = self._position_of(offset)
         if found is None:
             return Read(None)
@@ -371,7 +403,9 @@ class Log:
             return
         self._read_ends.clear()
         if offset <= self.segments.first.base_offset:
+            start = self.log_start_offset if self.settings.remote_enabled else offset
             self.truncate_fully(offset)
+            self.log_start_offset = min(start, offset)
             return
         for segment in reversed(list(self.segments)):
             if segment.base_offset >= offset and len(self.segments) > 1:
@@ -417,6 +451,24 @@ class Log:
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.leader_epochs.truncate_start(offset)
+
+    def retire(self, count: int, *, now_ms: int) -> Removal:
+        """Give up the ``count`` oldest segments, whose records are no longer wanted on this disk; when the active one is among them, a
+        new one takes its place. Their end is known to be flushed, so recovery looks for no records in the hole that a crash leaves."""
+        doomed = list(self.segments)[:count]
+        if doomed and doomed[-1] is self.segments.active:
+            self.roll(now_ms=now_ms)
+        for segment in doomed:
+            self.segments.remove(segment)
+        self._read_ends.clear()
+        if not self.settings.remote_enabled:
+            self.advance_start(self.segments.first.base_offset)
+        return mark_deleted(self.disk, self.directory, doomed)
+
+    def replace_segments(self, old: Sequence[Segment], new: Segment) -> None:
+        """A compacted segment takes the place of those that it was made of."""
+        self.segments.replace(old, new)
+        self._read_ends.clear()
 
     def drop_segments_below(self, offset: int) -> int:
         """Remove the segments that end at or below ``offset``, never the active one; how many bytes that frees."""

@@ -131,7 +131,7 @@ class LogDirectory:
                     settings_of(partition.topic),
                     clean=clean,
                     recovery_point=recovery_points.get(partition, 0),
-                    log_start_offset=start_offsets.get(partition, 0),
+                    log_start_offset=start_offsets.get(partition),
                     now_ms=now_ms,
                 )
             except CorruptBatch as damage:
@@ -156,7 +156,7 @@ class LogDirectory:
         directory = f"{self.path}/{partition_directory_name(partition)}"
         self.disk.make_directory(directory)
         write_topic_id(self.disk, directory, topic_id)
-        log, _ = open_log(self.disk, directory, partition, settings, clean=True, recovery_point=0, log_start_offset=0, now_ms=now_ms)
+        log, _ = open_log(self.disk, directory, partition, settings, clean=True, recovery_point=0, log_start_offset=None, now_ms=now_ms)
         return log
 
     def add(self, log: Log) -> None:
@@ -192,13 +192,13 @@ class LogDirectory:
         return self._checkpoint(checkpoints.RECOVERY_POINTS, {partition: log.recovery_point for partition, log in self.logs.items()})
 
     def start_offset_checkpoint(self) -> Callable[[], None] | None:
-        """Only starts that the first segment does not already say."""
+        """Only starts that the first segment does not already say; a tiered log begins elsewhere."""
         return self._checkpoint(
             checkpoints.LOG_START_OFFSETS,
             {
                 partition: log.log_start_offset
                 for partition, log in self.logs.items()
-                if log.log_start_offset > log.segments.first.base_offset
+                if log.log_start_offset > log.segments.first.base_offset or log.settings.remote_enabled
             },
         )
 

@@ -24,6 +24,21 @@ class LogSettings:
     flush_ms: int = 2**63 - 1
     file_delete_delay_ms: int = 60_000
     min_insync_replicas: int = 1
+    # What cleanup.policy says; neither means that records are kept for ever.
+    deletes: bool = True
+    compacts: bool = False
+    # -1: without a bound.
+    retention_ms: int = 604_800_000
+    retention_bytes: int = -1
+    delete_retention_ms: int = 86_400_000
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = 2**63 - 1
+    min_cleanable_dirty_ratio: float = 0.5
+    remote_enabled: bool = False
+    remote_copy_disabled: bool = False
+    remote_delete_on_disable: bool = False
+    local_retention_ms: int = 604_800_000
+    local_retention_bytes: int = -1
     rules: BatchRules = field(default_factory=BatchRules)
 
     @classmethod
@@ -40,6 +55,19 @@ class LogSettings:
             flush_ms=values["flush.ms"],
             file_delete_delay_ms=values["file.delete.delay.ms"],
             min_insync_replicas=values["min.insync.replicas"],
+            deletes="delete" in values["cleanup.policy"],
+            compacts="compact" in values["cleanup.policy"],
+            retention_ms=values["retention.ms"],
+            retention_bytes=values["retention.bytes"],
+            delete_retention_ms=values["delete.retention.ms"],
+            min_compaction_lag_ms=values["min.compaction.lag.ms"],
+            max_compaction_lag_ms=values["max.compaction.lag.ms"],
+            min_cleanable_dirty_ratio=values["min.cleanable.dirty.ratio"],
+            remote_enabled=values["remote.storage.enable"],
+            remote_copy_disabled=values["remote.log.copy.disable"],
+            remote_delete_on_disable=values["remote.log.delete.on.disable"],
+            local_retention_ms=_unless_as_total(values["local.retention.ms"], values["retention.ms"]),
+            local_retention_bytes=_unless_as_total(values["local.retention.bytes"], values["retention.bytes"]),
             rules=BatchRules(
                 size_bytes_max=values["max.message.bytes"],
                 timestamp_type=(
@@ -54,4 +82,9 @@ class LogSettings:
         )
 
 
+def _unless_as_total(local: int, total: int) -> int:
+    return total if local == _AS_TOTAL else local
+
+
+_AS_TOTAL = -2
 _LEVELLED = (Codec.GZIP, Codec.LZ4, Codec.ZSTD)

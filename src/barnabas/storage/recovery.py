@@ -5,14 +5,15 @@ What may be found, and what is done:
 =============================  ====================================================================================================
 ``*.deleted``                  an interrupted removal: removed
 ``*.cleaned``                  an interrupted compaction that had not finished writing: removed
-``*.swap``                     a compaction that had finished: the swap is completed, the segments it replaces are removed
+``*.swap``                     a compaction that had finished: the swap is completed, the segments it replaces are removed, its indexes
+                               derived again (``storage/compaction/swap.py``)
 log without index              the index is derived from the log; so is one that leads to where no batch begins
 index without log              an interrupted removal: removed
 torn, zero-filled or           cut at the first batch that is not whole, does not match its checksum or goes back in offsets
 damaged tail                   (only behind the recovery point, and only after an unclean stop; see ``docs/non_obvious.md``)
 segments behind a cut          removed: their offsets would leave a hole
 segment that ends too early    as after a cut: of data that was not flushed, a power cut may take a file's end and leave the next file
-                               (not for compacted topics, where it is how compaction leaves them)
+                               (compaction leaves no such segments; Kafka's does, below ``cleaner-offset-checkpoint``)
 log start above the log end    everything is removed: offsets were given out that must not be given out again
 snapshot that is damaged       the producers are replayed from the log instead
 epochs missing or damaged      read from the batches, also when they begin above the start of the log
@@ -26,7 +27,6 @@ began with.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
@@ -34,7 +34,8 @@ from itertools import zip_longest
 from barnabas.env.disk import Disk
 from barnabas.model.ids import TopicPartition
 from barnabas.records.batch_header import BatchHeader
-from barnabas.records.batches import CorruptBatch, walk
+from barnabas.records.batches import CorruptBatch
+from barnabas.storage.compaction.interrupted_swaps import finish_interrupted_swaps
 from barnabas.storage.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -42,7 +43,6 @@ from barnabas.storage.file_names import (
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
-    SWAP_SUFFIX,
     TIME_INDEX_SUFFIX,
     offset_name,
     parse_segment_file,
@@ -80,11 +80,13 @@ def open_log(
     *,
     clean: bool,
     recovery_point: int,
-    log_start_offset: int,
+    log_start_offset: int | None,
     now_ms: int,
 ) -> tuple[Log, RecoveryReport]:
-    """Open an existing directory, or a new and empty one. ``clean`` says that the last owner stopped in good order."""
+    """Open an existing directory, or a new and empty one. ``clean`` says that the last owner stopped in good order; the start is what it
+    wrote down, if that was worth writing."""
     report = RecoveryReport()
+    written_start, log_start_offset = log_start_offset, log_start_offset or 0
     _finish_interrupted(disk, directory, report)
     segments, incomplete = _open_segments(disk, directory, settings, now_ms, report)
     epochs = LeaderEpochs.load(disk, directory)
@@ -126,70 +128,27 @@ def open_log(
         recovery_point=log_end_offset if clean else min(recovery_point, log_end_offset),
         touched=bool(doubtful),
     )
+    if written_start is not None and written_start < log_start_offset:
+        # Either old, or the start of a tiered log. That is decided when its settings are known.
+        log.may_reach_back_to(written_start)
     if earliest > log_start_offset:
         _read_epochs(segment_list, epochs)
     # An epoch may start at the very end, when its leader had written nothing yet; above it, it was lost with the tail.
     epochs.truncate_end(log_end_offset + 1)
-    epochs.truncate_start(log_start_offset)
+    epochs.truncate_start(log_start_offset if written_start is None else written_start)
     _remove_stray_snapshots(disk, directory, segment_list)
     log.rebuild_producers()
     return log, report
 
 
 def _finish_interrupted(disk: Disk, directory: str, report: RecoveryReport) -> None:
-    swapped: set[int] = set()
-    names = disk.names(directory)
-    eventful = False
-    for name in names:
-        path = f"{directory}/{name}"
-        if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp")):
-            disk.remove(path)
-            report.notes.append(f"removed {name}")
-            eventful = True
-        elif name.endswith(LOG_SUFFIX + SWAP_SUFFIX):
-            parsed = parse_segment_file(name)
-            if parsed is not None:
-                swapped.add(parsed[0])
-    for base_offset in sorted(swapped):
-        _complete_swap(disk, directory, base_offset, report)
-    for name in disk.names(directory):
-        if name.endswith(SWAP_SUFFIX):
-            # Indexes of a swap whose log is already in place.
-            disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
-            report.notes.append(f"finished swapping {name}")
-            eventful = True
-    if eventful:
+    report.notes += finish_interrupted_swaps(disk, directory)
+    doomed = [name for name in disk.names(directory) if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp"))]
+    for name in doomed:
+        disk.remove(f"{directory}/{name}")
+        report.notes.append(f"removed {name}")
+    if doomed:
         disk.sync_directory(directory)
-
-
-def _complete_swap(disk: Disk, directory: str, base_offset: int, report: RecoveryReport) -> None:
-    """A swapped-in log replaces every old segment whose offsets it covers."""
-    path = f"{directory}/{offset_name(base_offset)}{LOG_SUFFIX}"
-    end = _end_of(disk, path + SWAP_SUFFIX, base_offset)
-    for name in disk.names(directory):
-        parsed = parse_segment_file(name)
-        if parsed is None or parsed[2] or parsed[1] not in SEGMENT_SUFFIXES:
-            continue
-        # Its own indexes too: those that were written for it come back with the renames, the others are derived again.
-        if base_offset < parsed[0] < end or (parsed[0] == base_offset and parsed[1] != LOG_SUFFIX):
-            disk.remove(f"{directory}/{name}")
-            report.notes.append(f"removed {name}, replaced by a compacted segment")
-    # First the old ones go for good: one that came back beside the compacted segment would hold its offsets a second time.
-    disk.sync_directory(directory)
-    for suffix in SEGMENT_SUFFIXES:
-        stem = f"{directory}/{offset_name(base_offset)}{suffix}"
-        if disk.exists(stem + SWAP_SUFFIX):
-            disk.rename(stem + SWAP_SUFFIX, stem)
-    disk.sync_directory(directory)
-
-
-def _end_of(disk: Disk, path: str, base_offset: int) -> int:
-    end = base_offset
-    # A damaged header ends what the swap can claim to replace.
-    with suppress(CorruptBatch):
-        for _, header in walk(memoryview(disk.read(path))):
-            end = header.last_offset + 1
-    return end
 
 
 def _open_segments(

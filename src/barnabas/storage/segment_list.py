@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from barnabas.storage.segment import Segment
 
@@ -50,6 +50,14 @@ class SegmentList:
         slot = self._segments.index(segment)
         del self._segments[slot], self._base_offsets[slot]
         self.active = self._segments[-1]
+
+    def replace(self, old: Sequence[Segment], new: Segment) -> None:
+        """``old`` are neighbours, and none of them is active."""
+        slot = self._segments.index(old[0])
+        assert self._segments[slot : slot + len(old)] == list(old), "the segments to be replaced are not the log's any more"
+        assert old[-1] is not self.active, "the active segment is never replaced"
+        self._segments[slot : slot + len(old)] = [new]
+        self._base_offsets[slot : slot + len(old)] = [new.base_offset]
 
     def replace_all(self, segment: Segment) -> None:
         self._segments, self._base_offsets, self.active = [segment], [segment.base_offset], segment

@@ -27,6 +27,17 @@ DEFAULTS = {
     "compression.lz4.level": 9,
     "compression.zstd.level": 3,
     "cleanup.policy": ["delete"],
+    "retention.ms": 604_800_000,
+    "retention.bytes": -1,
+    "delete.retention.ms": 86_400_000,
+    "min.compaction.lag.ms": 0,
+    "max.compaction.lag.ms": 2**63 - 1,
+    "min.cleanable.dirty.ratio": 0.5,
+    "remote.storage.enable": False,
+    "remote.log.copy.disable": False,
+    "remote.log.delete.on.disable": False,
+    "local.retention.ms": -2,
+    "local.retention.bytes": -2,
 }
 
 
@@ -54,3 +65,19 @@ def test_the_rules_for_batches_follow_the_topic() -> None:
     changed = {"message.timestamp.type": "LogAppendTime", "cleanup.policy": ["compact", "delete"], "max.message.bytes": 500}
     rules = LogSettings.from_topic_config({**DEFAULTS, **changed}).rules
     assert (rules.timestamp_type, rules.keys_required, rules.size_bytes_max) == (TimestampType.LOG_APPEND_TIME, True, 500)
+
+
+def test_what_stays_on_the_local_disk_is_as_much_as_all_unless_it_is_said() -> None:
+    same = LogSettings.from_topic_config({**DEFAULTS, "retention.ms": 70, "retention.bytes": 80})
+    assert (same.local_retention_ms, same.local_retention_bytes) == (70, 80)
+    less = LogSettings.from_topic_config({**DEFAULTS, "retention.ms": 70, "local.retention.ms": 7, "local.retention.bytes": -1})
+    assert (less.local_retention_ms, less.local_retention_bytes) == (7, -1)
+
+
+@pytest.mark.parametrize(
+    ("policy", "deletes", "compacts"),
+    [([], False, False), (["delete"], True, False), (["compact"], False, True), (["compact", "delete"], True, True)],
+)
+def test_the_policies_are_two_switches(policy: list[str], deletes: bool, compacts: bool) -> None:
+    settings = LogSettings.from_topic_config({**DEFAULTS, "cleanup.policy": policy})
+    assert (settings.deletes, settings.compacts) == (deletes, compacts)

@@ -29,4 +29,4 @@ class LogSettingsPublisher:
             if partitions:
                 settings = LogSettings.from_topic_config(effective.topic(topic))
                 for partition in partitions.values():
-                    partition.log.settings = settings
+                    partition.log.configure(settings)

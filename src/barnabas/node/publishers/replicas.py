@@ -111,7 +111,7 @@ class ReplicaPublisher:
             found = self._claim(partition, topic_id, image)
             if found is not None:
                 directory, old = found
-                old.log.settings = settings[partition.topic]
+                old.log.configure(settings[partition.topic])
                 self._add(partition, topic_id, old.log, directory, old.high_watermark, image)
                 continue
             chosen = self._directory_for(image)
