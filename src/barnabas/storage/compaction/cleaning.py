@@ -1,24 +1,172 @@
-"""Cleaning: the key map is built, then group after group of segments is written anew without what is no longer needed."""
+"""Cleaning a log, one pass: the key map is built, then group after group of segments is written anew without what is no longer needed.
+
+Two readings of the dirty part, one of the clean part. Nothing is written in place: what comes out lies beside the log as ``.cleaned``
+files until somebody swaps it in. Nothing is removed that cannot be read whole: a checksum that does not match or a record that does not fit
+is :class:`Uncleanable`, and everything stays as it was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from barnabas.env.disk import Disk
-from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult
+from barnabas.records.batch_header import BatchHeader
+from barnabas.records.record_scan import body_of, scan_records
+from barnabas.storage.compaction.batch_filter import BatchFilter, Filtered
+from barnabas.storage.compaction.batch_rewrite import Batch
+from barnabas.storage.compaction.cleaned_files import CleanedFiles
+from barnabas.storage.compaction.cleaning_job import (
+    CleanedSegment,
+    CleaningJob,
+    CleaningResult,
+    CleaningStats,
+    CleaningStopped,
+    SourceSegment,
+    Uncleanable,
+)
+from barnabas.storage.compaction.key_map import KeyMap
+from barnabas.storage.compaction.source_batches import SourceBatches
+from barnabas.storage.compaction.transactions import CleanedTransactions
 
 
 def clean(
     job: CleaningJob,
     disk: Disk,
     *,
-    throttle: Callable[[int], None] | None = None,
-    should_stop: Callable[[], bool] | None = None,
-    on_cleaned: Callable[[CleanedSegment], None] | None = None,
+    throttle: Callable[[int], None] = lambda _: None,
+    should_stop: Callable[[], bool] = lambda: False,
+    on_cleaned: Callable[[CleanedSegment], None] = lambda _: None,
 ) -> CleaningResult:
     """One pass. ``throttle`` hears of every byte read or written and may wait; ``should_stop`` is asked between batches;
     ``on_cleaned`` gets every group when its files are durable, so that it can be swapped in while the next is cleaned.
 
     ``Uncleanable``, ``CleaningStopped``, or ``OSError`` for the directory.
     """
-    raise NotImplementedError
+    try:
+        return _Cleaning(job, disk, throttle, should_stop).run(on_cleaned)
+    except FileNotFoundError as gone:
+        raise CleaningStopped(f"{gone.filename} is not there any more") from gone
+
+
+class _Cleaning:
+    def __init__(self, job: CleaningJob, disk: Disk, throttle: Callable[[int], None], should_stop: Callable[[], bool]) -> None:
+        self._job = job
+        self._disk = disk
+        self._throttle = throttle
+        self._source = SourceBatches(disk, job.directory, throttle=throttle, should_stop=should_stop)
+        self._stats = CleaningStats()
+
+    def run(self, on_cleaned: Callable[[CleanedSegment], None]) -> CleaningResult:
+        key_map = self._build_map()
+        batch_filter = BatchFilter(self._job, key_map)
+        cleaned = []
+        for group in self._job.groups:
+            # Those behind the map's end would only be copied.
+            sources = tuple(source for source in group if source.base_offset < key_map.end_offset)
+            if sources:
+                cleaned.append(self._clean_group(sources, batch_filter))
+                on_cleaned(cleaned[-1])
+        return CleaningResult(key_map.end_offset, tuple(cleaned), self._stats)
+
+    # -- the map ----------------------------------------------------------------------------------------------------------------
+
+    def _build_map(self) -> KeyMap:
+        """Up to the end of what may be cleaned, or to the first batch that does not fit."""
+        key_map = KeyMap(self._job.first_dirty_offset, size_bytes_max=self._job.map_bytes_max)
+        end_offset = self._job.end_offset
+        for batch in self._committed():
+            if not self._add(key_map, batch):
+                end_offset = batch.header.base_offset
+                break
+        key_map.end_offset = end_offset
+        self._stats.map_entries, self._stats.map_bytes = len(key_map), key_map.size_bytes
+        return key_map
+
+    def _committed(self) -> Iterator[Batch]:
+        """The batches of the dirty part whose records count: no markers, and nothing that was aborted."""
+        start_offset = self._job.first_dirty_offset
+        transactions = CleanedTransactions(self._job.aborted)
+        for source in (each for group in self._job.groups for each in group):
+            if source.next_offset <= start_offset:
+                continue
+            for batch in self._source.read(source, start_offset):
+                self._stats.map_bytes_read += len(batch.data)
+                if batch.header.control:
+                    try:
+                        transactions.end(*batch)
+                    except ValueError as wrong:
+                        raise self._unreadable(batch.header, wrong) from wrong
+                elif not transactions.aborts(batch.header):
+                    yield batch
+
+    def _add(self, key_map: KeyMap, batch: Batch) -> bool:
+        header, base_offset = batch.header, batch.header.base_offset
+        try:
+            keys, deltas, tombstones, keyless = scan_records(header, body_of(batch.data, header))
+        except ValueError as wrong:
+            raise self._unreadable(header, wrong) from wrong
+        if keyless or base_offset < key_map.start_offset:
+            skipped, first = set(keyless), key_map.start_offset - base_offset
+            kept = [index for index, delta in enumerate(deltas) if delta >= first and index not in skipped]
+            keys, deltas = [keys[index] for index in kept], [deltas[index] for index in kept]
+            self._stats.keyless_records += len(keyless)
+        if not key_map.add(keys, [base_offset + delta for delta in deltas]):
+            return False
+        if tombstones:
+            key_map.with_tombstones.add(base_offset)
+        return True
+
+    # -- the groups -------------------------------------------------------------------------------------------------------------
+
+    def _clean_group(self, sources: tuple[SourceSegment, ...], batch_filter: BatchFilter) -> CleanedSegment:
+        files = CleanedFiles(
+            self._disk,
+            self._job.directory,
+            sources[0].base_offset,
+            index_interval_bytes=self._job.index_interval_bytes,
+            throttle=self._throttle,
+        )
+        try:
+            if len(sources) == 1:
+                files.begin_as_copy_of(sources[0].base_offset)
+            for batch, ends_segment in _last_marked(batch for source in sources for batch in self._source.read(source)):
+                try:
+                    filtered = batch_filter.filter(batch, ends_segment=ends_segment)
+                except ValueError as wrong:
+                    raise self._unreadable(batch.header, wrong) from wrong
+                self._write(files, batch, filtered)
+            if files.differs:
+                files.finish()
+            else:
+                files.discard()
+        except (Uncleanable, CleaningStopped, OSError):
+            files.discard()
+            raise
+        return CleanedSegment(sources, files.size_bytes, files.next_offset, unchanged=not files.differs)
+
+    def _write(self, files: CleanedFiles, batch: Batch, filtered: Filtered) -> None:
+        stats, kept = self._stats, filtered.batch
+        stats.bytes_read += len(batch.data)
+        stats.records_read += batch.header.record_count
+        if filtered.aborted is not None:
+            files.append_aborted(filtered.aborted)
+        if kept is not batch:
+            files.differ()
+        if kept is not None:
+            files.append(kept)
+            stats.bytes_kept += len(kept.data)
+            stats.records_kept += kept.header.record_count
+
+    def _unreadable(self, header: BatchHeader, wrong: ValueError) -> Uncleanable:
+        return Uncleanable(f"{self._job.directory}: the batch of offsets {header.base_offset} to {header.last_offset}: {wrong}")
+
+
+def _last_marked(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
+    """Each with whether it is the last."""
+    held: Batch | None = None
+    for batch in batches:
+        if held is not None:
+            yield held, False
+        held = batch
+    if held is not None:
+        yield held, True

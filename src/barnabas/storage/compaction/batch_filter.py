@@ -1,0 +1,131 @@
+"""What stays of a batch when a log is cleaned. Pure: batches go in in the order of the log, batches come out.
+
+Decided in this order:
+
+====================================================  ===============================================================================
+data of an aborted transaction                        goes
+marker of a transaction with nothing left             stays until its delete horizon, which is set when this is seen first
+other control batches                                 stay
+record behind the end of the key map                  stays: nobody knows yet whether it is the latest of its key
+record without a key                                  goes
+record that is not the latest of its key              goes
+tombstone that is the latest of its key               stays until the delete horizon of its batch, which is set when it is seen first
+====================================================  ===============================================================================
+
+A batch with no record left goes as a whole, unless it is the last of an active producer, the last of the pass, or the last of its
+segment: then its header stays. The first keeps sequence numbers, the second is what Kafka does, the third is ours: a segment that always
+reaches to the next one cannot be taken for one that lost its end in a power cut (``storage/recovery.py``).
+
+Offsets never change. A batch that loses nothing is handed on as it came, still closed. In the range of the key map that is known from the
+offsets of the survivors, without opening it; elsewhere its keys are looked up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.records.batch_header import DELETE_HORIZON_BIT, BatchHeader
+from barnabas.records.record_scan import body_of, scan_records
+from barnabas.storage.compaction.batch_rewrite import Batch, emptied, reduced, with_delete_horizon
+from barnabas.storage.compaction.cleaning_job import CleaningJob
+from barnabas.storage.compaction.key_map import KeyMap, map_keys
+from barnabas.storage.compaction.transactions import CleanedTransactions
+from barnabas.storage.transaction_index import AbortedTransaction
+
+
+class Filtered(NamedTuple):
+    """What is left of a batch; None where nothing is. ``aborted`` is what the transaction index of the cleaned segment must say."""
+
+    batch: Batch | None
+    aborted: AbortedTransaction | None = None
+
+
+class BatchFilter:
+    def __init__(self, job: CleaningJob, key_map: KeyMap) -> None:
+        self._producers = job.producers
+        self._end_offset = job.end_offset
+        self._now_ms = job.now_ms
+        self._horizon_ms = job.now_ms + job.delete_retention_ms
+        self._map = key_map
+        self._transactions = CleanedTransactions(job.aborted)
+
+    def filter(self, batch: Batch, *, ends_segment: bool) -> Filtered:
+        """``ValueError`` when the batch cannot be read."""
+        header = batch.header
+        aborted = None
+        if header.control:
+            kept, aborted = self._control(batch)
+        else:
+            kept = None if self._transactions.aborts(header) or not header.record_count else self._data(batch)
+        if kept is None and (ends_segment or self._must_stay(header)):
+            kept = emptied(header) if header.record_count else batch
+        return Filtered(kept, aborted)
+
+    def _must_stay(self, header: BatchHeader) -> bool:
+        if header.last_offset + 1 == self._end_offset:
+            return True
+        last = self._producers.get(header.producer_id)
+        if last is None:
+            return False
+        if last.data_offset is not None:
+            return header.last_offset == last.data_offset
+        # It began an epoch and wrote nothing yet, so only a marker knows that epoch, and fences the one before.
+        return header.control and header.producer_epoch == last.epoch
+
+    def _control(self, batch: Batch) -> tuple[Batch | None, AbortedTransaction | None]:
+        header, data = batch
+        nothing_left, aborted = self._transactions.end(header, data)
+        if not header.record_count:
+            return None, aborted
+        if nothing_left:
+            if not header.attributes & DELETE_HORIZON_BIT:
+                return with_delete_horizon(header, _body(batch), list(range(header.record_count)), self._horizon_ms), aborted
+            if header.base_timestamp <= self._now_ms:
+                return None, aborted
+        return batch, aborted
+
+    def _data(self, batch: Batch) -> Batch | None:
+        header, key_map = batch.header, self._map
+        base_offset, last_offset = header.base_offset, header.last_offset
+        if base_offset < key_map.start_offset or last_offset >= key_map.end_offset or base_offset in key_map.with_tombstones:
+            return self._data_by_key(batch)
+        survivors = key_map.survivors(base_offset, last_offset + 1)
+        if len(survivors) == header.record_count:
+            return batch
+        if not survivors:
+            return None
+        body = _body(batch)
+        if header.record_count == header.last_offset_delta + 1:
+            # It was never compacted, so its records count up from the base offset: the map would not have taken any other.
+            return reduced(header, body, [offset - base_offset for offset in survivors])
+        staying = set(survivors)
+        deltas = scan_records(header, body).deltas
+        return reduced(header, body, [index for index, delta in enumerate(deltas) if base_offset + delta in staying])
+
+    def _data_by_key(self, batch: Batch) -> Batch | None:
+        header, latest = batch.header, self._map.latest
+        body = _body(batch)
+        keys, deltas, tombstones, keyless = scan_records(header, body)
+        keys = map_keys(keys)
+        if not tombstones and not keyless and header.last_offset < self._map.start_offset and latest.keys().isdisjoint(keys):
+            return batch
+        has_horizon = bool(header.attributes & DELETE_HORIZON_BIT)
+        goes = set(keyless)
+        if has_horizon and header.base_timestamp <= self._now_ms:
+            goes.update(tombstones)
+        unmapped, find = self._map.end_offset - header.base_offset, latest.get
+        start = header.base_offset
+        kept = [
+            index
+            for index, (key, delta) in enumerate(zip(keys, deltas, strict=True))
+            if delta >= unmapped or (find(key, -1) <= start + delta and index not in goes)
+        ]
+        if not kept:
+            return None
+        if tombstones and not has_horizon and not set(tombstones).isdisjoint(kept):
+            return with_delete_horizon(header, body, kept, self._horizon_ms)
+        return batch if len(kept) == header.record_count else reduced(header, body, kept)
+
+
+def _body(batch: Batch) -> bytes:
+    return body_of(batch.data, batch.header)

@@ -1,0 +1,86 @@
+"""A batch with fewer records: what the cleaner writes in place of one that lost some.
+
+Offsets, sequence numbers, producer and leader epoch stay, and so does where the batch ends, whatever became of its last record.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from barnabas.model.buffers import Buffer
+from barnabas.records.batch_header import (
+    CONTROL_BIT,
+    DELETE_HORIZON_BIT,
+    HEADER_BYTES,
+    LENGTH_OVERHEAD_BYTES,
+    LOG_APPEND_TIME_BIT,
+    NO_TIMESTAMP,
+    TRANSACTIONAL_BIT,
+    BatchHeader,
+    seal,
+    write_header,
+)
+from barnabas.records.compression import Codec, compress
+from barnabas.records.record_scan import rebase_record, record_bounds, timestamp_delta_max
+
+_KINDS_OF_BATCH = LOG_APPEND_TIME_BIT | TRANSACTIONAL_BIT | CONTROL_BIT
+
+
+class Batch(NamedTuple):
+    header: BatchHeader
+    data: Buffer
+
+
+def emptied(header: BatchHeader) -> Batch:
+    """The header alone: it still says whose batch it was, and its sequence numbers."""
+    return _assembled(
+        header._replace(attributes=header.attributes & _KINDS_OF_BATCH, base_timestamp=NO_TIMESTAMP, record_count=0),
+        b"",
+        header.max_timestamp,
+    )
+
+
+def reduced(header: BatchHeader, body: bytes, kept: list[int]) -> Batch:
+    """Only the records at these indexes, byte for byte; at least one. ``body`` is not compressed, the outcome is as before."""
+    bounds = record_bounds(body, header.record_count)
+    pieces = []
+    first = following = kept[0]
+    for index in kept:
+        if index != following:
+            pieces.append(body[bounds[first] : bounds[following]])
+            first = index
+        following = index + 1
+    pieces.append(body[bounds[first] : bounds[following]])
+    max_timestamp = header.max_timestamp
+    if not header.attributes & LOG_APPEND_TIME_BIT:
+        known_max = max_timestamp - header.base_timestamp
+        max_timestamp = header.base_timestamp + timestamp_delta_max(body, [bounds[index] for index in kept], known_max=known_max)
+    return _assembled(header._replace(record_count=len(kept)), b"".join(pieces), max_timestamp)
+
+
+def with_delete_horizon(header: BatchHeader, body: bytes, kept: list[int], horizon_ms: int) -> Batch:
+    """As :func:`reduced`, and from ``horizon_ms`` on what deletes may go too.
+
+    The horizon takes the place of the base timestamp, from which the records count theirs.
+    """
+    bounds = record_bounds(body, header.record_count)
+    shift_ms = header.base_timestamp - horizon_ms
+    rebased = bytearray()
+    largest = max(rebase_record(rebased, body[bounds[index] : bounds[index + 1]], shift_ms) for index in kept)
+    max_timestamp = header.max_timestamp if header.attributes & LOG_APPEND_TIME_BIT else horizon_ms + largest
+    return _assembled(
+        header._replace(attributes=header.attributes | DELETE_HORIZON_BIT, base_timestamp=horizon_ms, record_count=len(kept)),
+        rebased,
+        max_timestamp,
+    )
+
+
+def _assembled(header: BatchHeader, body: Buffer, max_timestamp: int) -> Batch:
+    if header.codec:
+        body = compress(Codec(header.codec), body)
+    data = bytearray(HEADER_BYTES)
+    data += body
+    header = header._replace(batch_length=len(data) - LENGTH_OVERHEAD_BYTES, max_timestamp=max_timestamp)
+    write_header(data, header)
+    seal(data)
+    return Batch(header, data)

@@ -1,0 +1,95 @@
+"""The latest offset of every key in the dirty part of a log, as far as the memory for it goes.
+
+Kafka's map is an array of 24 bytes a key; a dict of ours takes about five times that, and is what makes Python fast enough. So the same
+``log.cleaner.dedupe.buffer.size`` holds fewer keys here, and a log with more of them takes more passes. What an entry costs is counted
+as it is, not as it would look good: the table, the key, the offset, and the list of survivors that is made of the offsets in the end.
+
+Long keys stand in the map as digests, so that the cost of an entry has a bound. A digest is longer than any key that stands for
+itself, so the two cannot be mixed up.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable
+from hashlib import blake2b
+
+KEY_BYTES_MAX = 63
+DIGEST_BYTES = 64
+# The offset as an object, and twice a place in a list while the survivors are sorted.
+_OFFSET_OBJECT_BYTES = 32 + 2 * 8
+_BYTES_OBJECT_BYTES = 33
+_ALLOCATION_BYTES = 16
+# A dict has a table whose size is a power of two and two thirds of it in entries, of which each is three words.
+_TABLE_BYTES_PER_SLOT = 4 + 24 * 2 // 3
+
+
+def map_key(key: bytes) -> bytes:
+    """What stands for a key in the map."""
+    return key if len(key) <= KEY_BYTES_MAX else blake2b(key, digest_size=DIGEST_BYTES).digest()
+
+
+def map_keys(keys: list[bytes]) -> list[bytes]:
+    if max(map(len, keys), default=0) <= KEY_BYTES_MAX:
+        return keys
+    return [map_key(key) for key in keys]
+
+
+def _entry_bytes(key_bytes: int) -> int:
+    return _OFFSET_OBJECT_BYTES + -(-(_BYTES_OBJECT_BYTES + key_bytes) // _ALLOCATION_BYTES) * _ALLOCATION_BYTES
+
+
+def _table_bytes(entries: int) -> int:
+    slots: int = 1 << (entries * 3 // 2).bit_length()
+    return slots * _TABLE_BYTES_PER_SLOT
+
+
+class KeyMap:
+    """Complete for ``[start_offset, end_offset)``: the batches in between were all :meth:`add`-ed, or have nothing to say."""
+
+    def __init__(self, start_offset: int, *, size_bytes_max: int) -> None:
+        self.start_offset = start_offset
+        self.end_offset = start_offset
+        self.latest: dict[bytes, int] = {}
+        # Base offsets of the batches with records that have no value: who finds one of them untouched must look inside all the same.
+        self.with_tombstones: set[int] = set()
+        self._size_bytes_max = size_bytes_max
+        self._entries_bytes = 0
+        self._survivors: array[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.latest)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._entries_bytes + _table_bytes(len(self.latest))
+
+    def add(self, keys: list[bytes], offsets: Iterable[int]) -> bool:
+        """All records of one batch, or none of them: False when there is no room. The first batch is always taken: a pass must come
+        further than the one before."""
+        assert self._survivors is None, "the map is complete"
+        if not keys:
+            return True
+        keys = map_keys(keys)
+        entry_bytes = _entry_bytes(max(map(len, keys)))
+        latest = self.latest
+        if latest and not self._holds(len(keys), entry_bytes) and not self._holds(len(set(keys) - latest.keys()), entry_bytes):
+            return False
+        before = len(latest)
+        latest.update(zip(keys, offsets, strict=True))
+        self._entries_bytes += (len(latest) - before) * entry_bytes
+        return True
+
+    def _holds(self, more: int, entry_bytes: int) -> bool:
+        return self._entries_bytes + more * entry_bytes + _table_bytes(len(self.latest) + more) <= self._size_bytes_max
+
+    def survivors(self, start_offset: int, end_offset: int) -> array[int]:
+        """The offsets in this range that are their keys' latest, rising. Only for ranges within the map; it takes no more keys then."""
+        if self._survivors is None:
+            self._survivors = array("q", sorted(self.latest.values()))
+        first = bisect_left(self._survivors, start_offset)
+        return self._survivors[first : bisect_left(self._survivors, end_offset, first)]
+
+    def is_latest(self, key: bytes, offset: int) -> bool:
+        return self.latest.get(map_key(key), -1) <= offset
