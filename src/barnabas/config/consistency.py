@@ -167,6 +167,12 @@ def _connections(settings: BrokerSettings) -> None:
         )
 
 
+def _remote_store(settings: BrokerSettings) -> None:
+    enabled = settings.flag("remote.log.storage.system.enable")
+    if enabled and "broker" in settings.strings("process.roles") and settings["remote.log.storage.url"] is None:
+        raise ConfigError("remote.log.storage.system.enable is true, so remote.log.storage.url must say where the remote store is.")
+
+
 RULES: Final[tuple[Callable[[BrokerSettings], None], ...]] = (
     _one_node_id,
     _times,
@@ -181,4 +187,5 @@ RULES: Final[tuple[Callable[[BrokerSettings], None], ...]] = (
     _cordoned_directories,
     _waiting_requests,
     _connections,
+    _remote_store,
 )

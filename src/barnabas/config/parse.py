@@ -7,6 +7,7 @@ closest known name in the sentence. What may stand in a file beside the keys of 
 ``listener.name.<listener>.<key>``                    for the keys Kafka reads per listener, mostly TLS and SASL
 ``listener.name.<listener>.<mechanism>.<key>``        for the few keys Kafka reads per SASL mechanism
 ``rsm.config.* rlmm.config.*``                        for the plugins of tiered storage; the prefixes are settings themselves
+``remote.log.storage.config.*``                       for the remote store that ``remote.log.storage.url`` names
 ``metrics.context.*``                                 for metric reporters
 ``config.providers.<name>.*``                         for a provider that ``config.providers`` names
 ====================================================  ==================================================================
@@ -47,6 +48,7 @@ LISTENER_KEYS: Final = frozenset(
 _TWINS: Final = {"node.id": "broker.id", "broker.id": "node.id"}
 _LISTENER_PREFIX: Final = "listener.name."
 _PROVIDER_PREFIX: Final = "config.providers."
+REMOTE_STORE_PREFIX: Final = "remote.log.storage.config."
 _PLUGIN_PREFIX_KEYS: Final = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
 
 # Kafka 4 has no ZooKeeper and no old formats; files written for Kafka 3 still mention them.
@@ -119,7 +121,7 @@ def _default(key: ConfigKey, given: Mapping[str, Value]) -> Value:
 def _sort_prefixed(prefixed: Mapping[str, str], values: Mapping[str, Value]) -> tuple[Mapping[str, Mapping[str, Value]], Mapping[str, str]]:
     of_listeners: dict[str, dict[str, Value]] = {}
     of_plugins: dict[str, str] = {}
-    plugin_prefixes = ("metrics.context.", *(str(values[name]) for name in _PLUGIN_PREFIX_KEYS))
+    plugin_prefixes = ("metrics.context.", REMOTE_STORE_PREFIX, *(str(values[name]) for name in _PLUGIN_PREFIX_KEYS))
     for name, text in prefixed.items():
         if name.startswith(_LISTENER_PREFIX):
             listener, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")

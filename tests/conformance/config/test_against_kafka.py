@@ -267,7 +267,8 @@ def around_bounds(key: ConfigKey) -> Iterator[str]:
 
 
 def of_kafka(keys: Mapping[str, ConfigKey]) -> set[str]:
-    return {name for name in keys if not name.startswith("barnabas.")} - {"super.users", "allow.everyone.if.no.acl.found"}
+    ours = {"super.users", "allow.everyone.if.no.acl.found", "remote.log.storage.url"}
+    return {name for name in keys if not name.startswith("barnabas.")} - ours
 
 
 @pytest.mark.parametrize("table", TABLES)

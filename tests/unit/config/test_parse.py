@@ -121,11 +121,19 @@ def test_settings_of_one_listener_are_kept_under_its_name() -> None:
 
 
 def test_settings_of_plugins_pass_unread() -> None:
-    given = {"rsm.config.bucket": "b", "metrics.context.zone": "z"}
+    given = {"rsm.config.bucket": "b", "metrics.context.zone": "z", "remote.log.storage.config.region": "r"}
     assert parse_broker_config(SMALLEST | given).of_plugins == given
     moved = {"remote.log.storage.manager.impl.prefix": "store.", "store.bucket": "b"}
     assert parse_broker_config(SMALLEST | moved).of_plugins == {"store.bucket": "b"}
     assert refusal({"store.bucket": "b"}).startswith("store.bucket is not a setting")
+
+
+def test_tiered_storage_needs_a_place_and_cannot_load_a_class() -> None:
+    enabled = {"remote.log.storage.system.enable": "true"}
+    assert "remote.log.storage.url" in refusal(SMALLEST | enabled)
+    settings = parse_broker_config(SMALLEST | enabled | {"remote.log.storage.url": "file:///remote"})
+    assert settings.text("remote.log.storage.url") == "file:///remote"
+    assert "set remote.log.storage.url instead" in refusal(SMALLEST | {"remote.log.storage.manager.class.name": "org.Some"})
 
 
 def test_controllers_listen_apart_from_clients() -> None:

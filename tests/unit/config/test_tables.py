@@ -73,6 +73,10 @@ def test_secrets_have_no_default() -> None:
 
 
 def test_our_own_settings_have_our_prefix_and_kafkas_do_not() -> None:
+    # The one that stands in for a class that Kafka would load is found where people look for that class.
+    assert {"remote.log.storage.url"} == {
+        key.name for title, keys in SUBJECTS.items() for key in keys if title == "Tiered storage" and "url" in key.name
+    }
     for title, keys in SUBJECTS.items():
         assert all(key.name.startswith("barnabas.") == (title == "Barnabas' own") for key in keys)
 
@@ -80,7 +84,7 @@ def test_our_own_settings_have_our_prefix_and_kafkas_do_not() -> None:
 @pytest.mark.parametrize(
     "name",
     ["authorizer.class.name", "super.users", "client.quota.callback.class", "principal.builder.class", "config.providers",
-     "create.topic.policy.class.name", "remote.log.storage.system.enable"],
+     "create.topic.policy.class.name", "remote.log.storage.manager.class.name"],
 )  # fmt: skip
 def test_what_would_weaken_security_or_semantics_is_refused(name: str) -> None:
     assert BROKER_KEYS[name].effect.kind is EffectKind.REFUSED

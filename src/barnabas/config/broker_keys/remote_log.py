@@ -1,6 +1,8 @@
 """Tiered storage (KIP-405).
 
-Settings under ``rsm.config.`` and ``rlmm.config.`` belong to plugins, which alone know them; ``parse`` lets them pass.
+Kafka loads a class that talks to the remote store, and ships none. Here ``remote.log.storage.url``, which Kafka does not have, names the
+store; its options go under ``remote.log.storage.config.``, and how the topic of remote metadata is made under ``rlmm.config.`` as in
+Kafka. Settings under ``rsm.config.`` belong to Kafka's plugins; ``parse`` lets them pass.
 """
 
 from __future__ import annotations
@@ -17,9 +19,12 @@ from barnabas.config.declare import (
     ConfigKey,
     at_least,
     between,
+    no_effect,
     refused,
 )
-from barnabas.config.effects import WITH_TIERED_STORAGE
+
+NO_JVM_CLASS = refused("there is no JVM to load it, and data would not go where it says; set remote.log.storage.url instead")
+FOLLOWED_BY_THE_LOOP = no_effect("followers read it from the list as it grows, for which no threads are needed")
 
 KEYS = (
     ConfigKey(
@@ -27,7 +32,13 @@ KEYS = (
         BOOLEAN,
         False,
         "Whether closed segments may move to remote storage.",
-        effect=refused("there is no tiered storage yet"),
+    ),
+    ConfigKey(
+        "remote.log.storage.url",
+        STRING,
+        None,
+        "Where the remote store is: s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or file:///path/of/a/mounted/directory.",
+        valid=NOT_EMPTY,
     ),
     ConfigKey(
         "remote.log.storage.manager.class.name",
@@ -35,14 +46,14 @@ KEYS = (
         None,
         "The class that talks to the remote store.",
         valid=NOT_EMPTY,
-        effect=WITH_TIERED_STORAGE,
+        effect=NO_JVM_CLASS,
     ),
     ConfigKey(
         "remote.log.storage.manager.class.path",
         STRING,
         None,
         "Where that class and its libraries are found.",
-        effect=WITH_TIERED_STORAGE,
+        effect=NO_JVM_CLASS,
     ),
     ConfigKey(
         "remote.log.storage.manager.impl.prefix",
@@ -50,7 +61,7 @@ KEYS = (
         "rsm.config.",
         "The prefix of settings that are handed to the remote store.",
         valid=NOT_EMPTY,
-        effect=WITH_TIERED_STORAGE,
+        effect=no_effect("no plugin reads them; options of the store have the prefix remote.log.storage.config"),
     ),
     ConfigKey(
         "remote.log.metadata.manager.class.name",
@@ -58,14 +69,14 @@ KEYS = (
         "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
         "The class that keeps the list of remote segments.",
         valid=NOT_EMPTY,
-        effect=WITH_TIERED_STORAGE,
+        effect=refused("no other keeper of the list can be loaded, since there is no JVM"),
     ),
     ConfigKey(
         "remote.log.metadata.manager.class.path",
         STRING,
         None,
         "Where that class and its libraries are found.",
-        effect=WITH_TIERED_STORAGE,
+        effect=refused("no other keeper of the list can be loaded, since there is no JVM"),
     ),
     ConfigKey(
         "remote.log.metadata.manager.impl.prefix",
@@ -73,7 +84,6 @@ KEYS = (
         "rlmm.config.",
         "The prefix of settings that are handed to the keeper of the list.",
         valid=NOT_EMPTY,
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.metadata.manager.listener.name",
@@ -81,7 +91,7 @@ KEYS = (
         None,
         "The listener over which the keeper of the list reaches this broker.",
         valid=NOT_EMPTY,
-        effect=WITH_TIERED_STORAGE,
+        effect=no_effect("the list is kept over the connections that brokers have anyway"),
     ),
     ConfigKey(
         "remote.log.metadata.custom.metadata.max.bytes",
@@ -89,7 +99,7 @@ KEYS = (
         128,
         "The most bytes a remote store may add to the description of a segment.",
         valid=at_least(0),
-        effect=WITH_TIERED_STORAGE,
+        effect=no_effect("these stores add nothing to the description of a segment"),
     ),
     ConfigKey(
         "remote.log.index.file.cache.total.size.bytes",
@@ -98,7 +108,6 @@ KEYS = (
         "How many bytes of remote index files are cached on disk.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.index.file.cache.ttl.ms",
@@ -106,8 +115,8 @@ KEYS = (
         900_000,
         "How long a remote index file stays cached after its last use; -1 sets no limit.",
         valid=at_least(-1),
-        effect=WITH_TIERED_STORAGE,
         internal=True,
+        effect=no_effect("what was not used for longest goes when the cache is full, and nothing before"),
     ),
     ConfigKey(
         "remote.log.manager.thread.pool.size",
@@ -115,7 +124,7 @@ KEYS = (
         2,
         "The older name of remote.log.manager.follower.thread.pool.size.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
+        effect=FOLLOWED_BY_THE_LOOP,
     ),
     ConfigKey(
         "remote.log.manager.copier.thread.pool.size",
@@ -124,7 +133,6 @@ KEYS = (
         "How many workers copy segments to the remote store.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.expiration.thread.pool.size",
@@ -133,7 +141,6 @@ KEYS = (
         "How many workers delete expired remote segments.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.follower.thread.pool.size",
@@ -142,7 +149,7 @@ KEYS = (
         "How many workers learn how far followed partitions have been copied.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
+        effect=FOLLOWED_BY_THE_LOOP,
     ),
     ConfigKey(
         "remote.log.manager.task.interval.ms",
@@ -150,7 +157,6 @@ KEYS = (
         30_000,
         "How often there is a look for segments to copy or delete.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.task.retry.backoff.ms",
@@ -158,7 +164,6 @@ KEYS = (
         500,
         "The first wait before a failed task is tried again.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
         internal=True,
     ),
     ConfigKey(
@@ -167,7 +172,6 @@ KEYS = (
         30_000,
         "The longest wait before a failed task is tried again.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
         internal=True,
     ),
     ConfigKey(
@@ -176,7 +180,6 @@ KEYS = (
         0.2,
         "How much chance changes the wait before a failed task is tried again, as a share.",
         valid=between(0, 0.5),
-        effect=WITH_TIERED_STORAGE,
         internal=True,
     ),
     ConfigKey(
@@ -186,7 +189,6 @@ KEYS = (
         "The most bytes a second that are copied to the remote store.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.copy.quota.window.num",
@@ -194,7 +196,6 @@ KEYS = (
         11,
         "How many windows the measurement of copied bytes spans.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.copy.quota.window.size.seconds",
@@ -202,7 +203,6 @@ KEYS = (
         1,
         "How long each window of copied bytes is.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.fetch.max.bytes.per.second",
@@ -211,7 +211,6 @@ KEYS = (
         "The most bytes a second that are read from the remote store.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.fetch.quota.window.num",
@@ -219,7 +218,6 @@ KEYS = (
         11,
         "How many windows the measurement of remote reads spans.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.manager.fetch.quota.window.size.seconds",
@@ -227,7 +225,6 @@ KEYS = (
         1,
         "How long each window of remote reads is.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.reader.threads",
@@ -236,7 +233,6 @@ KEYS = (
         "How many workers read from the remote store.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.log.reader.max.pending.tasks",
@@ -244,7 +240,6 @@ KEYS = (
         100,
         "How many remote reads may wait before fetches are answered with an error.",
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.fetch.max.wait.ms",
@@ -253,7 +248,6 @@ KEYS = (
         "How long a fetch may wait for the remote store.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "remote.list.offsets.request.timeout.ms",
@@ -262,7 +256,6 @@ KEYS = (
         "How long a ListOffsets may wait for the remote store.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "log.local.retention.ms",
@@ -271,7 +264,6 @@ KEYS = (
         "How long a copied segment also stays on local disk; -2 means as long as log.retention.ms.",
         scope=CLUSTER_WIDE,
         valid=at_least(-2),
-        effect=WITH_TIERED_STORAGE,
     ),
     ConfigKey(
         "log.local.retention.bytes",
@@ -280,6 +272,5 @@ KEYS = (
         "How much of a partition stays on local disk once copied; -2 means as much as log.retention.bytes.",
         scope=CLUSTER_WIDE,
         valid=at_least(-2),
-        effect=WITH_TIERED_STORAGE,
     ),
 )
