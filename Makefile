@@ -62,7 +62,7 @@ kafka-jars: .kafka/.installed
 lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/runtime.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra tiered --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
 
 clean:
 	rm -rf $(VENV) .kafka .barnabas .mypy_cache .ruff_cache .hypothesis
