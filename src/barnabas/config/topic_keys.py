@@ -31,7 +31,7 @@ from barnabas.config.declare import (
     list_of,
     one_of,
 )
-from barnabas.config.effects import FILES_GROW, WITH_COMPACTION, WITH_RETENTION
+from barnabas.config.effects import FILES_GROW, WITH_RETENTION
 from barnabas.config.keys import ConfigKey, Required, Value
 
 MINUTE_MS: Final = 60_000
@@ -330,7 +330,6 @@ _KEYS = (
         "How long a tombstone is kept, so that a slow reader still sees the deletion.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_COMPACTION,
         synonyms=(Synonym("log.cleaner.delete.retention.ms"),),
     ),
     TopicKey(
@@ -340,7 +339,6 @@ _KEYS = (
         "How long a record is safe from compaction.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_COMPACTION,
         synonyms=(Synonym("log.cleaner.min.compaction.lag.ms"),),
     ),
     TopicKey(
@@ -350,7 +348,6 @@ _KEYS = (
         "How long a record may wait for compaction, whatever the ratio says.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_COMPACTION,
         synonyms=(Synonym("log.cleaner.max.compaction.lag.ms"),),
     ),
     TopicKey(
@@ -360,7 +357,6 @@ _KEYS = (
         "The share of a log that must be uncompacted before it is compacted.",
         scope=CLUSTER_WIDE,
         valid=between(0, 1),
-        effect=WITH_COMPACTION,
         synonyms=(Synonym("log.cleaner.min.cleanable.ratio"),),
     ),
     TopicKey(

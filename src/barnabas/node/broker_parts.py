@@ -21,6 +21,7 @@ from barnabas.node.directories import FoundLogs, NodeDirectories
 from barnabas.node.directory_reports import DirectoryReports
 from barnabas.node.ground import Ground
 from barnabas.node.isr_reports import IsrReports
+from barnabas.node.log_cleaner import LogCleaner
 from barnabas.node.log_housekeeping import LogHousekeeping
 from barnabas.node.metadata_applier import MetadataApplier, Publisher
 from barnabas.node.own_addresses import OwnAddresses
@@ -32,6 +33,7 @@ from barnabas.node.quorum_driver import QuorumDriver
 from barnabas.node.replica_fetchers import ReplicaFetchers
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.partition import Partition
 from barnabas.replication.surroundings import IsrCounters, Surroundings
 from barnabas.storage.log_directory import LogDirectory
 
@@ -78,6 +80,7 @@ class BrokerParts:
             return lifecycle.epoch
 
         self._housekeeping = LogHousekeeping(replicas, settings, applier, clock, ground.executor, ground.metrics)
+        self._cleaner = LogCleaner(ground, replicas, applier.effective)
         self._directory_reports = DirectoryReports(channel, node_id, broker_epoch)
         self._isr_reports = IsrReports(
             channel,
@@ -119,7 +122,7 @@ class BrokerParts:
                 counters=IsrCounters(ground.metrics),
             ),
             on_role=self._fetchers.follow,
-            on_removed=self._fetchers.forget,
+            on_removed=self._forget,
             on_lost=self._directory_reports.lost,
         )
         for directory in directories:
@@ -153,6 +156,7 @@ class BrokerParts:
         return [
             LogSettingsPublisher(self._ground.node_id, self.replicas),
             self._publisher,
+            self._cleaner,
             # After the replicas: they read their logs.
             *self._coordinators.publishers,
         ]
@@ -167,6 +171,12 @@ class BrokerParts:
             self._ground.log.warning("partitions without a topic were put aside", directories=strays)
         self._isr_reports.start()
         self._housekeeping.start()
+        self._cleaner.start()
+
+    def _forget(self, replica: Partition) -> None:
+        """A replica has left this node."""
+        self._fetchers.forget(replica)
+        self._cleaner.forget(replica)
 
     def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
         self._ground.log.error("log directory failed", directory=directory.path, error=str(error), partitions=len(directory.logs))
@@ -192,5 +202,6 @@ class BrokerParts:
         self._fetchers.stop()
         self._directory_reports.stop()
         self._coordinators.stop()
+        self._cleaner.stop()
         self._housekeeping.stop()
         self._publisher.close()

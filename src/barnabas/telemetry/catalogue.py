@@ -59,6 +59,27 @@ LOG_BYTES = Metric("barnabas_log_bytes", _GAUGE, "bytes", "Size of all logs in a
 FETCH_SESSIONS = Metric("barnabas_fetch_sessions", _GAUGE, "sessions", "Incremental fetch sessions kept.")
 FLUSHES = Metric("barnabas_log_flushes_total", _COUNTER, "flushes", "Segments flushed to disk in the background.")
 
+CLEANER_PASSES = Metric("barnabas_cleaner_passes_total", _COUNTER, "passes", "Passes of compaction over a log.")
+CLEANER_BYTES_READ = Metric("barnabas_cleaner_bytes_read_total", _COUNTER, "bytes", "Bytes of segments that compaction has gone through.")
+CLEANER_BYTES_RECLAIMED = Metric(
+    "barnabas_cleaner_bytes_reclaimed_total", _COUNTER, "bytes", "Bytes by which compaction has made logs smaller."
+)
+CLEANER_WORKER_DEATHS = Metric("barnabas_cleaner_worker_deaths_total", _COUNTER, "processes", "Processes that died while they compacted.")
+CLEANER_BUSY = Metric("barnabas_cleaner_logs", _GAUGE, "logs", "Logs that are being compacted.")
+CLEANER_DIRTY_RATIO_MAX = Metric(
+    "barnabas_cleaner_dirty_ratio_max", _GAUGE, "ratio", "Of the dirtiest log, the share that could be compacted and was not yet."
+)
+CLEANER_DELAY_MAX = Metric(
+    "barnabas_cleaner_delay_seconds_max", _GAUGE, "seconds", "How long past max.compaction.lag.ms a record waits for compaction."
+)
+CLEANER_LOOKED_AGO = Metric("barnabas_cleaner_idle_seconds", _GAUGE, "seconds", "Since the cleaner last looked for logs to compact.")
+CLEANER_UNCLEANABLE_PARTITIONS = Metric(
+    "barnabas_cleaner_uncleanable_partitions", _GAUGE, "partitions", "Partitions that could not be compacted.", ("directory",)
+)
+CLEANER_UNCLEANABLE_BYTES = Metric(
+    "barnabas_cleaner_uncleanable_bytes", _GAUGE, "bytes", "Bytes that wait for compaction in partitions that cannot be.", ("directory",)
+)
+
 METADATA_OFFSET = Metric("barnabas_metadata_offset", _GAUGE, "offset", "Last offset of the metadata log applied on this node.")
 METADATA_SNAPSHOTS = Metric("barnabas_metadata_snapshots_total", _COUNTER, "snapshots", "Snapshots of the metadata log written.")
 CONTROLLER_ACTIVE = Metric("barnabas_controller_active", _GAUGE, "controllers", "1 where this node is the active controller.")

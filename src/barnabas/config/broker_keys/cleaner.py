@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, DOUBLE, DOUBLE_MAX, INT, LONG, LONG_MAX, ConfigKey, at_least, between
-from barnabas.config.effects import WITH_COMPACTION
 
 KEYS = (
-    ConfigKey("log.cleaner.enable", BOOLEAN, True, "Whether compacted topics are compacted at all.", effect=WITH_COMPACTION),
-    ConfigKey("log.cleaner.threads", INT, 1, "How many workers compact.", scope=CLUSTER_WIDE, valid=at_least(0), effect=WITH_COMPACTION),
+    ConfigKey("log.cleaner.enable", BOOLEAN, True, "Whether compacted topics are compacted at all."),
+    ConfigKey("log.cleaner.threads", INT, 1, "How many workers compact.", scope=CLUSTER_WIDE, valid=at_least(0)),
     ConfigKey(
         "log.cleaner.io.max.bytes.per.second",
         DOUBLE,
         DOUBLE_MAX,
         "The most bytes a second that compaction reads and writes together.",
         scope=CLUSTER_WIDE,
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.dedupe.buffer.size",
@@ -22,7 +20,6 @@ KEYS = (
         134_217_728,
         "The memory that all workers share to remember the last offset of each key.",
         scope=CLUSTER_WIDE,
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.io.buffer.size",
@@ -31,7 +28,6 @@ KEYS = (
         "The memory that all workers share for reading and writing.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.io.buffer.load.factor",
@@ -39,7 +35,6 @@ KEYS = (
         0.9,
         "How full the memory for keys may get before a pass ends.",
         scope=CLUSTER_WIDE,
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.backoff.ms",
@@ -48,7 +43,6 @@ KEYS = (
         "How long a worker sleeps when no log needs compaction.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.min.cleanable.ratio",
@@ -57,7 +51,6 @@ KEYS = (
         "The share of a log that must be uncompacted before it is compacted.",
         scope=CLUSTER_WIDE,
         valid=between(0, 1),
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.delete.retention.ms",
@@ -66,7 +59,6 @@ KEYS = (
         "How long a tombstone is kept, so that a slow reader still sees the deletion.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.min.compaction.lag.ms",
@@ -75,7 +67,6 @@ KEYS = (
         "How long a record is safe from compaction.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_COMPACTION,
     ),
     ConfigKey(
         "log.cleaner.max.compaction.lag.ms",
@@ -84,6 +75,5 @@ KEYS = (
         "How long a record may wait for compaction, whatever the ratio says.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
-        effect=WITH_COMPACTION,
     ),
 )

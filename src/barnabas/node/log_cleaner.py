@@ -1,0 +1,370 @@
+"""Compacts logs whose topics want it: the dirtiest first, as many at once as ``log.cleaner.threads`` says.
+
+    every log.cleaner.backoff.ms: look at all logs -> the dirtiest that is due -> a job for a worker process
+    a group is durable as .cleaned files -> swapped in, on this thread; the next is being cleaned meanwhile
+    the pass is done -> the log is clean up to where it went, and that is written down; the next log at once
+
+What may come between, and what becomes of it:
+
+- the topic is deleted or the replica moves away: the worker is killed, nothing more is swapped;
+- the log is cut, or retention takes segments: a group that is no longer the log's is thrown away, and the log is looked at again;
+- the worker dies: what it left is thrown away, the log is tried again at the next look, and after some deaths in a row left alone;
+- a batch cannot be read: the log is left alone, which is said once and counted, until the node has opened it anew;
+- the disk is full: tried again at the next look. Any other error of the disk costs the directory, as everywhere;
+- the node is killed: recovery finishes or forgets a swap, and an old checkpoint only means that something is compacted twice.
+
+Who leads does not matter: every replica compacts its own log, below the high watermark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from barnabas.env.disk import out_of_room
+from barnabas.env.real_disk import RealDisk
+from barnabas.metadata.configs import ResourceType
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.node.cleaner_metrics import CleanerMetrics
+from barnabas.node.cleaner_settings import CleanerSettings
+from barnabas.node.cleaning_process import CleaningInPlace, CleaningProcess, CleaningWorker, WorkerDied
+from barnabas.node.ground import Ground
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.partition import Partition
+from barnabas.storage.compaction.cleaned_files import remove_cleaned
+from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult, CleaningStopped, Uncleanable
+from barnabas.storage.compaction.swap import swap_in
+from barnabas.storage.compaction_plan import DirtySection, dirtiest, must_roll
+from barnabas.storage.dirty_log import holds, job_for, measure
+from barnabas.storage.log import Log
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.removal import Removal
+from barnabas.telemetry.metrics import Reading
+
+# A worker that has had nothing to do for so long gives its memory back.
+IDLE_SECONDS_MAX = 30.0
+# A log under which so many workers died in a row is taken for the reason.
+DEATHS_MAX = 5
+
+
+@dataclass(slots=True, eq=False)
+class _Cleaning:
+    """One pass that is under way."""
+
+    partition: Partition
+    log: Log
+    worker: CleaningWorker
+    job: CleaningJob
+    done: set[int] = field(default_factory=set)  # base offsets of groups that were swapped in, or thrown away
+    spoiled: bool = False  # the log is no longer what the job was made for
+
+
+class LogCleaner:
+    def __init__(self, ground: Ground, replicas: LocalReplicas, effective: EffectiveConfigs) -> None:
+        self._ground = ground
+        self._replicas = replicas
+        self._settings = CleanerSettings.of(effective.broker)
+        self._cleanings: dict[Log, _Cleaning] = {}
+        self._idle: dict[CleaningWorker, asyncio.TimerHandle] = {}
+        self._uncleanable: WeakKeyDictionary[Log, str] = WeakKeyDictionary()
+        self._deaths: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._running = False
+        self._counts = CleanerMetrics(ground.metrics)
+        self._counts.register(
+            now_ms=ground.clock.monotonic_ms,
+            busy=lambda: len(self._cleanings),
+            uncleanable_partitions=lambda: self._per_directory(lambda _: 1),
+            uncleanable_bytes=lambda: self._per_directory(lambda each: self._measure(each).cleanable_bytes),
+        )
+
+    # -- its life -------------------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        if self._settings.enabled:
+            self._running = True
+            self._look_later()
+
+    def stop(self) -> None:
+        """Workers are killed: what they had not finished will be begun again."""
+        self._running = False
+        if self._timer is not None:
+            self._timer.cancel()
+        for cleaning in self._cleanings.values():
+            cleaning.worker.end()
+        for worker in list(self._idle):
+            self._dismiss(worker)
+        for task in self._tasks:
+            task.cancel()
+
+    async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        """Settings of the broker that change hold at once, also for a pass that is under way where they can."""
+        if not any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
+            return
+        settings = CleanerSettings.of(effective.broker)
+        before, self._settings = self._settings, settings
+        for worker in [*(each.worker for each in self._cleanings.values()), *self._idle]:
+            worker.pace(settings.bytes_per_second_each)
+        if self._running and settings != before:
+            self._look_later()
+
+    def forget(self, partition: Partition) -> None:
+        """The replica leaves this node, or its log is replaced by another: nothing may be written for it any more."""
+        cleaning = self._cleanings.get(partition.log)
+        if cleaning is not None:
+            cleaning.spoiled = True
+            cleaning.worker.end()
+
+    # -- looking --------------------------------------------------------------------------------------------------------------
+
+    def _look_later(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._settings.backoff_ms / 1000, self._look)
+
+    def _look(self) -> None:
+        self._roll_overdue()
+        for directory in self._replicas.directories:
+            if directory.online:
+                # Also for partitions that are gone: one of the same name must not inherit.
+                self._do(self._checkpoint(directory))
+        self._begin()
+        self._look_later()
+
+    def _roll_overdue(self) -> None:
+        now_ms = self._ground.clock.wall_ms()
+        for partition in self._replicas:
+            if partition.online and must_roll(partition.log.segments.active, partition.log.settings, now_ms):
+                try:
+                    partition.log.roll(now_ms=now_ms)
+                except OSError as error:
+                    self._disk_failed(partition.directory, error)
+
+    def _begin(self) -> None:
+        """Passes over the dirtiest logs, as many as there may be at a time."""
+        while self._running:
+            looked_at = [(each, self._measure(each), each.log.settings) for each in self._candidates()]
+            look = self._counts.look
+            look.at_ms = self._ground.clock.monotonic_ms()
+            look.dirty_ratio_max = max((section.ratio for _, section, _ in looked_at), default=0.0)
+            look.overdue_ms_max = max((section.overdue_ms for _, section, _ in looked_at), default=0)
+            if len(self._cleanings) >= self._settings.workers:
+                return
+            chosen = dirtiest(looked_at)
+            if chosen is None:
+                return
+            section = next(section for each, section, _ in looked_at if each is chosen)
+            self._clean(chosen, section)
+
+    def _candidates(self) -> Iterator[Partition]:
+        for partition in self._replicas:
+            log = partition.log
+            # A log of one segment has nothing but the active one, and most have.
+            some = log.settings.compacts and len(log.segments) > 1
+            if some and partition.online and log not in self._cleanings and log not in self._uncleanable:
+                yield partition
+
+    def _measure(self, partition: Partition) -> DirtySection:
+        return measure(partition.log, high_watermark=partition.high_watermark, now_ms=self._ground.clock.wall_ms())
+
+    # -- cleaning -------------------------------------------------------------------------------------------------------------
+
+    def _clean(self, partition: Partition, section: DirtySection) -> None:
+        log = partition.log
+        try:
+            job = job_for(log, section, map_bytes_max=self._settings.map_bytes_each, now_ms=self._ground.clock.wall_ms())
+        except OSError as error:
+            self._disk_failed(partition.directory, error)
+            return
+        cleaning = self._cleanings[log] = _Cleaning(partition, log, self._hire(), job)
+        self._do(self._pass(cleaning))
+
+    async def _pass(self, cleaning: _Cleaning) -> None:
+        directory = cleaning.partition.directory
+        cleaned = False
+        try:
+            # A segment with gaps may only lie below a recovery point that is on the disk: above, recovery would take a gap for a loss.
+            await self._written(directory.recovery_point_checkpoint())
+            result = await self._swapping(cleaning)
+            cleaned = await self._finish(cleaning, result)
+        except CleaningStopped as stopped:
+            self._ground.log.debug("compaction was stopped", partition=str(cleaning.log.partition), reason=str(stopped))
+        except WorkerDied as died:
+            self._worker_died(cleaning, died)
+        except Uncleanable as damage:
+            self._leave_alone(cleaning.partition, str(damage))
+        except OSError as error:
+            # Files that are not there may be those of a topic that was deleted meanwhile, or what retention took.
+            if not cleaning.spoiled and self._has_all(cleaning):
+                self._disk_failed(directory, error)
+        finally:
+            del self._cleanings[cleaning.log]
+            self._rest(cleaning.worker)
+        if cleaned:
+            self._begin()
+
+    async def _swapping(self, cleaning: _Cleaning) -> CleaningResult:
+        """Every group is put in its place while the worker goes on with the next."""
+        loop = asyncio.get_running_loop()
+        groups: asyncio.Queue[CleanedSegment | None] = asyncio.Queue()
+        worker, job = cleaning.worker, cleaning.job
+
+        def on_cleaned(cleaned: CleanedSegment) -> None:
+            loop.call_soon_threadsafe(groups.put_nowait, cleaned)
+
+        def on_done(future: asyncio.Future[CleaningResult]) -> None:
+            if not future.cancelled():
+                future.exception()  # looked at, also where who waits was cancelled meanwhile and does not ask
+            groups.put_nowait(None)
+
+        working = loop.run_in_executor(worker.executor, worker.clean, job, on_cleaned)
+        working.add_done_callback(on_done)
+        try:
+            while (cleaned := await groups.get()) is not None:
+                self._swap(cleaning, cleaned)
+        except OSError:
+            worker.end()
+            await asyncio.gather(working, return_exceptions=True)
+            raise
+        return working.result()
+
+    def _swap(self, cleaning: _Cleaning, cleaned: CleanedSegment) -> None:
+        """Unless the log is no longer what it was. Then what was cleaned is thrown away, and the rest of the pass is for nothing."""
+        if cleaning.spoiled or not self._running:
+            return
+        removal = swap_in(cleaning.log, cleaned)
+        if removal is None:
+            cleaning.spoiled = True
+            cleaning.worker.end()
+            return
+        cleaning.done.add(cleaned.base_offset)
+        if removal.paths:
+            self._counts.reclaimed(removal.size_bytes - cleaned.size_bytes)
+            self._remove_later(cleaning.partition.directory, removal, cleaning.log.settings.file_delete_delay_ms)
+
+    def _remove_later(self, directory: LogDirectory, removal: Removal, delay_ms: int) -> None:
+        """Readers that hold regions of the old files have this long to finish. A node that stops meanwhile removes them when it starts."""
+
+        async def remove() -> None:
+            await asyncio.sleep(delay_ms / 1000)
+            try:
+                await self._written(removal.finish)
+            except OSError as error:
+                self._disk_failed(directory, error)
+
+        self._do(remove())
+
+    async def _finish(self, cleaning: _Cleaning, result: CleaningResult) -> bool:
+        """Whether there may be more to do for the worker."""
+        log, job, stats = cleaning.log, cleaning.job, result.stats
+        self._counts.passed(stats)
+        self._deaths.pop(log, None)
+        if cleaning.spoiled or log.segments.active.base_offset < job.end_offset:
+            return True
+        if result.cleaned_to <= job.first_dirty_offset:
+            self._leave_alone(cleaning.partition, "the keys of one batch do not fit into log.cleaner.dedupe.buffer.size")
+            return True
+        log.cleaned_to = result.cleaned_to
+        self._ground.log.info(
+            "log compacted",
+            partition=str(log.partition),
+            cleaned_to=result.cleaned_to,
+            bytes_before=stats.bytes_read,
+            bytes_after=stats.bytes_kept,
+            records_before=stats.records_read,
+            records_after=stats.records_kept,
+        )
+        await self._written(cleaning.partition.directory.cleaner_checkpoint())
+        return True
+
+    async def _checkpoint(self, directory: LogDirectory) -> None:
+        try:
+            await self._written(directory.cleaner_checkpoint())
+        except OSError as error:
+            self._disk_failed(directory, error)
+
+    async def _written(self, write: Callable[[], None] | None) -> None:
+        if write is not None:
+            await asyncio.get_running_loop().run_in_executor(self._ground.executor, write)
+
+    @staticmethod
+    def _has_all(cleaning: _Cleaning) -> bool:
+        return all(holds(cleaning.log, group) for group in cleaning.job.groups if group[0].base_offset not in cleaning.done)
+
+    # -- what goes wrong ------------------------------------------------------------------------------------------------------
+
+    def _worker_died(self, cleaning: _Cleaning, died: WorkerDied) -> None:
+        if cleaning.spoiled or not self._running:
+            return
+        log = cleaning.log
+        # What it was writing, and what it had just written.
+        left = [group[0].base_offset for group in cleaning.job.groups if group[0].base_offset not in cleaning.done]
+        for base_offset in left[:2]:
+            remove_cleaned(log.disk, log.directory, base_offset)
+        self._counts.deaths.value += 1
+        deaths = self._deaths[log] = self._deaths.get(log, 0) + 1
+        self._ground.log.warning("compaction was interrupted", partition=str(log.partition), reason=str(died), times=deaths)
+        if deaths >= DEATHS_MAX:
+            self._leave_alone(cleaning.partition, f"{deaths} processes died over it")
+
+    def _leave_alone(self, partition: Partition, reason: str) -> None:
+        self._uncleanable[partition.log] = reason
+        self._ground.log.error("log cannot be compacted and is left alone", partition=str(partition.partition), reason=reason)
+
+    def _disk_failed(self, directory: LogDirectory, error: OSError) -> None:
+        if out_of_room(error):
+            self._ground.log.warning("no room to compact", directory=directory.path, error=str(error))
+        else:
+            self._replicas.disk_failed(directory, error)
+
+    def _do(self, deed: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(deed)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        wrong = None if task.cancelled() else task.exception()
+        if wrong is not None:
+            # We are wrong. The node goes on, and so do the other logs.
+            self._ground.log.error("compaction failed", error=repr(wrong), exc_info=wrong)
+
+    def _per_directory(self, count: Callable[[Partition], float]) -> list[Reading]:
+        """Asked from another thread, so what may change in size is copied before it is walked."""
+        partitions = [each for topic in list(self._replicas.by_topic.values()) for each in list(topic.values())]
+        marked = [each for each in partitions if each.log in self._uncleanable]
+        return [
+            ((directory.path,), sum(count(each) for each in marked if each.directory is directory))
+            for directory in self._replicas.directories
+        ]
+
+    # -- workers --------------------------------------------------------------------------------------------------------------
+
+    def _hire(self) -> CleaningWorker:
+        pace = self._settings.bytes_per_second_each
+        if self._idle:
+            worker, timer = self._idle.popitem()
+            timer.cancel()
+            worker.pace(pace)
+            return worker
+        disk = self._ground.disk
+        return CleaningProcess(pace) if isinstance(disk, RealDisk) else CleaningInPlace(disk)
+
+    def _rest(self, worker: CleaningWorker) -> None:
+        """Until there is more to do, and not for long."""
+        if worker.ended:
+            return
+        if not self._running:
+            worker.end()
+            return
+        self._idle[worker] = asyncio.get_running_loop().call_later(IDLE_SECONDS_MAX, self._dismiss, worker)
+
+    def _dismiss(self, worker: CleaningWorker) -> None:
+        self._idle.pop(worker).cancel()
+        worker.end()

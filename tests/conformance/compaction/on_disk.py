@@ -1,0 +1,64 @@
+"""What lies in the directory of a partition, whoever wrote it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.env.real_disk import RealDisk
+from barnabas.model.ids import TopicPartition
+from barnabas.records.batch_header import DELETE_HORIZON_BIT, BatchHeader
+from barnabas.records.batches import check_crc, walk
+from barnabas.records.record import Record, open_batch
+from barnabas.storage.checkpoints import CLEANER_OFFSETS, read_offsets
+
+
+class Survivor(NamedTuple):
+    """A batch as it lies there. Where it has a delete horizon that stands where the first timestamp was, and says when it was cleaned."""
+
+    base_offset: int
+    last_offset: int
+    attributes: int
+    base_timestamp: int | None
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records: tuple[Record, ...]
+
+
+def segments(directory: Path) -> list[Path]:
+    return sorted(directory.glob("*.log"))
+
+
+def survivors(directory: Path) -> list[Survivor]:
+    return [_survivor(header, batch) for path in segments(directory) for header, batch in _batches(path)]
+
+
+def _batches(path: Path) -> list[tuple[BatchHeader, memoryview]]:
+    data = memoryview(path.read_bytes())
+    found = [(header, data[position : position + header.size_bytes]) for position, header in walk(data)]
+    assert sum(len(batch) for _, batch in found) == len(data), f"{path} does not end with a whole batch"
+    for header, batch in found:
+        check_crc(batch, header)
+    return found
+
+
+def _survivor(header: BatchHeader, batch: memoryview) -> Survivor:
+    return Survivor(
+        header.base_offset,
+        header.last_offset,
+        header.attributes,
+        None if header.attributes & DELETE_HORIZON_BIT else header.base_timestamp,
+        header.max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        tuple(open_batch(batch)),
+    )
+
+
+def is_cleaned(data: Path, topic: str) -> bool:
+    """Whether everything but the active segment was compacted."""
+    active = int(segments(data / f"{topic}-0")[-1].stem)
+    return read_offsets(RealDisk(), str(data / CLEANER_OFFSETS)).get(TopicPartition(topic, 0)) == active

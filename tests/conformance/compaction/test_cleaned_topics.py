@@ -1,0 +1,95 @@
+"""Compacted topics that librdkafka wrote, on a node that compacts as it goes: what is left, and that clients go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from tests.conformance.compaction.on_disk import is_cleaned, survivors
+from tests.conformance.compaction.workload import SECONDS_MAX, TOPICS, TRANSACTIONS, Written, make_topics, read_back, write_stage
+from tests.scenarios.waiting import until
+
+STAGES = 3
+Seen = dict[str, list[tuple[int, bytes | None, bytes | None]]]
+
+
+class Cleaned:
+    """A node whose topics were compacted while they were written and after; and what was read before the last of it."""
+
+    def __init__(self, broker: EmbeddedBroker) -> None:
+        self.broker = broker
+        self.data = Path(broker.data_dir)
+        self.written = Written()
+        started_ms = int(time.time() * 1000)
+        make_topics(broker.bootstrap)
+        for stage in range(STAGES):
+            write_stage(broker.bootstrap, stage, self.written, started_ms)
+        self.await_cleaned()
+        self.before = {topic: read_back(broker.bootstrap, topic) for topic in TOPICS}
+        # Tombstones of the first passes are past their time when these are over.
+        for stage in range(STAGES, STAGES + 2):
+            write_stage(broker.bootstrap, stage, self.written, started_ms)
+            self.await_cleaned()
+        self.after = {topic: read_back(broker.bootstrap, topic) for topic in TOPICS}
+
+    def await_cleaned(self) -> None:
+        for topic in TOPICS:
+            until(partial(is_cleaned, self.data, topic), f"{topic} is compacted", seconds_max=SECONDS_MAX)
+
+
+@pytest.fixture(scope="module")
+def cleaned() -> Iterator[Cleaned]:
+    with EmbeddedBroker(process=True, config={"log.cleaner.backoff.ms": "50", "offsets.topic.num.partitions": "1"}) as broker:
+        yield Cleaned(broker)
+        assert broker.complaints == ""
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_the_last_value_of_every_key_is_read_and_nothing_that_was_aborted(cleaned: Cleaned, topic: str) -> None:
+    last = {key: value for _, key, value in cleaned.after[topic]}
+    live = {key: value for key, value in cleaned.written.last[topic].items() if value is not None}
+    assert {key: value for key, value in last.items() if value is not None} == live
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_of_what_was_compacted_only_one_record_a_key_is_left(cleaned: Cleaned, topic: str) -> None:
+    active = max(int(path.stem) for path in (cleaned.data / f"{topic}-0").glob("*.log"))
+    keys = [key for offset, key, _ in cleaned.after[topic] if offset < active]
+    assert len(keys) == len(set(keys))
+    assert len(keys) < len(cleaned.written.last[topic])
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_offsets_do_not_change(cleaned: Cleaned, topic: str) -> None:
+    before, after = ({offset: (key, value) for offset, key, value in seen[topic]} for seen in (cleaned.before, cleaned.after))
+    kept = before.keys() & after.keys()
+    assert kept
+    assert all(before[offset] == after[offset] for offset in kept)
+    assert list(after) == sorted(after)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_tombstones_are_gone_after_their_time(cleaned: Cleaned, topic: str) -> None:
+    early = [offset for offset, _, value in cleaned.before[topic] if value is None]
+    assert early
+    newest = max(offset for offset, *_ in cleaned.before[topic])
+    late = [offset for offset, _, value in cleaned.after[topic] if value is None and offset <= newest]
+    assert not late
+
+
+def test_batches_keep_their_compression(cleaned: Cleaned) -> None:
+    for codec, topic in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
+        assert {each.attributes & 7 for each in survivors(cleaned.data / f"{topic}-0") if each.records} == {codec}
+
+
+def test_everything_is_read_again_after_a_restart(cleaned: Cleaned) -> None:
+    for end in (cleaned.broker.kill, cleaned.broker.stop):
+        end()
+        cleaned.broker.start()
+        for topic in (TRANSACTIONS, "zstd"):
+            assert read_back(cleaned.broker.bootstrap, topic) == cleaned.after[topic]

@@ -1,0 +1,129 @@
+"""Apache Kafka's cleaner and ours on the same bytes: the same batches survive, each opens what the other has cleaned, and Kafka's tools
+have nothing to say against it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from barnabas.testing import EmbeddedBroker
+from peers.apache_kafka import apache_kafka, run_tool, why_missing
+from tests.conformance.compaction.on_disk import is_cleaned, segments, survivors
+from tests.conformance.compaction.workload import SECONDS_MAX, TOPICS, TRANSACTIONS, Written, make_topics, read_back, write_stage
+from tests.conformance.storage.test_dump_log import COMPLAINTS, QUIRK
+from tests.scenarios.waiting import until
+
+pytestmark = [
+    pytest.mark.java,
+    pytest.mark.soak,
+    pytest.mark.skipif(why_missing() is not None, reason=why_missing() or ""),
+]
+
+STAGES = 4
+CLEANING = {"log.cleaner.backoff.ms": "100", "offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
+NOT_CLEANING = CLEANING | {"log.cleaner.backoff.ms": "100000000"}
+# What a cleaned log has between its batches, and the tool is surprised by.
+GAPS = re.compile(r"Non-consecutive offsets in \S+\n(  -?\d+ is followed by \d+\n)+")
+
+
+@contextmanager
+def barnabas(data: Path, config: dict[str, str]) -> Iterator[str]:
+    with EmbeddedBroker(process=True, data_dir=data, config=config) as broker:
+        yield broker.bootstrap
+        assert broker.complaints == ""
+
+
+@contextmanager
+def kafka(data: Path, config: dict[str, str]) -> Iterator[str]:
+    with apache_kafka(data, extra=config, format_storage=False) as (bootstrap, _):
+        yield bootstrap
+
+
+@dataclass
+class Two:
+    """The same directory, cleaned by each."""
+
+    ours: Path
+    kafkas: Path
+    written: Written
+    started_ms: int
+
+    def each(self) -> Iterator[tuple[Path, AbstractContextManager[str]]]:
+        yield self.ours, barnabas(self.ours, CLEANING)
+        yield self.kafkas, kafka(self.kafkas, CLEANING)
+
+
+def await_cleaned(data: Path) -> None:
+    for topic in TOPICS:
+        until(partial(is_cleaned, data, topic), f"{topic} in {data.name} is compacted", seconds_max=SECONDS_MAX)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Two:
+    root = tmp_path_factory.mktemp("compaction")
+    two = Two(root / "ours", root / "kafkas", Written(), int(time.time() * 1000))
+    two.ours.mkdir()
+    with barnabas(two.ours, NOT_CLEANING) as bootstrap:
+        # Long enough that no tombstone's time comes in the first pass of one and not of the other.
+        make_topics(bootstrap, delete_retention_ms="2000")
+        for stage in range(STAGES):
+            write_stage(bootstrap, stage, two.written, two.started_ms)
+    shutil.copytree(two.ours, two.kafkas)
+    for data, broker in two.each():
+        with broker:
+            await_cleaned(data)
+    return two
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_the_same_batches_and_records_survive(two: Two, topic: str) -> None:
+    ours, kafkas = survivors(two.ours / f"{topic}-0"), survivors(two.kafkas / f"{topic}-0")
+    assert ours == kafkas
+    assert any(not each.records for each in ours), "some batch should be kept for its producer only"
+    assert any(each.base_timestamp is None for each in ours), "some batch should have a delete horizon"
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_segments_are_put_together_alike(two: Two, topic: str) -> None:
+    assert [path.name for path in segments(two.ours / f"{topic}-0")] == [path.name for path in segments(two.kafkas / f"{topic}-0")]
+
+
+@pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".txnindex"])
+def test_kafkas_tool_has_no_complaints(two: Two, suffix: str) -> None:
+    files = sorted(path for topic in TOPICS for path in (two.ours / f"{topic}-0").glob(f"*{suffix}"))
+    text = run_tool("kafka.tools.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files)))
+    text = QUIRK.sub("", text)
+    assert text.count("Dumping ") == len(files)
+    assert not COMPLAINTS.search(GAPS.sub("", text)), text[:4000]
+
+
+def test_each_opens_what_the_other_cleaned_and_both_go_on_alike(two: Two, tmp_path: Path) -> None:
+    """The directories change hands. Tombstones and markers whose time has come go in the next pass, in both."""
+    ours, kafkas = tmp_path / "ours", tmp_path / "kafkas"
+    shutil.copytree(two.kafkas, ours)
+    shutil.copytree(two.ours, kafkas)
+    handed = Two(ours, kafkas, two.written, two.started_ms)
+    read = {}
+    for data, broker in handed.each():
+        with broker as bootstrap:
+            again = Written({topic: dict(last) for topic, last in two.written.last.items()})
+            before = {topic: read_back(bootstrap, topic) for topic in TOPICS}
+            write_stage(bootstrap, STAGES, again, two.started_ms)
+            write_stage(bootstrap, STAGES + 1, again, two.started_ms)
+            await_cleaned(data)
+            read[data] = before, {topic: read_back(bootstrap, topic) for topic in TOPICS}
+        for topic in TOPICS:
+            live = {key: value for key, value in again.last[topic].items() if value is not None}
+            assert {key: value for _, key, value in read[data][1][topic] if value is not None} == live
+    assert read[ours] == read[kafkas]
+    early = {offset for offset, _, value in read[ours][0][TRANSACTIONS] if value is None}
+    assert early
+    assert not early & {offset for offset, *_ in read[ours][1][TRANSACTIONS]}

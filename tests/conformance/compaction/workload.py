@@ -1,0 +1,128 @@
+"""What is written to compacted topics, by librdkafka; and what should be left of it.
+
+Every *stage* begins a new segment: its records are some minutes younger than those of the stage before, and topics roll by that. The
+segment of the last stage is the active one, which compaction leaves alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+TRANSACTIONS = "transactions"
+TOPICS = (*CODECS, TRANSACTIONS)
+SEGMENT_MS = 60_000
+STAGE_MS = 2 * SEGMENT_MS
+RECORDS = 150
+KEYS = 40
+SECONDS_MAX = 60.0
+CONFIG = {"cleanup.policy": "compact", "segment.ms": str(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "100"}
+QUIET = {"log_level": 0}
+
+
+@dataclass
+class Written:
+    """The last value of every key, by topic, as far as its transaction was committed; None where a tombstone came last."""
+
+    last: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
+
+    def put(self, topic: str, values: Mapping[bytes, bytes | None]) -> None:
+        self.last.setdefault(topic, {}).update(values)
+
+
+def make_topics(bootstrap: str, **config: str) -> None:
+    admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
+    wanted = [
+        NewTopic(topic, 1, 1, config={**CONFIG, **{name.replace("_", "."): value for name, value in config.items()}}) for topic in TOPICS
+    ]
+    for future in admin.create_topics(wanted).values():
+        future.result(SECONDS_MAX)
+
+
+def write_stage(bootstrap: str, stage: int, written: Written, started_ms: int) -> None:
+    now_ms = started_ms + stage * STAGE_MS
+    for codec in CODECS:
+        _write_plain(bootstrap, codec, stage, written, now_ms)
+    _write_transactions(bootstrap, stage, written, now_ms)
+
+
+def _values(stage: int, number: int) -> tuple[bytes, bytes | None]:
+    """Some keys are written once and never again; every seventh record is a tombstone, and some keys end with one."""
+    key = b"once-%d-%d" % (stage, number) if number % 11 == 0 else b"key-%d" % (number * (stage + 3) % KEYS)
+    return key, None if number % 7 == 3 else b"stage %d number %d " % (stage, number) + b"x" * (number % 50)
+
+
+def _write_plain(bootstrap: str, topic: str, stage: int, written: Written, now_ms: int) -> None:
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "compression.type": topic,
+            "enable.idempotence": True,
+            "linger.ms": 20,
+            "batch.num.messages": 20,
+            **QUIET,
+        }
+    )
+    for number in range(RECORDS):
+        key, value = _values(stage, number)
+        producer.produce(topic, key=key, value=value, headers={"stage": b"%d" % stage}, timestamp=now_ms + number)
+        written.put(topic, {key: value})
+    assert producer.flush(SECONDS_MAX) == 0
+
+
+def _write_transactions(bootstrap: str, stage: int, written: Written, now_ms: int) -> None:
+    """Two producers whose transactions lie in one another; every third is aborted."""
+    producers = [
+        Producer({"bootstrap.servers": bootstrap, "transactional.id": f"writer-{each}", "linger.ms": 0, "batch.num.messages": 5, **QUIET})
+        for each in range(2)
+    ]
+    for producer in producers:
+        producer.init_transactions(SECONDS_MAX)
+    for round_ in range(6):
+        values: list[dict[bytes, bytes | None]] = [{}, {}]
+        for producer in producers:
+            producer.begin_transaction()
+        for number in range(20):
+            which = number % 2
+            key, value = _values(stage, 20 * round_ + number)
+            key = b"%d-" % which + key
+            producers[which].produce(TRANSACTIONS, key=key, value=value, timestamp=now_ms + number)
+            producers[which].flush(SECONDS_MAX)
+            values[which][key] = value
+        for which, producer in enumerate(producers):
+            if (round_ + which) % 3:
+                producer.commit_transaction(SECONDS_MAX)
+                written.put(TRANSACTIONS, values[which])
+            else:
+                producer.abort_transaction(SECONDS_MAX)
+
+
+def read_back(bootstrap: str, topic: str) -> list[tuple[int, bytes | None, bytes | None]]:
+    """Offset, key and value of everything that a reader of committed records sees."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "reader",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            **QUIET,
+        }
+    )
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: list[tuple[int, bytes | None, bytes | None]] = []
+    try:
+        while True:
+            message = consumer.poll(SECONDS_MAX)
+            assert message is not None, f"{topic} was not read to its end"
+            if message.error() is not None:
+                return found
+            offset = message.offset()
+            assert offset is not None
+            found.append((offset, message.key(), message.value()))
+    finally:
+        consumer.close()
