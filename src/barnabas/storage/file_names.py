@@ -26,7 +26,7 @@ STRAY_DIRECTORY_SUFFIX = "-stray"
 DIRECTORY_NAME_CHARACTERS_MAX = 255
 
 _PARTITION = re.compile(r"^(\S+)-(\d+)$")
-_MARKED = re.compile(r"^\S+\.[0-9a-f]{32}-(delete|future|stray)$")
+_MARKED = re.compile(r"^(\S+)\.[0-9a-f]{32}-(delete|future|stray)$")
 _SEGMENT_FILE = re.compile(r"^(\d{20})(\.[a-z]+)((?:\.[a-z]+)*)$")
 
 
@@ -54,6 +54,19 @@ def marked_directory_name(partition: TopicPartition, unique: Uuid, suffix: str) 
 
 def is_marked(name: str, suffix: str) -> bool:
     return name.endswith(suffix) and _MARKED.match(name) is not None
+
+
+def parse_future_directory(name: str) -> TopicPartition | None:
+    """Whose replica is on its way there; None for every other directory."""
+    marked = _MARKED.match(name)
+    found = _PARTITION.match(marked[1]) if marked is not None and is_marked(name, FUTURE_DIRECTORY_SUFFIX) else None
+    return TopicPartition(found[1], int(found[2])) if found else None
+
+
+def future_name_fits(partition: TopicPartition) -> bool:
+    """A name that is cut could not be found again as this partition's."""
+    room = DIRECTORY_NAME_CHARACTERS_MAX - len(FUTURE_DIRECTORY_SUFFIX) - 1 - 32
+    return len(partition_directory_name(partition)) <= room
 
 
 def parse_segment_file(name: str) -> tuple[int, str, str] | None:

@@ -591,6 +591,13 @@ class Log:
             self.leader_epochs.save()
         self.abandon()
 
+    def moved_to(self, directory: str) -> None:
+        """Its directory has another name now."""
+        self.directory = directory
+        self.leader_epochs.moved_to(directory)
+        for segment in self.segments:
+            segment.moved_to(directory)
+
     def abandon(self) -> None:
         """Give the descriptors back and write nothing, as after a crash or when the directory failed."""
         for segment in self.segments:

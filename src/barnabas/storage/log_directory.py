@@ -4,7 +4,10 @@ A directory fails as a whole: after an ``OSError`` nothing in it is written any 
 KAFKA_STORAGE_ERROR, while the other directories go on. It comes back with a restart, through recovery.
 
 Directories whose names say ``-delete`` are on their way out and are removed at the next start; ``-stray`` ones belonged to no topic
-when somebody looked and are kept: metadata that is missing must never delete data.
+when somebody looked and are kept: metadata that is missing must never delete data. A ``-future`` one is a copy of a replica that lies in
+another directory, and will take its place (see :mod:`barnabas.replication.future_replica`).
+
+It may also be full, or *cordoned*: then it gets no new replicas, and serves those it has.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import errno
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
@@ -26,6 +30,7 @@ from barnabas.storage.file_names import (
     STRAY_DIRECTORY_SUFFIX,
     is_marked,
     marked_directory_name,
+    parse_future_directory,
     parse_partition_directory,
     partition_directory_name,
 )
@@ -47,6 +52,7 @@ class FoundLog:
     topic_id: Uuid | None
     high_watermark: int
     report: RecoveryReport
+    future: bool = False  # a copy, not known to be whole
 
 
 class DirectoryLocked(Exception):
@@ -59,6 +65,7 @@ class LogDirectory:
         self.path = path
         self.directory_id = directory_id
         self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}
         self.high_watermarks: dict[TopicPartition, Callable[[], int]] = {}
         self.failure: str | None = None
         self._lock: DirectoryLock | None = None
@@ -67,6 +74,7 @@ class LogDirectory:
         self._turns: dict[str, int] = {}  # of the newest checkpoint that is in its file
         self._turn = 0
         self.reserved = 0  # logs about to be made here
+        self.cordoned = False
 
     # -- owning it ------------------------------------------------------------------------------------------------------------
 
@@ -89,7 +97,7 @@ class LogDirectory:
         """Give the directory up. Nothing is written any more, so that recovery finds it as the failure left it."""
         if self.failure is None:
             self.failure = reason
-            for log in self.logs.values():
+            for log in (*self.logs.values(), *self.futures.values()):
                 log.abandon()
 
     # -- opening --------------------------------------------------------------------------------------------------------------
@@ -118,7 +126,11 @@ class LogDirectory:
             if is_marked(name, DELETE_DIRECTORY_SUFFIX):
                 self.disk.remove_directory(directory)
                 continue
-            if is_marked(name, STRAY_DIRECTORY_SUFFIX) or is_marked(name, FUTURE_DIRECTORY_SUFFIX):
+            if is_marked(name, STRAY_DIRECTORY_SUFFIX):
+                continue
+            future = parse_future_directory(name)
+            if future is not None:
+                yield from self._open_future(directory, future, settings_of(future.topic), clean=clean, now_ms=now_ms)
                 continue
             partition = parse_partition_directory(name)
             if partition is None or partition.topic == METADATA_TOPIC or not self.disk.is_directory(directory):
@@ -142,6 +154,23 @@ class LogDirectory:
             high_watermark = min(high_watermarks.get(partition, log.log_start_offset), log.log_end_offset)
             yield FoundLog(log, read_topic_id(self.disk, directory), max(high_watermark, log.log_start_offset), report)
 
+    def _open_future(
+        self, directory: str, partition: TopicPartition, settings: LogSettings, *, clean: bool, now_ms: int
+    ) -> Iterator[FoundLog]:
+        """Nothing is known of it but what is in it. It is only a copy: what is damaged goes, and is copied again."""
+        if partition in self.futures:
+            self.disk.remove_directory(directory)
+            return
+        try:
+            log, report = open_log(
+                self.disk, directory, partition, settings, clean=clean, recovery_point=0, log_start_offset=None, now_ms=now_ms
+            )
+        except CorruptBatch:
+            self.disk.remove_directory(directory)
+            return
+        self.futures[partition] = log
+        yield FoundLog(log, read_topic_id(self.disk, directory), log.log_start_offset, report, future=True)
+
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         try:
             return read_offsets(self.disk, f"{self.path}/{name}")
@@ -153,14 +182,50 @@ class LogDirectory:
     def create(self, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, *, now_ms: int) -> Log:
         """A new, empty log. Nothing of it is durable before its first flush, and nothing needs to be: a crash leaves at worst
         a directory that the metadata makes again."""
-        directory = f"{self.path}/{partition_directory_name(partition)}"
+        return self._create(partition_directory_name(partition), partition, topic_id, settings, start_offset=None, now_ms=now_ms)
+
+    def create_future(
+        self, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, unique: Uuid, *, start_offset: int, now_ms: int
+    ) -> Log:
+        """An empty log that begins at ``start_offset``, under a name that says that it is only a copy."""
+        name = marked_directory_name(partition, unique, FUTURE_DIRECTORY_SUFFIX)
+        return self._create(name, partition, topic_id, settings, start_offset=start_offset, now_ms=now_ms)
+
+    def _create(
+        self, name: str, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, *, start_offset: int | None, now_ms: int
+    ) -> Log:
+        directory = f"{self.path}/{name}"
         self.disk.make_directory(directory)
-        write_topic_id(self.disk, directory, topic_id)
-        log, _ = open_log(self.disk, directory, partition, settings, clean=True, recovery_point=0, log_start_offset=None, now_ms=now_ms)
+        try:
+            write_topic_id(self.disk, directory, topic_id)
+            log, _ = open_log(
+                self.disk, directory, partition, settings, clean=True, recovery_point=0, log_start_offset=start_offset, now_ms=now_ms
+            )
+        except OSError:
+            # One that is half made, because the disk is full, would be found at the next start.
+            with suppress(OSError):
+                self.disk.remove_directory(directory)
+            raise
         return log
 
     def add(self, log: Log) -> None:
         self.logs[log.partition] = log
+
+    def adopt_future(self, partition: TopicPartition) -> Log:
+        """The copy becomes the replica. Durable on return; its recovery point must have been written before."""
+        log = self.futures[partition]
+        name = f"{self.path}/{partition_directory_name(partition)}"
+        self.disk.rename(log.directory, name)
+        log.moved_to(name)
+        self.logs[partition] = self.futures.pop(partition)
+        self.disk.sync_directory(self.path)
+        return log
+
+    def mark_future_deleted(self, partition: TopicPartition, unique: Uuid) -> str:
+        return self._take_away(self.futures.pop(partition), unique, DELETE_DIRECTORY_SUFFIX)
+
+    def mark_future_stray(self, partition: TopicPartition, unique: Uuid) -> str:
+        return self._take_away(self.futures.pop(partition), unique, STRAY_DIRECTORY_SUFFIX)
 
     def mark_deleted(self, partition: TopicPartition, unique: Uuid) -> str:
         """Take a partition away under a name that says so; the path that :meth:`remove_marked` wants, some time later."""
@@ -173,9 +238,13 @@ class LogDirectory:
     def _mark(self, partition: TopicPartition, unique: Uuid, suffix: str) -> str:
         log = self.logs.pop(partition)
         self.high_watermarks.pop(partition, None)
+        return self._take_away(log, unique, suffix)
+
+    def _take_away(self, log: Log, unique: Uuid, suffix: str) -> str:
         log.abandon()
-        marked = f"{self.path}/{marked_directory_name(partition, unique, suffix)}"
+        marked = f"{self.path}/{marked_directory_name(log.partition, unique, suffix)}"
         self.disk.rename(log.directory, marked)
+        log.moved_to(marked)
         self.disk.sync_directory(self.path)
         return marked
 
@@ -189,7 +258,11 @@ class LogDirectory:
     # moved since the last time: an idle node does not touch its disk.
 
     def recovery_point_checkpoint(self) -> Callable[[], None] | None:
-        return self._checkpoint(checkpoints.RECOVERY_POINTS, {partition: log.recovery_point for partition, log in self.logs.items()})
+        """Of the copies too: the one that becomes the replica must not be taken for unflushed."""
+        return self._checkpoint(
+            checkpoints.RECOVERY_POINTS,
+            {partition: log.recovery_point for logs in (self.futures, self.logs) for partition, log in logs.items()},
+        )
 
     def start_offset_checkpoint(self) -> Callable[[], None] | None:
         """Only starts that the first segment does not already say; a tiered log begins elsewhere."""
@@ -197,10 +270,23 @@ class LogDirectory:
             checkpoints.LOG_START_OFFSETS,
             {
                 partition: log.log_start_offset
-                for partition, log in self.logs.items()
+                for logs in (self.futures, self.logs)
+                for partition, log in logs.items()
                 if log.log_start_offset > log.segments.first.base_offset or log.settings.remote_enabled
             },
         )
+
+    def write_down_bounds(self) -> Callable[[], None]:
+        """Starts and recovery points together, and whatever was written before: when it returns, they are on the disk."""
+        for name in (checkpoints.LOG_START_OFFSETS, checkpoints.RECOVERY_POINTS):
+            self._written.pop(name, None)
+        writes = [write for write in (self.start_offset_checkpoint(), self.recovery_point_checkpoint()) if write is not None]
+
+        def write_all() -> None:
+            for write in writes:
+                write()
+
+        return write_all
 
     def high_watermark_checkpoint(self) -> Callable[[], None] | None:
         return self._checkpoint(checkpoints.HIGH_WATERMARKS, {partition: offset() for partition, offset in self.high_watermarks.items()})
@@ -249,7 +335,7 @@ class LogDirectory:
             self.unlock()
 
     def _close(self, broker_epoch: int) -> None:
-        for log in self.logs.values():
+        for log in (*self.logs.values(), *self.futures.values()):
             log.close()
         for take in (
             self.recovery_point_checkpoint,

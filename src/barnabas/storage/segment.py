@@ -367,6 +367,15 @@ class Segment:
         self.time_index.file.close()
         self.transaction_index.file.close()
 
+    def moved_to(self, directory: str) -> None:
+        """Its directory was renamed. Whoever still reads a log that was taken away does not miss its files before they are removed."""
+        self.directory = directory
+        stem = f"{directory}/{offset_name(self.base_offset)}"
+        self.file.moved_to(stem + LOG_SUFFIX)
+        self.index.file.moved_to(stem + INDEX_SUFFIX)
+        self.time_index.file.moved_to(stem + TIME_INDEX_SUFFIX)
+        self.transaction_index.file.moved_to(stem + TRANSACTION_INDEX_SUFFIX)
+
     def abandon(self) -> None:
         for file in (self.index.file, self.time_index.file, self.transaction_index.file):
             file.abandon()

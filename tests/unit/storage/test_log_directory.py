@@ -121,13 +121,35 @@ def test_every_partition_is_found_again(clean: bool) -> None:
 def test_what_is_no_partition_is_left_alone() -> None:
     disk = new_disk()
     two_partitions(disk)
-    for name in (f"{METADATA_TOPIC}-0", "remote-log-index-cache", "orders-1." + "a" * 32 + "-stray", "orders-2." + "b" * 32 + "-future"):
+    for name in (f"{METADATA_TOPIC}-0", "remote-log-index-cache", "orders-1." + "a" * 32 + "-stray"):
         disk.make_directory(f"{PATH}/{name}")
     disk.open(f"{PATH}/file-7").write_at(0, b"not a directory")
     before = disk.names(PATH)
     _, found = opened(disk)
     assert set(found) == {ORDERS, CLICKS}
     assert disk.names(PATH) == before
+
+
+def test_a_copy_on_its_way_is_found_as_such_and_becomes_the_replica() -> None:
+    disk = new_disk()
+    directory = directory_on(disk)
+    log = directory.create_future(ORDERS, ORDERS_ID, SMALL, UNIQUE, start_offset=0, now_ms=NOW_MS)
+    directory.futures[ORDERS] = log
+    fill(log, 6)
+    log.flush()
+    assert disk.names(PATH) == [f"orders-0.{UNIQUE.hex()}-future"]
+    directory, found = opened(disk.kill())
+    assert found[ORDERS].future
+    assert found[ORDERS].topic_id == ORDERS_ID
+    assert list(directory.futures) == [ORDERS]
+    directory.adopt_future(ORDERS)
+    fill(directory.logs[ORDERS], 14)
+    assert isinstance(directory.disk, SimulatedDisk)
+    for after in (directory.disk.kill(), directory.disk.crash()):
+        assert after.names(PATH) == ["orders-0"], "durable when it returns"
+        _, found = opened(after)
+        assert not found[ORDERS].future
+        assert values(found[ORDERS].log)[:6] == [numbered(n) for n in range(6)]
 
 
 def test_what_was_marked_for_deletion_is_removed_at_the_next_start() -> None:
