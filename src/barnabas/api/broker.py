@@ -17,11 +17,15 @@ from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.env.clock import Clock
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.model.promise import Promise
 from barnabas.network.peers import Peers
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.partition import Partition
+from barnabas.replication.reads import PartitionRead
+from barnabas.storage.log import TimestampOffset
 from barnabas.telemetry.logs import Log
 from barnabas.telemetry.metrics import Metrics
 
@@ -86,6 +90,18 @@ class ProducerIdPort(Protocol):
         """An id nobody has had; -1 when the controller could not give any."""
 
 
+class RemoteLogPort(Protocol):
+    """What lies below the local start of tiered partitions."""
+
+    def read(
+        self, partition: Partition, offset: int, *, size_bytes_max: int, at_least_one: bool, committed: bool
+    ) -> Promise[PartitionRead]:
+        """Batches from remote storage, with the aborted transactions among them when only ``committed`` ones are wanted."""
+
+    def offset_for_timestamp(self, partition: Partition, timestamp: int) -> Promise[TimestampOffset | ErrorCode | None]:
+        """The first record of the whole log that is not older; None when there is none."""
+
+
 @dataclass(slots=True)
 class Broker:
     node_id: NodeId
@@ -105,4 +121,6 @@ class Broker:
     log: Log
     peers: Peers = field(default_factory=lambda: Peers("broker"))
     internal_topics: InternalTopics = field(default_factory=InternalTopics)
+    # None without tiered storage.
+    remote_log: RemoteLogPort | None = None
     questions_to_coordinators: QuestionsToCoordinators = field(default_factory=QuestionsToCoordinators)

@@ -30,6 +30,7 @@ from barnabas.node.promises import awaited
 from barnabas.node.publishers.log_settings import LogSettingsPublisher
 from barnabas.node.publishers.replicas import ReplicaPublisher
 from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.node.remote_log.remote_log import RemoteLog
 from barnabas.node.replica_fetchers import ReplicaFetchers
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
@@ -91,6 +92,8 @@ class BrokerParts:
             broker_epoch=broker_epoch,
             lag_ms_max=settings.integer("replica.lag.time.max.ms"),
         )
+        tiered = settings.flag("remote.log.storage.system.enable") and "broker" in settings.strings("process.roles")
+        self._remote_log = RemoteLog(ground, replicas, lambda: self.broker, cache_directory=_first_online(directories)) if tiered else None
         self._fetchers = ReplicaFetchers(
             node_id,
             replicas,
@@ -102,6 +105,7 @@ class BrokerParts:
             ground.log,
             listener=inter_broker_listener_name(settings),
             broker_epoch=broker_epoch,
+            on_tiered=self._remote_log.begin_following if self._remote_log is not None else None,
         )
         self._publisher = ReplicaPublisher(
             node_id,
@@ -148,6 +152,7 @@ class BrokerParts:
             metrics=ground.metrics,
             log=ground.log,
             peers=peers,
+            remote_log=self._remote_log,
         )
 
     @property
@@ -159,6 +164,8 @@ class BrokerParts:
             self._cleaner,
             # After the replicas: they read their logs.
             *self._coordinators.publishers,
+            # Last: it looks leaders up in the image, which is there when the last publisher has heard of it.
+            *([self._remote_log] if self._remote_log is not None else []),
         ]
 
     async def start(self) -> None:
@@ -202,6 +209,12 @@ class BrokerParts:
         self._fetchers.stop()
         self._directory_reports.stop()
         self._coordinators.stop()
+        if self._remote_log is not None:
+            self._remote_log.stop()
         self._cleaner.stop()
         self._housekeeping.stop()
         self._publisher.close()
+
+
+def _first_online(directories: NodeDirectories) -> str:
+    return next(directory.path for directory in directories if directory.online)

@@ -71,4 +71,6 @@ def _replication(brokers: int) -> dict[str, str]:
         "transaction.state.log.min.isr": min_isr,
         "share.coordinator.state.topic.replication.factor": replicas,
         "share.coordinator.state.topic.min.isr": min_isr,
+        "rlmm.config.remote.log.metadata.topic.replication.factor": replicas,
+        "rlmm.config.remote.log.metadata.topic.min.isr": min_isr,
     }

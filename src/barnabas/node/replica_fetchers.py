@@ -18,7 +18,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
 from barnabas.node.peer_ports import PeersPort
-from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch
+from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch, TieredStart
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.telemetry.catalogue import REPLICATION_BYTES_IN, REPLICATION_FAILURES
@@ -42,8 +42,10 @@ class ReplicaFetchers:
         *,
         listener: str,
         broker_epoch: Callable[[], int],
+        on_tiered: Callable[[Partition, TieredStart, Callable[[bool], None]], None] | None = None,
     ) -> None:
-        """``listener`` is the name of the one over which brokers talk to each other."""
+        """``listener`` is the name of the one over which brokers talk to each other; ``on_tiered`` makes a follower begin where its
+        leader's local log does, if there is tiered storage."""
         self._node_id = node_id
         self._replicas = replicas
         self._peers = peers
@@ -55,6 +57,7 @@ class ReplicaFetchers:
         self._log = log
         self._listener = listener
         self._broker_epoch = broker_epoch
+        self._on_tiered = on_tiered
         self._fetchers: dict[Place, _Fetcher] = {}
         self._places: dict[tuple[Uuid, int], Place] = {}
         self._stopped = False
@@ -103,7 +106,8 @@ class ReplicaFetchers:
 
     # -- for the fetchers -----------------------------------------------------------------------------------------------------
 
-    def make_core(self) -> FollowerFetch:
+    def make_core(self, wake: Callable[[], None]) -> FollowerFetch:
+        """``wake`` is called when there is something to ask for though no answer came."""
         integer = self._settings.integer
         return FollowerFetch(
             self._node_id,
@@ -119,7 +123,18 @@ class ReplicaFetchers:
             on_event=lambda what, partition, detail: self._log.warning(what, partition=str(partition.partition), detail=detail),
             throttled=self._throttled,
             on_bytes=self._came,
+            on_tiered=lambda partition, start, built: self._begin_tiered(partition, start, built, wake),
         )
+
+    def _begin_tiered(self, partition: Partition, start: TieredStart, built: Callable[[bool], None], wake: Callable[[], None]) -> None:
+        def built_and_awake(done: bool) -> None:
+            built(done)
+            wake()
+
+        if self._on_tiered is None:
+            built_and_awake(False)
+        else:
+            self._on_tiered(partition, start, built_and_awake)
 
     def _throttled(self, partition: Partition) -> bool:
         """Only who is behind: the others must stay in sync."""
@@ -151,13 +166,14 @@ class _Fetcher:
     def __init__(self, fetchers: ReplicaFetchers, place: Place) -> None:
         self._fetchers = fetchers
         self._place = place
-        self.core = fetchers.make_core()
         self._timer: asyncio.Handle | None = None
         self._closed = False
+        self.core = fetchers.make_core(self.wake_soon)
 
     def wake_soon(self) -> None:
         """Once for all partitions that change their roles in one turn of the loop."""
-        self._schedule(0)
+        if not self._closed:
+            self._schedule(0)
 
     def _schedule(self, delay_ms: int) -> None:
         if self._timer is not None:

@@ -85,6 +85,7 @@ class FetchedPartition:
             return True
         changed = (
             read.region is not None
+            or read.records is not None
             or read.diverging is not None
             or read.preferred_replica >= 0
             or read.high_watermark != self.told_high_watermark

@@ -2,6 +2,7 @@
 
     fetching --out of range--> asking the leader's end --it is not below ours--> asking its start --> fetching
         |                             `--it is below ours: cut there--> fetching
+        |--it was moved to remote storage--> asking where the leader's local log begins --> building, from remote storage --> fetching
         |--diverging epoch: cut, and fetch again
         |--an error, a damaged batch, no answer--> backing off --> fetching
         |--the epoch is too old--> failed, until the metadata brings a newer one
@@ -42,7 +43,7 @@ from barnabas.wire.messages.list_offsets import (
 )
 from barnabas.wire.types import RecordsSource
 
-LATEST, EARLIEST = -1, -2
+LATEST, EARLIEST, EARLIEST_LOCAL = -1, -2, -4
 # The first wait after something failed is this part of replica.fetch.backoff.ms, and then it doubles: after an election the leader often
 # hears of it some milliseconds after its followers, and a whole second lost there is a second in which nothing is acknowledged.
 FIRST_BACKOFF_PART = 32
@@ -68,12 +69,27 @@ class Ask(Enum):
     DATA = "batches"
     END = "where the leader's log ends"
     START = "where the leader's log begins"
+    LOCAL_START = "where the leader's local log begins"
+
+
+_TIMESTAMPS = {Ask.END: LATEST, Ask.START: EARLIEST, Ask.LOCAL_START: EARLIEST_LOCAL}
+
+
+@dataclass(frozen=True, slots=True)
+class TieredStart:
+    """Where to begin behind a leader that has moved the older part of its log to remote storage."""
+
+    offset: int
+    leader_epoch: int
+    """Of the leader's batch at ``offset``."""
+    log_start_offset: int
+    """Of the leader's whole log."""
 
 
 class Followed:
     """A partition, in the leader epoch in which it is followed."""
 
-    __slots__ = ("ask", "asked", "failed", "failures", "leader_epoch", "partition", "resumes_ms")
+    __slots__ = ("ask", "asked", "building", "failed", "failures", "leader_epoch", "leader_start", "partition", "resumes_ms")
 
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
@@ -83,6 +99,8 @@ class Followed:
         self.failures = 0  # in a row
         self.failed = False
         self.asked: Asked | None = None  # in the request that is under way
+        self.building = False  # from remote storage
+        self.leader_start = 0  # the leader's log start offset, when it said that what was asked for is remote
 
     @property
     def now(self) -> Asked:
@@ -98,6 +116,10 @@ def _uncounted(_: Partition, __: int) -> None:
     pass
 
 
+def _not_tiered(_: Partition, __: TieredStart, built: Callable[[bool], None]) -> None:
+    built(False)
+
+
 class FollowerFetch:
     def __init__(
         self,
@@ -109,9 +131,11 @@ class FollowerFetch:
         on_event: Callable[[str, Partition, str], None],
         throttled: Callable[[Partition], bool] = _never,
         on_bytes: Callable[[Partition, int], None] = _uncounted,
+        on_tiered: Callable[[Partition, TieredStart, Callable[[bool], None]], None] = _not_tiered,
     ) -> None:
         """``on_event(what, partition, detail)`` hears of what an operator should know. Partitions that are ``throttled`` are left out of
-        a fetch; ``on_bytes`` counts what came."""
+        a fetch; ``on_bytes`` counts what came. ``on_tiered(partition, start, built)`` restarts a partition at ``start`` with what remote
+        storage knows of everything below, and then says whether it did; meanwhile the partition is not fetched."""
         self._replica_id = replica_id
         self._limits = limits
         self._replica_epoch = replica_epoch
@@ -119,6 +143,7 @@ class FollowerFetch:
         self._on_event = on_event
         self._throttled = throttled
         self._on_bytes = on_bytes
+        self._on_tiered = on_tiered
         self._followed: dict[Key, Followed] = {}
         self._session = LeaderSession()
         self._under_way: Request | None = None
@@ -155,7 +180,7 @@ class FollowerFetch:
         ready = {
             key: each
             for key, each in self._followed.items()
-            if not each.failed and each.resumes_ms <= now_ms and each.partition.directory.failure is None
+            if not each.failed and not each.building and each.resumes_ms <= now_ms and each.partition.directory.failure is None
         }
         lost = {key: each for key, each in ready.items() if each.ask is not Ask.DATA}
         if lost:
@@ -167,7 +192,7 @@ class FollowerFetch:
 
     def resumes_ms(self, now_ms: int) -> int | None:
         """When to ask for the next request, if there was none; None when nothing is followed that could be asked for."""
-        waiting = [each.resumes_ms for each in self._followed.values() if not each.failed]
+        waiting = [each.resumes_ms for each in self._followed.values() if not each.failed and not each.building]
         if not waiting:
             return None
         return min(waiting) if min(waiting) > now_ms else now_ms + THROTTLE_LOOK_MS
@@ -219,7 +244,7 @@ class FollowerFetch:
                 ListOffsetsPartition(
                     partition_index=index,
                     current_leader_epoch=each.leader_epoch,
-                    timestamp=LATEST if each.ask is Ask.END else EARLIEST,
+                    timestamp=_TIMESTAMPS[each.ask],
                 )
             )
         return ListOffsetsRequest(replica_id=self._replica_id, isolation_level=0, topics=list(topics.values()))
@@ -288,6 +313,8 @@ class FollowerFetch:
         partition = each.partition
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             each.ask = Ask.END
+        elif code is ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE:
+            each.ask, each.leader_start = Ask.LOCAL_START, max(0, data.log_start_offset)
         elif code:
             self._refused(each, code, now_ms)
         elif data.diverging_epoch.epoch >= 0:
@@ -324,6 +351,10 @@ class FollowerFetch:
         partition = each.partition
         if code or answer.offset < 0:
             self._refused(each, code or ErrorCode.UNKNOWN_SERVER_ERROR, now_ms)
+        elif each.ask is Ask.LOCAL_START:
+            each.ask = Ask.DATA
+            if answer.offset > partition.log.log_end_offset:
+                self._build(each, TieredStart(answer.offset, answer.leader_epoch, min(each.leader_start, answer.offset)), now_ms)
         elif each.ask is Ask.END and answer.offset >= partition.log.log_end_offset:
             each.ask = Ask.START
         elif each.ask is Ask.END:
@@ -337,6 +368,18 @@ class FollowerFetch:
             else:
                 # In range after all, and yet refused: the leader's log moves, or cannot place our epoch.
                 self._back_off(each, now_ms)
+
+    def _build(self, each: Followed, start: TieredStart, now_ms: int) -> None:
+        each.building = True
+
+        def built(done: bool) -> None:
+            each.building = False
+            if done:
+                each.failures = 0
+            else:
+                self._back_off(each, now_ms)
+
+        self._on_tiered(each.partition, start, built)
 
     def _refused(self, each: Followed, code: ErrorCode, now_ms: int) -> None:
         if code is ErrorCode.FENCED_LEADER_EPOCH:

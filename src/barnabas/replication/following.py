@@ -10,7 +10,7 @@ second copy of the damage.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.model.buffers import Buffer
 from barnabas.records.batch_header import BatchHeader
@@ -18,6 +18,8 @@ from barnabas.records.batches import CorruptBatch, check_crc, walk
 from barnabas.records.control_batch import read_end_transaction
 from barnabas.storage.leader_epochs import UNDEFINED_EPOCH, EpochStart
 from barnabas.storage.log import Log
+from barnabas.storage.producer_snapshot import write_snapshot
+from barnabas.storage.producer_state import Producer
 
 OFFSET_MAX = 2**63 - 1
 
@@ -45,6 +47,19 @@ def _check_contents(batch: Buffer, header: BatchHeader) -> None:
             read_end_transaction(batch)
         except ValueError as wrong:
             raise CorruptBatch(f"marker at offset {header.base_offset}: {wrong}") from wrong
+
+
+def begin_tiered(
+    log: Log, offset: int, *, log_start_offset: int, leader_epochs: Sequence[EpochStart], producers: Iterable[Producer]
+) -> None:
+    """Begin anew at ``offset``, where the leader's local log begins, with all that is known of what lies below: remote storage has it,
+    and says who led and who produced there. The log still begins at ``log_start_offset``."""
+    log.truncate_fully(offset)
+    log.leader_epochs.entries = [entry for entry in leader_epochs if entry.start_offset < offset]
+    log.leader_epochs.write()
+    write_snapshot(log.disk, log.directory, offset, producers)
+    log.rebuild_producers()
+    log.log_start_offset = log_start_offset
 
 
 def append_fetched(log: Log, records: Buffer, *, leader_epoch: int, now_ms: int, begin_at: Callable[[int], None]) -> int:

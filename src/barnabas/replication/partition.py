@@ -15,6 +15,7 @@ Where a partition has one replica, as on a node of its own, none of this costs a
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from barnabas.env.disk import out_of_room
@@ -27,7 +28,7 @@ from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_B
 from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.validation import Refused, validate
-from barnabas.replication.following import append_fetched, truncation_offset
+from barnabas.replication.following import append_fetched, begin_tiered, truncation_offset
 from barnabas.replication.isr import IsrAnswer, IsrChange
 from barnabas.replication.leadership import Leadership
 from barnabas.replication.surroundings import Surroundings
@@ -37,7 +38,7 @@ from barnabas.replication.waiting_fetch import WaitingFetch
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.log import Appended, Log
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.producer_state import SentBatch
+from barnabas.storage.producer_state import Producer, SentBatch
 
 ACKS_ALL = -1
 # How many appends are remembered apart that no consumer sees yet. Beyond it they are taken together, and a consumer that waits for many
@@ -474,9 +475,21 @@ class Partition:
         self.high_watermark = offset
         self._was_cut(before)
 
+    def restart_tiered(
+        self, offset: int, *, log_start_offset: int, leader_epochs: Sequence[EpochStart], producers: Iterable[Producer]
+    ) -> None:
+        """Give up everything local and begin at ``offset``, where the leader's local log begins; what lies below is in remote storage."""
+        assert not self.leads
+        before = self.log.recovery_point
+        begin_tiered(self.log, offset, log_start_offset=log_start_offset, leader_epochs=leader_epochs, producers=producers)
+        self.high_watermark = offset
+        self._was_cut(before)
+
     def _was_cut(self, recovery_point_before: int) -> None:
         log = self.log
         self.high_watermark = min(self.high_watermark, log.log_end_offset)
+        # What comes in place of what was cut is not what was copied.
+        log.remote_end_offset = min(log.remote_end_offset, log.log_end_offset)
         log.producers.replicated_up_to(self.high_watermark)
         self._invisible.clear()
         if log.recovery_point != recovery_point_before:

@@ -8,7 +8,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.records.batches import CorruptBatch, check_crc, walk
 from barnabas.replication.partition import Partition
 from barnabas.storage.leader_epochs import EpochStart
-from barnabas.storage.log import OffsetOutOfRange
+from barnabas.storage.log import OffsetIsRemote, OffsetOutOfRange
 from barnabas.storage.regions import FileRegion
 from barnabas.storage.transaction_index import AbortedTransaction
 
@@ -24,10 +24,17 @@ class PartitionRead(NamedTuple):
     aborted: list[AbortedTransaction] | None = None
     diverging: EpochStart | None = None
     preferred_replica: int = -1
+    # What is asked for is in remote storage, and how many bytes of it at most, the first batch whole if ``remote_first``.
+    remote_bytes_max: int = 0
+    remote_first: bool = False
+    # What came from there.
+    records: bytes | None = None
 
     @property
     def size_bytes(self) -> int:
-        return len(self.region) if self.region is not None else 0
+        if self.region is not None:
+            return len(self.region)
+        return len(self.records) if self.records is not None else 0
 
     @property
     def urgent(self) -> bool:
@@ -76,6 +83,11 @@ def read_partition(
     bound = stable if committed else high_watermark
     try:
         region = log.read(offset, size_bytes_max=size_bytes_max, end_offset=bound, at_least_one=at_least_one).region
+    except OffsetIsRemote:
+        remote_bytes_max = size_bytes_max or int(at_least_one)
+        return PartitionRead(
+            ErrorCode.NONE, high_watermark, stable, start, None, remote_bytes_max=remote_bytes_max, remote_first=at_least_one
+        )
     except OffsetOutOfRange:
         return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
     aborted = None
@@ -108,6 +120,9 @@ def read_for_follower(
     log = partition.log
     try:
         region = log.read(offset, size_bytes_max=size_bytes_max, end_offset=log.log_end_offset, at_least_one=at_least_one).region
+    except OffsetIsRemote:
+        stable, start = partition.last_stable_offset, log.log_start_offset
+        return PartitionRead(ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE, partition.high_watermark, stable, start)
     except OffsetOutOfRange:
         return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE)
     return PartitionRead(ErrorCode.NONE, partition.high_watermark, partition.last_stable_offset, log.log_start_offset, region)

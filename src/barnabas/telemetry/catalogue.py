@@ -80,6 +80,37 @@ CLEANER_UNCLEANABLE_BYTES = Metric(
     "barnabas_cleaner_uncleanable_bytes", _GAUGE, "bytes", "Bytes that wait for compaction in partitions that cannot be.", ("directory",)
 )
 
+REMOTE_COPY_REQUESTS = Metric("barnabas_remote_copy_requests_total", _COUNTER, "segments", "Uploads of segments begun.", ("topic",))
+REMOTE_COPY_BYTES = Metric("barnabas_remote_copy_bytes_total", _COUNTER, "bytes", "Bytes of segments copied to remote storage.", ("topic",))
+REMOTE_COPY_ERRORS = Metric("barnabas_remote_copy_errors_total", _COUNTER, "segments", "Uploads of segments that failed.", ("topic",))
+REMOTE_COPY_LAG_BYTES = Metric(
+    "barnabas_remote_copy_lag_bytes", _GAUGE, "bytes", "Bytes of closed segments led here that are not remote yet.", ("topic",)
+)
+REMOTE_COPY_LAG_SEGMENTS = Metric(
+    "barnabas_remote_copy_lag_segments", _GAUGE, "segments", "Closed segments led here that are not remote yet.", ("topic",)
+)
+REMOTE_FETCH_REQUESTS = Metric("barnabas_remote_fetch_requests_total", _COUNTER, "reads", "Reads from remote storage.", ("topic",))
+REMOTE_FETCH_BYTES = Metric("barnabas_remote_fetch_bytes_total", _COUNTER, "bytes", "Bytes read from remote storage.", ("topic",))
+REMOTE_FETCH_ERRORS = Metric("barnabas_remote_fetch_errors_total", _COUNTER, "reads", "Reads from remote storage that failed.", ("topic",))
+REMOTE_FETCHES_EXPIRED = Metric(
+    "barnabas_remote_fetches_expired_total", _COUNTER, "requests", "Fetches answered before remote storage had answered."
+)
+REMOTE_READS_WAITING = Metric("barnabas_remote_reads_waiting", _GAUGE, "reads", "Reads from remote storage that wait for a thread.")
+REMOTE_DELETE_REQUESTS = Metric("barnabas_remote_delete_requests_total", _COUNTER, "segments", "Deletions of remote segments.", ("topic",))
+REMOTE_DELETE_BYTES = Metric("barnabas_remote_delete_bytes_total", _COUNTER, "bytes", "Bytes of remote segments deleted.", ("topic",))
+REMOTE_DELETE_ERRORS = Metric(
+    "barnabas_remote_delete_errors_total", _COUNTER, "segments", "Deletions of remote segments that failed.", ("topic",)
+)
+REMOTE_LOG_BYTES = Metric(
+    "barnabas_remote_log_bytes", _GAUGE, "bytes", "Bytes of finished remote segments, of what is led here.", ("topic",)
+)
+REMOTE_SEGMENTS = Metric("barnabas_remote_segments", _GAUGE, "segments", "Remote segments of what is led here, in any state.", ("topic",))
+REMOTE_INDEX_CACHE_BYTES = Metric("barnabas_remote_index_cache_bytes", _GAUGE, "bytes", "Indexes of remote segments cached on disk.")
+REMOTE_AUX_STATES = Metric(
+    "barnabas_remote_aux_states_total", _COUNTER, "replicas", "Followers that began with what remote storage knows of the past.", ("topic",)
+)
+REMOTE_AUX_STATE_ERRORS = Metric("barnabas_remote_aux_state_errors_total", _COUNTER, "replicas", "Those that could not.", ("topic",))
+
 METADATA_OFFSET = Metric("barnabas_metadata_offset", _GAUGE, "offset", "Last offset of the metadata log applied on this node.")
 METADATA_SNAPSHOTS = Metric("barnabas_metadata_snapshots_total", _COUNTER, "snapshots", "Snapshots of the metadata log written.")
 CONTROLLER_ACTIVE = Metric("barnabas_controller_active", _GAUGE, "controllers", "1 where this node is the active controller.")

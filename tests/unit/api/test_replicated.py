@@ -97,7 +97,8 @@ class Server:
     def latest(self, *, version: int = 9, replica: int = -1) -> Any:
         asked = ListOffsetsPartition(partition_index=0, timestamp=-1)
         request = ListOffsetsRequest(replica_id=replica, isolation_level=0, topics=[ListOffsetsTopic(name="t", partitions=[asked])])
-        return list_offsets.handle(self.broker, self.context(version), request).topics[0].partitions[0]
+        answer = list_offsets.handle(self.broker, self.context(version), request)
+        return answer.topics[0].partitions[0]  # type: ignore[union-attr]
 
 
 def outcome(answer: Any) -> Any:

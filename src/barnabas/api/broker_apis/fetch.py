@@ -9,6 +9,8 @@ Behaviour:
   replicas is UNKNOWN_LEADER_EPOCH, one that has been restarted since is NOT_LEADER_OR_FOLLOWER;
 - replicas that are being moved and are behind get no more than ``leader.replication.throttled.rate``;
 - who is beyond where its last epoch ended here is told where that was (a diverging epoch), and cuts its log;
+- what has moved to remote storage is read from there for consumers, all such partitions of a request at once, and answered when it has
+  come or ``remote.fetch.max.wait.ms`` is over; a follower is told OFFSET_MOVED_TO_TIERED_STORAGE, and begins where the local log does;
 - batches are not read here: the answer carries file regions that the kernel sends. Only what a follower was sent before and asks for
   again is checked: where this broker's disk has damaged it, others that are in sync take over, and this replica is fetched anew.
 
@@ -18,18 +20,18 @@ who does not lead says who does from 16 (KIP-951).
 
 from __future__ import annotations
 
-from barnabas.api.broker import Broker
+from barnabas.api.broker import Broker, RemoteLogPort
 from barnabas.api.leader_hints import HINTED, LeaderHints, not_here, topic_name
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
-from barnabas.model.promise import Answer, Promise
+from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.replication.fetch_sessions import FetchContext, FetchedPartition, PartitionKey
 from barnabas.replication.partition import Partition
 from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR, preferred_replica
 from barnabas.replication.reads import READ_COMMITTED, PartitionRead, damage_in, read_for_follower, read_partition
 from barnabas.replication.waiting_fetch import WaitingFetch
 from barnabas.storage.regions import FileRegion
-from barnabas.telemetry.catalogue import REPLICATION_BYTES_OUT
+from barnabas.telemetry.catalogue import REMOTE_FETCHES_EXPIRED, REPLICATION_BYTES_OUT
 from barnabas.wire.declare import default_struct
 from barnabas.wire.messages.fetch import (
     AbortedTransaction,
@@ -85,7 +87,9 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> An
     if isinstance(fetch, ErrorCode):
         return FetchResponse(throttle_time_ms=0, error_code=fetch, session_id=0, responses=[])
     reader = _Follower(broker, context, request) if _replica_id(context, request) >= 0 else _Consumer(broker, context, request)
-    reads, size, urgent = _read_all(broker, fetch, request, reader, by_id=by_id)
+    reads, size, urgent, remote = _read_all(broker, fetch, request, reader, by_id=by_id)
+    if remote and broker.remote_log is not None:
+        return _read_remotely(broker, broker.remote_log, context, fetch, reads, remote, reader, by_id=by_id)
     if urgent or size >= request.min_bytes or request.max_wait_ms <= 0 or not fetch.partitions:
         return _respond(broker, context, fetch, reads, reader, by_id=by_id)
     return _wait(broker, context, fetch, reads, size, request, reader, by_id=by_id)
@@ -217,13 +221,14 @@ class _Follower:
 
 def _read_all(
     broker: Broker, fetch: FetchContext, request: FetchRequest, reader: _Consumer | _Follower, *, by_id: bool
-) -> tuple[Reads, int, bool]:
-    """What is there now, how many bytes, and whether the client should hear of it at once."""
+) -> tuple[Reads, int, bool, list[int]]:
+    """What is there now, how many bytes, whether the client should hear of it at once, and which of the reads are for remote storage."""
     remaining = min(request.max_bytes, broker.settings.integer("fetch.max.bytes"))
     replicas = broker.replicas
     reads: Reads = []
     total = 0
     urgent = False
+    remote: list[int] = []
     for each in fetch.partitions:
         topic = topic_name(broker, each.topic_id) if by_id else each.topic
         partition = replicas.get(topic, each.index) if topic is not None else None
@@ -239,10 +244,70 @@ def _read_all(
                 read = PartitionRead(ErrorCode.KAFKA_STORAGE_ERROR)
         urgent = urgent or read.urgent
         size = read.size_bytes
+        if read.remote_bytes_max:
+            # How many there will be nobody knows yet, and the answer must not become larger than was asked for.
+            remote.append(len(reads))
+            size = read.remote_bytes_max
         total += size
         remaining -= size
         reads.append((each, read))
-    return reads, total, urgent
+    return reads, total, urgent, remote
+
+
+def _read_remotely(
+    broker: Broker,
+    remote_log: RemoteLogPort,
+    context: RequestContext,
+    fetch: FetchContext,
+    reads: Reads,
+    remote: list[int],
+    reader: _Consumer | _Follower,
+    *,
+    by_id: bool,
+) -> Promise[FetchResponse]:
+    """What was found here waits for what is remote."""
+    answer: Promise[FetchResponse] = Promise()
+    asked: dict[int, Promise[PartitionRead]] = {}
+    for slot in remote:
+        each, read = reads[slot]
+        topic = topic_name(broker, each.topic_id) if by_id else each.topic
+        partition = broker.replicas.get(topic, each.index) if topic is not None else None
+        assert partition is not None, "what was found to be remote was found here"
+        asked[slot] = remote_log.read(
+            partition,
+            each.fetch_offset,
+            size_bytes_max=read.remote_bytes_max,
+            at_least_one=read.remote_first,
+            committed=reader.committed_only,
+        )
+
+    def complete() -> None:
+        if answer.done:
+            return
+        timer.cancel()
+        for slot, promise in asked.items():
+            if promise.done:
+                reads[slot] = (reads[slot][0], promise.value)
+        answer.resolve(_respond(broker, context, fetch, reads, reader, by_id=by_id))
+
+    def expire() -> None:
+        broker.metrics.counter(REMOTE_FETCHES_EXPIRED).value += 1
+        complete()
+
+    def give_up() -> None:
+        timer.cancel()
+        for promise in asked.values():
+            promise.abandon()
+        for _, read in reads:
+            if read.region is not None:
+                read.region.release()
+
+    wait_ms = broker.metadata.effective.broker["remote.fetch.max.wait.ms"]
+    assert isinstance(wait_ms, int)
+    timer = broker.loop.call_later(wait_ms / 1000, expire)
+    answer.if_abandoned(give_up)
+    all_of(list(asked.values())).then(lambda _: complete())
+    return answer
 
 
 def _wait(
@@ -293,12 +358,13 @@ def _respond(
     for each, read in reads:
         if fetch.session is not None and not each.news(read) and fetch.incremental:
             continue
-        if read.region is not None:
+        records = read.region if read.region is not None else read.records
+        if records is not None:
             served.append(each)
-            topic = broker.replicas.topic_names[each.topic_id] if by_id else each.topic
-            partition = broker.replicas.get(topic, each.index)
+            topic = topic_name(broker, each.topic_id) if by_id else each.topic
+            partition = broker.replicas.get(topic, each.index) if topic is not None else None
             if partition is not None:
-                reader.sent(partition, len(read.region))
+                reader.sent(partition, len(records))
         leader = _NO_LEADER
         if read.error in HINTED and context.api_version >= _HINTS_VERSION_MIN:
             hints = hints or LeaderHints(broker, context.listener)
@@ -324,7 +390,7 @@ def _respond(
                 else [AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset) for one in read.aborted]
             ),
             preferred_read_replica=read.preferred_replica,
-            records=read.region if read.region is not None else b"",
+            records=records if records is not None else b"",
         )
         if responses and responses[-1].topic == each.topic and responses[-1].topic_id == each.topic_id:
             responses[-1].partitions.append(data)

@@ -2,7 +2,10 @@
 
     -1 latest: the high watermark, or the last stable offset for read_committed        -2 earliest
     -3 the record with the largest timestamp (from version 7)                          -4 earliest on local disk (8)
-    -5 latest in remote storage (9): none here                                         -6 earliest not yet uploaded (11): none here
+    -5 latest in remote storage (9), inclusive                                         -6 earliest not yet uploaded (11)
+
+Of a log that is not tiered -4 is -2, and for the last two there is none (-1). A time is looked for in remote storage first; who waits for
+that longer than it said (version 10), or than ``remote.list.offsets.request.timeout.ms``, is told REQUEST_TIMED_OUT.
 
 Behaviour: a time for which there is no record below the bound is answered with offset -1 and no error. A partition named twice is refused;
 a negative time that means nothing, or nothing yet in the request's version, is UNSUPPORTED_VERSION. A new leader does not know yet what was
@@ -13,11 +16,13 @@ watermark (OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE). A repli
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import READ_COMMITTED, check_leader
 from barnabas.storage.log import TimestampOffset
@@ -36,33 +41,58 @@ _NOT_AVAILABLE_VERSION_MIN = 5
 _FOR_REPLICAS = -1  # in place of an isolation level
 _NOWHERE = TimestampOffset(-1, -1, -1)
 
+Found = ListOffsetsPartitionResponse
+Answers = Mapping[str, Mapping[int, Answer[Found]]]
 
-def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+
+def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> Answer[ListOffsetsResponse]:
     times = Counter((topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions)
     # Every topic and every partition is answered once, however often it was named.
     asked: dict[str, dict[int, ListOffsetsPartition]] = {}
     for topic in request.topics:
         asked.setdefault(topic.name, {}).update((partition.partition_index, partition) for partition in topic.partitions)
-    return ListOffsetsResponse(
-        throttle_time_ms=0,
-        topics=[
-            ListOffsetsTopicResponse(
-                name=name,
-                partitions=[
-                    _answer(
-                        broker,
-                        context,
-                        name,
-                        partition,
-                        _FOR_REPLICAS if request.replica_id >= 0 else request.isolation_level,
-                        repeated=times[name, index] > 1,
-                    )
-                    for index, partition in partitions.items()
-                ],
-            )
-            for name, partitions in asked.items()
-        ],
-    )
+    isolation = _FOR_REPLICAS if request.replica_id >= 0 else request.isolation_level
+    answers = {
+        name: {
+            index: _answer(broker, context, name, partition, isolation, repeated=times[name, index] > 1)
+            for index, partition in partitions.items()
+        }
+        for name, partitions in asked.items()
+    }
+    remote = [each for partitions in answers.values() for each in partitions.values() if isinstance(each, Promise) and not each.done]
+    if not remote:
+        return _respond(answers)
+    return _wait(broker, request, answers, remote)
+
+
+def _wait(broker: Broker, request: ListOffsetsRequest, answers: Answers, remote: list[Promise[Found]]) -> Promise[ListOffsetsResponse]:
+    response: Promise[ListOffsetsResponse] = Promise()
+
+    def complete() -> None:
+        timer.cancel()
+        if not response.done:
+            response.resolve(_respond(answers))
+
+    timeout_ms = request.timeout_ms or broker.metadata.effective.broker["remote.list.offsets.request.timeout.ms"]
+    assert isinstance(timeout_ms, int)
+    timer = broker.loop.call_later(timeout_ms / 1000, complete)
+    everything = all_of(remote)
+    response.if_abandoned(everything.abandon)
+    everything.then(lambda _: complete())
+    return response
+
+
+def _respond(answers: Answers) -> ListOffsetsResponse:
+    topics = []
+    for name, partitions in answers.items():
+        found = []
+        for index, answer in partitions.items():
+            if not isinstance(answer, Promise):
+                found.append(answer)
+            else:
+                found.append(answer.value if answer.done else _error(index, ErrorCode.REQUEST_TIMED_OUT))
+        topics.append(ListOffsetsTopicResponse(name=name, partitions=found))
+    return ListOffsetsResponse(throttle_time_ms=0, topics=topics)
 
 
 def _answer(
@@ -73,7 +103,7 @@ def _answer(
     isolation: int,
     *,
     repeated: bool,
-) -> ListOffsetsPartitionResponse:
+) -> Answer[Found]:
     partition = broker.replicas.get(topic, asked.partition_index)
     if repeated:
         error = ErrorCode.INVALID_REQUEST
@@ -84,19 +114,36 @@ def _answer(
             check_leader(partition, asked.current_leader_epoch) if partition is not None else not_here(broker, topic, asked.partition_index)
         )
     if error:
-        return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error)
+        return _error(asked.partition_index, error)
     assert partition is not None
+    log = partition.log
     try:
+        if asked.timestamp >= 0 and broker.remote_log is not None and log.log_start_offset < log.local_start_offset:
+            remote = broker.remote_log.offset_for_timestamp(partition, asked.timestamp)
+            return remote.map(
+                lambda found: (
+                    _error(asked.partition_index, found)
+                    if isinstance(found, ErrorCode)
+                    else _shown(context, asked.partition_index, _visible(partition, found, isolation))
+                )
+            )
         found = _find(partition, asked.timestamp, isolation)
     except OSError as failure:
         broker.replicas.disk_failed(partition.directory, failure)
-        return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
+        return _error(asked.partition_index, ErrorCode.KAFKA_STORAGE_ERROR)
+    return _shown(context, asked.partition_index, found)
+
+
+def _error(index: int, code: ErrorCode) -> Found:
+    return ListOffsetsPartitionResponse(partition_index=index, error_code=code)
+
+
+def _shown(context: RequestContext, index: int, found: TimestampOffset | None) -> Found:
     if found is None:
         known = context.api_version >= _NOT_AVAILABLE_VERSION_MIN
-        error = ErrorCode.OFFSET_NOT_AVAILABLE if known else ErrorCode.LEADER_NOT_AVAILABLE
-        return ListOffsetsPartitionResponse(partition_index=asked.partition_index, error_code=error)
+        return _error(index, ErrorCode.OFFSET_NOT_AVAILABLE if known else ErrorCode.LEADER_NOT_AVAILABLE)
     return ListOffsetsPartitionResponse(
-        partition_index=asked.partition_index,
+        partition_index=index,
         error_code=ErrorCode.NONE,
         timestamp=found.timestamp,
         offset=found.offset,
@@ -104,26 +151,52 @@ def _answer(
     )
 
 
+def _bound(partition: Partition, isolation: int) -> tuple[int, bool]:
+    """What the asker sees nothing at or above of, and whether this leader does not know yet what was committed before it."""
+    if isolation == _FOR_REPLICAS:
+        return partition.log.log_end_offset, False
+    leadership = partition.leadership
+    catching_up = leadership is not None and leadership.epoch_start_offset > partition.high_watermark
+    return partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark, catching_up
+
+
 def _find(partition: Partition, timestamp: int, isolation: int) -> TimestampOffset | None:
     """None: this leader cannot know yet."""
     log = partition.log
-    if isolation == _FOR_REPLICAS:
-        bound, catching_up = log.log_end_offset, False
-    else:
-        bound = partition.last_stable_offset if isolation == READ_COMMITTED else partition.high_watermark
-        leadership = partition.leadership
-        catching_up = leadership is not None and leadership.epoch_start_offset > partition.high_watermark
     match timestamp:
         case -1:
+            bound, catching_up = _bound(partition, isolation)
             return TimestampOffset(-1, bound, partition.leader_epoch) if not catching_up else None
-        case -2 | -4:
-            return TimestampOffset(-1, log.log_start_offset, log.leader_epochs.epoch_at(log.log_start_offset))
-        case -5 | -6:
-            return _NOWHERE
+        case -2:
+            return _at(partition, log.log_start_offset)
+        case -4:
+            return _at(partition, log.local_start_offset)
+        case -5:
+            return _at(partition, log.remote_end_offset - 1) if log.remote_end_offset > 0 else _NOWHERE
+        case -6:
+            return _pending_upload(partition)
         case -3:
-            found = log.offset_of_max_timestamp()
+            return _visible(partition, log.offset_of_max_timestamp(), isolation)
         case _:
-            found = log.offset_for_timestamp(timestamp)
+            return _visible(partition, log.offset_for_timestamp(timestamp), isolation)
+
+
+def _visible(partition: Partition, found: TimestampOffset | None, isolation: int) -> TimestampOffset | None:
+    bound, catching_up = _bound(partition, isolation)
     if found is not None and found.offset < bound:
         return found
     return None if catching_up else _NOWHERE
+
+
+def _at(partition: Partition, offset: int) -> TimestampOffset:
+    return TimestampOffset(-1, offset, partition.log.leader_epochs.epoch_at(offset))
+
+
+def _pending_upload(partition: Partition) -> TimestampOffset:
+    log = partition.log
+    if not log.settings.remote_enabled:
+        return _NOWHERE
+    if log.remote_end_offset > 0:
+        return _at(partition, max(log.remote_end_offset, log.log_start_offset))
+    # With a part of the log away and no knowledge of remote segments, this leader has not read of them yet.
+    return _at(partition, log.log_start_offset) if log.local_start_offset == log.log_start_offset else _NOWHERE

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from time import monotonic
-from typing import Protocol
 
 from barnabas.api.broker import Broker
 from barnabas.api.other_brokers import leader_of, peer_of, told_by_peer
@@ -34,10 +33,13 @@ from barnabas.records.batch_header import BatchHeader
 from barnabas.records.batches import CorruptBatch, check_crc, walk
 from barnabas.records.record import open_batch
 from barnabas.replication.waiting_fetch import WaitingFetch
+from barnabas.storage.remote.events import RemoteLogEvent, decode_event, encode_event, metadata_partition, partition_of
+from barnabas.storage.remote.segment_metadata import RemotePartition
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.wire.tagged_fields import MalformedMessage
 from barnabas.wire.types import RecordsSource
 
-Key = tuple[Uuid, int]  # a user's partition: topic id and index
+Key = tuple[Uuid, int]  # a user's partition: topic id and index; the name is only for people
 
 # How long a leader may let a fetch wait; also how long it can take until a changed set of partitions is asked for.
 FETCH_WAIT_MS = 500
@@ -49,20 +51,14 @@ READING_SLICE_SECONDS_MAX = 0.01
 _PURPOSE = "remote-log-metadata"
 
 
-class Catalogued(Protocol):
-    """Whoever keeps what the topic says about one partition."""
-
-    def replay(self, value: bytes) -> None: ...
-
-
 class Subscription:
     """What one partition has read of its metadata partition."""
 
-    __slots__ = ("applied_offset", "key", "ready", "target", "waiting")
+    __slots__ = ("applied_offset", "partition", "ready", "replay", "waiting")
 
-    def __init__(self, key: Key, target: Catalogued) -> None:
-        self.key = key
-        self.target = target
+    def __init__(self, partition: RemotePartition, replay: Callable[[RemoteLogEvent], None]) -> None:
+        self.partition = partition
+        self.replay = replay
         self.applied_offset = 0
         # Whether everything was read that was committed when reading began.
         self.ready: Promise[None] = Promise()
@@ -95,16 +91,9 @@ class MetadataTopic:
         self,
         broker: Callable[[], Broker],
         settings: MetadataTopicSettings,
-        *,
-        key_of: Callable[[bytes], Key | None],
-        partition_of: Callable[[Key, int], int],
     ) -> None:
-        """``key_of`` says whom a record's value is about, None where nobody can tell; ``partition_of(key, partitions)`` is Kafka's
-        partitioner."""
         self._broker_of = broker
         self._settings = settings
-        self._key_of = key_of
-        self._partition_of = partition_of
         self._subscriptions: dict[Key, Subscription] = {}
         self._followed: dict[int, _Followed] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}  # by leader
@@ -120,13 +109,15 @@ class MetadataTopic:
 
     # -- subscriptions --------------------------------------------------------------------------------------------------------
 
-    def subscribe(self, key: Key, target: Catalogued) -> Subscription:
+    def subscribe(self, partition: RemotePartition, replay: Callable[[RemoteLogEvent], None]) -> Subscription:
+        key = _key(partition)
         assert key not in self._subscriptions, "a partition subscribes once"
-        subscription = self._subscriptions[key] = Subscription(key, target)
+        subscription = self._subscriptions[key] = Subscription(partition, replay)
         self._look_soon()
         return subscription
 
-    def unsubscribe(self, key: Key) -> None:
+    def unsubscribe(self, partition: RemotePartition) -> None:
+        key = _key(partition)
         subscription = self._subscriptions.pop(key, None)
         if subscription is None:
             return
@@ -138,10 +129,10 @@ class MetadataTopic:
             if not followed.subscriptions:
                 del self._followed[index]
 
-    def metadata_partition_of(self, key: Key) -> int | None:
+    def _metadata_partition(self, partition: RemotePartition) -> int | None:
         """None while the topic does not exist."""
         topic = self._broker.metadata.image.topics.by_name.get(REMOTE_LOG_METADATA)
-        return self._partition_of(key, len(topic.partitions)) if topic is not None and topic.partitions else None
+        return metadata_partition(partition, len(topic.partitions)) if topic is not None and topic.partitions else None
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         """A publisher of cluster metadata: leaders of the topic may have changed, and must be looked up once the image is there."""
@@ -157,14 +148,15 @@ class MetadataTopic:
 
     # -- publishing -----------------------------------------------------------------------------------------------------------
 
-    def write(self, key: Key, value: bytes) -> Promise[ErrorCode]:
+    def write(self, event: RemoteLogEvent) -> Promise[ErrorCode]:
         """NONE once the record is committed and this broker has read it back. After an error it may still be, or come to be, in the
         topic: records of remote metadata may be written twice."""
-        index = self.metadata_partition_of(key)
+        partition = partition_of(event)
+        index = self._metadata_partition(partition)
         if index is None or self._stopped:
             return Promise.kept(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         answer: Promise[ErrorCode] = Promise()
-        append_metadata(self._broker, index, value).then(lambda outcome: self._appended(key, outcome, answer))
+        append_metadata(self._broker, index, encode_event(event)).then(lambda outcome: self._appended(_key(partition), outcome, answer))
         return answer
 
     def _appended(self, key: Key, outcome: int | ErrorCode, answer: Promise[ErrorCode]) -> None:
@@ -200,7 +192,7 @@ class MetadataTopic:
             self._create()
             return
         for key, subscription in self._subscriptions.items():
-            index = self._partition_of(key, len(topic.partitions))
+            index = metadata_partition(subscription.partition, len(topic.partitions))
             followed = self._followed.get(index)
             if followed is None:
                 followed = self._followed[index] = _Followed(index)
@@ -374,13 +366,23 @@ class MetadataTopic:
             subscription.reached(followed.next_offset)
 
     def _replay_record(self, followed: _Followed, offset: int, value: bytes | None) -> None:
-        key = self._key_of(value) if value is not None else None
-        subscription = followed.subscriptions.get(key) if key is not None else None
-        if subscription is not None and value is not None and offset >= subscription.applied_offset:
-            subscription.target.replay(value)
+        try:
+            event = decode_event(value or b"")
+        except MalformedMessage as wrong:
+            self._broker.log.warning(
+                "a record of remote metadata means nothing", partition=followed.index, offset=offset, detail=str(wrong)
+            )
+            return
+        subscription = followed.subscriptions.get(_key(partition_of(event)))
+        if subscription is not None and offset >= subscription.applied_offset:
+            subscription.replay(event)
 
     def _reached(self, followed: _Followed, end_offset: int) -> None:
         for subscription in list(followed.subscriptions.values()):
             subscription.reached(end_offset)
             if not subscription.ready.done:
                 subscription.ready.resolve(None)
+
+
+def _key(partition: RemotePartition) -> Key:
+    return partition.topic_id, partition.partition

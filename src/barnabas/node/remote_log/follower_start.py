@@ -1,0 +1,67 @@
+"""A follower that begins where its leader's local log does: what lies below is remote, and so is who led and who produced there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from barnabas.node.remote_log.remote_storage import RemoteStorage
+from barnabas.node.remote_log.tiered_partition import TieredPartition
+from barnabas.replication.follower_fetch import TieredStart
+from barnabas.replication.partition import Partition
+from barnabas.storage.remote.aux_state import AuxState, fetch_aux_state
+from barnabas.storage.remote.store import RemoteStoreError
+from barnabas.telemetry.logs import Log
+
+
+class FollowerStarts:
+    def __init__(
+        self,
+        storage: RemoteStorage,
+        log: Log,
+        tiered: Callable[[Partition], TieredPartition | None],
+        on_disk_failure: Callable[[Partition, OSError], None],
+    ) -> None:
+        self._storage = storage
+        self._log = log
+        self._tiered = tiered
+        self._on_disk_failure = on_disk_failure
+
+    def build(self, partition: Partition, start: TieredStart, built: Callable[[bool], None]) -> None:
+        """``built(False)`` where remote storage cannot help now; the follower asks its leader again, who may be elsewhere by then."""
+        tiered = self._tiered(partition)
+        segment = tiered.segment_before(start.offset, start.leader_epoch) if tiered is not None and tiered.ready else None
+        if segment is None:
+            # Its leader knows of the segment, so this broker is about to read of it.
+            built(False)
+            return
+        storage, epoch = self._storage, partition.leader_epoch
+        topic = partition.partition.topic
+        storage.metrics.aux_states(topic).value += 1
+        fetching = storage.expirers.run(lambda: fetch_aux_state(storage.store, storage.names, segment))
+
+        def came(done: asyncio.Future[AuxState]) -> None:
+            failure = None if done.cancelled() else done.exception()
+            if done.cancelled() or failure is not None:
+                storage.metrics.aux_state_errors(topic).value += 1
+                if failure is not None and not isinstance(failure, RemoteStoreError):
+                    raise failure
+                self._log.warning("a follower cannot begin", partition=str(partition.partition), error=str(failure))
+                built(False)
+                return
+            built(self._begin(partition, epoch, start, done.result()))
+
+        fetching.add_done_callback(came)
+
+    def _begin(self, partition: Partition, epoch: int, start: TieredStart, state: AuxState) -> bool:
+        if partition.leads or not partition.online or partition.leader_epoch != epoch or partition.log.log_end_offset >= state.offset:
+            return False
+        try:
+            partition.restart_tiered(
+                state.offset, log_start_offset=start.log_start_offset, leader_epochs=state.leader_epochs, producers=state.producers
+            )
+        except OSError as error:
+            self._on_disk_failure(partition, error)
+            return False
+        self._log.info("a follower begins where its leader's local log does", partition=str(partition.partition), offset=state.offset)
+        return True

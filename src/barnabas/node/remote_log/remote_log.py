@@ -1,0 +1,339 @@
+"""Tiered storage of one broker: which of its partitions take part, and what each of them does by its role.
+
+    hosts a tiered partition -> its catalogue is read from ``__remote_log_metadata``, and followed from then on
+    leads it                 -> besides, a :class:`LeaderTask` copies and expires
+    the topic is deleted, or remote storage is turned off for it -> whoever led deletes everything remote
+
+A publisher of metadata, after the one that makes the replicas. What is not tiered costs nothing but a look at each change of metadata.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from barnabas.api.broker import Broker
+from barnabas.config.remote_metadata_topic import MetadataTopicSettings
+from barnabas.metadata.configs import ResourceType
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.metadata.topics import PartitionImage, TopicImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.model.promise import Promise
+from barnabas.node.ground import Ground
+from barnabas.node.promises import awaited
+from barnabas.node.remote_log.follower_start import FollowerStarts
+from barnabas.node.remote_log.leader_task import LeaderTask
+from barnabas.node.remote_log.metadata_topic import MetadataTopic
+from barnabas.node.remote_log.quota import RemoteQuota
+from barnabas.node.remote_log.remote_metrics import RemoteMetrics
+from barnabas.node.remote_log.remote_reads import RemoteReads
+from barnabas.node.remote_log.remote_storage import NotPublished, RemoteStorage
+from barnabas.node.remote_log.retries import RetryWaits
+from barnabas.node.remote_log.tiered_partition import TieredPartition
+from barnabas.node.remote_log.workers import Workers
+from barnabas.replication.follower_fetch import TieredStart
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.partition import Partition
+from barnabas.replication.reads import PartitionRead
+from barnabas.storage.log import TimestampOffset
+from barnabas.storage.remote.copy_plan import copy_lag
+from barnabas.storage.remote.index_cache import RemoteIndexCache
+from barnabas.storage.remote.object_names import ObjectNames
+from barnabas.storage.remote.open_store import open_store
+from barnabas.storage.remote.reader import RemoteReader
+from barnabas.storage.remote.segment_state import SegmentState
+from barnabas.storage.remote.store import RemoteStoreError
+from barnabas.telemetry import catalogue
+from barnabas.telemetry.metrics import Reading
+
+Key = tuple[Uuid, int]
+
+# A removal that goes on failing is given up after this many tries, which take hours; what is left in the store is said.
+REMOVAL_TRIES_MAX = 500
+
+
+class RemoteLog:
+    def __init__(self, ground: Ground, replicas: LocalReplicas, broker: Callable[[], Broker], *, cache_directory: str) -> None:
+        """``cache_directory`` is the log directory in which indexes of remote segments are cached. ``ConfigError`` when the store cannot
+        be what the settings say."""
+        settings, clock = ground.settings, ground.clock
+        self._ground = ground
+        self._replicas = replicas
+        self._broker = broker
+        self._tiered: dict[Key, TieredPartition] = {}
+        self._tasks: dict[Key, LeaderTask] = {}
+        self._removals: dict[Key, asyncio.Task[None]] = {}
+        self._waits = RetryWaits.of(settings)
+        self._stopped = False
+        integer = settings.integer
+        url = settings.text("remote.log.storage.url")
+        prefix = "remote.log.storage.config."
+        options = {name.removeprefix(prefix): text for name, text in settings.of_plugins.items() if name.startswith(prefix)}
+        store, names = open_store(url, options, ground.disk), ObjectNames(ground.cluster_id)
+        indexes = RemoteIndexCache(
+            ground.disk, cache_directory, store, names, size_bytes_max=integer("remote.log.index.file.cache.total.size.bytes")
+        )
+        self.topic = MetadataTopic(broker, MetadataTopicSettings.of(settings))
+        self._storage = RemoteStorage(
+            node_id=ground.node_id,
+            store=store,
+            names=names,
+            indexes=indexes,
+            topic=self.topic,
+            clock=clock,
+            metrics=RemoteMetrics(ground.metrics),
+            copiers=Workers("remote-copy", self._live("remote.log.manager.copier.thread.pool.size")),
+            expirers=Workers("remote-expiry", self._live("remote.log.manager.expiration.thread.pool.size")),
+        )
+        self._copy_quota, self._fetch_quota = (
+            RemoteQuota(
+                self._live(f"remote.log.manager.{what}.max.bytes.per.second"),
+                clock,
+                windows=integer(f"remote.log.manager.{what}.quota.window.num"),
+                window_seconds=integer(f"remote.log.manager.{what}.quota.window.size.seconds"),
+            )
+            for what in ("copy", "fetch")
+        )
+        self._readers = Workers(
+            "remote-read",
+            self._live("remote.log.reader.threads"),
+            waiting_max=self._live("remote.log.reader.max.pending.tasks"),
+        )
+        self._reader = RemoteReader(store, names, indexes)
+        self._reads = RemoteReads(self._reader, self._readers, self._fetch_quota, self._storage.metrics, ground.log, self.tiered)
+        self._starts = FollowerStarts(self._storage, ground.log, self.tiered, self._disk_failed)
+        self._register_readings()
+
+    def _live(self, name: str) -> Callable[[], int]:
+        """A setting as it is now."""
+
+        def read() -> int:
+            value = self._broker().metadata.effective.broker[name]
+            assert isinstance(value, int)
+            return value
+
+        return read
+
+    def tiered(self, partition: Partition) -> TieredPartition | None:
+        found = self._tiered.get((partition.topic_id, partition.partition.partition))
+        return found if found is not None and found.partition is partition else None
+
+    def _disk_failed(self, partition: Partition, error: OSError) -> None:
+        self._replicas.disk_failed(partition.directory, error)
+
+    # -- for requests ---------------------------------------------------------------------------------------------------------
+
+    def read(
+        self, partition: Partition, offset: int, *, size_bytes_max: int, at_least_one: bool, committed: bool
+    ) -> Promise[PartitionRead]:
+        return self._reads.read(partition, offset, size_bytes_max=size_bytes_max, at_least_one=at_least_one, committed=committed)
+
+    def offset_for_timestamp(self, partition: Partition, timestamp: int) -> Promise[TimestampOffset | ErrorCode | None]:
+        return self._reads.offset_for_timestamp(partition, timestamp)
+
+    def begin_following(self, partition: Partition, start: TieredStart, built: Callable[[bool], None]) -> None:
+        self._starts.build(partition, start, built)
+
+    # -- metadata -------------------------------------------------------------------------------------------------------------
+
+    async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        known = len(self._tiered)
+        for topic in delta.topics.deleted.values():
+            self._topic_deleted(topic, image)
+        for topic, index in delta.topics.changed_partitions():
+            self._look(topic.topic_id, index)
+        for resource in delta.configs.changed:
+            if resource.type == ResourceType.TOPIC:
+                for partition in self._replicas.by_topic.get(resource.name, {}).values():
+                    self._look(partition.topic_id, partition.partition.partition)
+            else:
+                self._storage.indexes.resize(_whole(effective, "remote.log.index.file.cache.total.size.bytes"))
+        if len(self._tiered) > known:
+            await self._write_all_starts()
+        await self.topic.publish(delta, image, effective)
+
+    async def _write_all_starts(self) -> None:
+        """Where tiered logs begin, before the first of their segments leaves this disk: nothing else here would tell it then."""
+        for directory in {partition.directory.path: partition.directory for partition in self._replicas}.values():
+            write = directory.start_offset_checkpoint() if directory.online else None
+            if write is None:
+                continue
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._ground.executor, write)
+            except OSError as error:
+                self._replicas.disk_failed(directory, error)
+
+    def _look(self, topic_id: Uuid, index: int) -> None:
+        """Be to a partition what its settings and its role say."""
+        key = (topic_id, index)
+        partition = self._replicas.by_id(topic_id, index)
+        tiered = self._tiered.get(key)
+        if tiered is not None and tiered.partition is not partition:
+            # Moved to another broker, which goes on from what the topic says.
+            self._forget(key)
+            tiered = None
+        if partition is None or key in self._removals:
+            # What is being removed is looked at again when it is gone: remote storage may have been turned on again meanwhile.
+            return
+        if not partition.log.settings.remote_enabled:
+            if tiered is not None:
+                self._turn_off(key, tiered)
+            return
+        if tiered is None:
+            tiered = self._tiered[key] = TieredPartition(partition, self.topic, self._ignored)
+        task = self._tasks.get(key)
+        if task is not None and (not partition.leads or task.leader_epoch != partition.leader_epoch):
+            task.stop()
+            del self._tasks[key]
+            task = None
+        tiered.learn_remote_end()
+        if task is not None:
+            task.wake()
+        elif partition.leads:
+            self._tasks[key] = LeaderTask(
+                tiered,
+                self._storage,
+                self._copy_quota,
+                self._ground.settings,
+                self._ground.entropy,
+                self._ground.log,
+                on_disk_failure=self._disk_failed,
+                write_starts=self._write_starts,
+            )
+
+    def _ignored(self, partition: TopicPartition, why: str) -> None:
+        self._ground.log.debug("an event of remote metadata was ignored", partition=str(partition), reason=why)
+
+    def _forget(self, key: Key) -> asyncio.Future[None] | None:
+        """Done once nothing of it goes to the store any more."""
+        tiered, task = self._tiered.pop(key), self._tasks.pop(key, None)
+        self.topic.unsubscribe(tiered.id)
+        return task.stop() if task is not None else None
+
+    def _write_starts(self, partition: Partition) -> asyncio.Future[None]:
+        write = partition.directory.start_offset_checkpoint()
+        loop = asyncio.get_running_loop()
+        if write is None:
+            done: asyncio.Future[None] = loop.create_future()
+            done.set_result(None)
+            return done
+        return loop.run_in_executor(self._ground.executor, write)
+
+    # -- removing -------------------------------------------------------------------------------------------------------------
+
+    def _topic_deleted(self, topic: TopicImage, image: MetadataImage) -> None:
+        for index, partition in topic.partitions.items():
+            key = (topic.topic_id, index)
+            tiered = self._tiered.get(key)
+            if tiered is None:
+                continue
+            if self._removes(partition, image):
+                self._remove(key, tiered)
+            else:
+                self._forget(key)
+
+    def _removes(self, partition: PartitionImage, image: MetadataImage) -> bool:
+        """Its leader does; of a partition without one, the first replica that is alive."""
+        if partition.leader >= 0:
+            return partition.leader == self._ground.node_id
+        brokers = image.cluster.brokers
+        alive = [each for each in partition.replicas if each in brokers and not brokers[each].fenced]
+        return alive[:1] == [self._ground.node_id]
+
+    def _turn_off(self, key: Key, tiered: TieredPartition) -> None:
+        """The log begins with what is local from now on."""
+        log = tiered.partition.log
+        log.advance_start(max(log.log_start_offset, log.local_start_offset))
+        log.remote_end_offset = -1
+        if tiered.partition.leads:
+            self._remove(key, tiered)
+        else:
+            self._forget(key)
+
+    def _remove(self, key: Key, tiered: TieredPartition) -> None:
+        del self._tiered[key]
+        task = self._tasks.pop(key, None)
+        self._removals[key] = asyncio.get_running_loop().create_task(self._remove_all(tiered, task))
+        self._removals[key].add_done_callback(lambda _: self._removed(key, tiered))
+
+    def _removed(self, key: Key, tiered: TieredPartition) -> None:
+        del self._removals[key]
+        self.topic.unsubscribe(tiered.id)
+        if not self._stopped:
+            self._look(*key)
+
+    async def _remove_all(self, tiered: TieredPartition, task: LeaderTask | None) -> None:
+        """Everything remote of a partition. The subscription stays until then: its own events come back through it."""
+        if task is not None:
+            await task.stop()
+        await awaited(tiered.subscription.ready)
+        left = tiered.catalogue.segments()
+        for failures in range(REMOVAL_TRIES_MAX):
+            try:
+                for segment in tiered.catalogue.segments():
+                    if segment.state is not SegmentState.DELETE_SEGMENT_FINISHED:
+                        await self._storage.remove(segment)
+            except (RemoteStoreError, NotPublished) as wrong:
+                if failures == 0:
+                    self._ground.log.warning("remote data cannot be removed yet", partition=str(tiered.id), error=str(wrong))
+                await asyncio.sleep(self._waits.wait_ms(failures + 1, self._ground.entropy) / 1000)
+            left = tiered.catalogue.segments()
+            if not left:
+                break
+        if left:
+            self._ground.log.error("remote data was not removed", partition=str(tiered.id), segments=len(left))
+
+    def stop(self) -> None:
+        self._stopped = True
+        for task in self._tasks.values():
+            task.stop()
+        for removal in self._removals.values():
+            removal.cancel()
+        self.topic.stop()
+        for workers in (self._storage.copiers, self._storage.expirers, self._readers):
+            workers.stop()
+        self._reader.close()
+        self._storage.store.close()
+
+    # -- metrics --------------------------------------------------------------------------------------------------------------
+
+    def _register_readings(self) -> None:
+        metrics = self._ground.metrics
+        metrics.reading(catalogue.REMOTE_COPY_LAG_BYTES, lambda: self._lags(0))
+        metrics.reading(catalogue.REMOTE_COPY_LAG_SEGMENTS, lambda: self._lags(1))
+        metrics.reading(catalogue.REMOTE_LOG_BYTES, self._sizes)
+        metrics.reading(catalogue.REMOTE_SEGMENTS, self._counts)
+        metrics.reading(catalogue.REMOTE_READS_WAITING, lambda: [((), self._readers.waiting)])
+        metrics.reading(catalogue.REMOTE_INDEX_CACHE_BYTES, lambda: [((), self._storage.indexes.size_bytes)])
+
+    def _led(self) -> Iterable[TieredPartition]:
+        return [each for each in list(self._tiered.values()) if each.partition.leads]
+
+    def _lags(self, which: int) -> Iterable[Reading]:
+        by_topic: dict[str, int] = {}
+        for tiered in self._led():
+            lag = copy_lag(tiered.local_segments(), tiered.copied_offset)[which]
+            by_topic[tiered.id.topic] = by_topic.get(tiered.id.topic, 0) + lag
+        return [((topic,), lag) for topic, lag in by_topic.items()]
+
+    def _sizes(self) -> Iterable[Reading]:
+        by_topic: dict[str, int] = {}
+        for tiered in self._led():
+            size = sum(each.size_bytes for each in tiered.catalogue.segments() if each.state is SegmentState.COPY_SEGMENT_FINISHED)
+            by_topic[tiered.id.topic] = by_topic.get(tiered.id.topic, 0) + size
+        return [((topic,), size) for topic, size in by_topic.items()]
+
+    def _counts(self) -> Iterable[Reading]:
+        by_topic: dict[str, int] = {}
+        for tiered in self._led():
+            by_topic[tiered.id.topic] = by_topic.get(tiered.id.topic, 0) + len(tiered.catalogue)
+        return [((topic,), count) for topic, count in by_topic.items()]
+
+
+def _whole(effective: EffectiveConfigs, name: str) -> int:
+    value = effective.broker[name]
+    assert isinstance(value, int)
+    return value

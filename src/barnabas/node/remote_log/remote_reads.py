@@ -1,0 +1,137 @@
+"""Reads that reach back into remote storage, for fetches and offsets by time. Each waits on a thread, and nothing local waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.node.remote_log.quota import RemoteQuota
+from barnabas.node.remote_log.remote_metrics import RemoteMetrics
+from barnabas.node.remote_log.tiered_partition import TieredPartition
+from barnabas.node.remote_log.workers import TooManyWaiting, Workers
+from barnabas.replication.partition import Partition
+from barnabas.replication.reads import PartitionRead
+from barnabas.storage.log import TimestampOffset
+from barnabas.storage.remote.reader import OffsetNotRemote, RemoteRead, RemoteReader
+from barnabas.storage.remote.store import RemoteStoreError
+from barnabas.storage.transaction_index import AbortedTransaction
+from barnabas.telemetry.logs import Log
+
+# Consumers look the partition up again and come back, with their offsets unchanged. Any other error would be shown to users, or make
+# them jump to another offset, for a store that may be back in a second.
+_NOT_NOW = ErrorCode.REPLICA_NOT_AVAILABLE
+
+
+class RemoteReads:
+    def __init__(
+        self,
+        reader: RemoteReader,
+        workers: Workers,
+        quota: RemoteQuota,
+        metrics: RemoteMetrics,
+        log: Log,
+        tiered: Callable[[Partition], TieredPartition | None],
+    ) -> None:
+        self._reader = reader
+        self._workers = workers
+        self._quota = quota
+        self._metrics = metrics
+        self._log = log
+        self._tiered = tiered
+        self._complaint = ""
+
+    # -- batches --------------------------------------------------------------------------------------------------------------
+
+    def read(
+        self, partition: Partition, offset: int, *, size_bytes_max: int, at_least_one: bool, committed: bool
+    ) -> Promise[PartitionRead]:
+        tiered = self._tiered(partition)
+        if tiered is None or not tiered.ready:
+            return Promise.kept(PartitionRead(_NOT_NOW))
+        if self._quota.exceeded():
+            return Promise.kept(_with_offsets(partition))
+        chain = tiered.chain
+        topic = partition.partition.topic
+        self._metrics.reads(topic).value += 1
+        reading = self._workers.run(
+            lambda: self._reader.read(chain, offset, size_bytes_max=size_bytes_max, at_least_one=at_least_one, aborted=committed)
+        )
+        answer: Promise[PartitionRead] = Promise()
+        answer.if_abandoned(reading.cancel)
+        reading.add_done_callback(lambda done: self._came(partition, offset, committed, done, answer))
+        return answer
+
+    def _came(
+        self, partition: Partition, offset: int, committed: bool, done: asyncio.Future[RemoteRead], answer: Promise[PartitionRead]
+    ) -> None:
+        if done.cancelled():
+            answer.resolve(_with_offsets(partition))
+            return
+        failure = done.exception()
+        if failure is not None:
+            answer.resolve(self._failed(partition, offset, failure))
+            return
+        read = done.result()
+        self._complaint = ""
+        self._quota.record(len(read.records))
+        self._metrics.read_bytes(partition.partition.topic).value += len(read.records)
+        aborted = None
+        if committed:
+            aborted = list(read.aborted)
+            if not read.aborted_complete:
+                aborted = _merged(aborted, partition.log.aborted_transactions(offset, read.next_offset))
+        answer.resolve(_with_offsets(partition)._replace(records=read.records or None, aborted=aborted))
+
+    def _failed(self, partition: Partition, offset: int, failure: BaseException) -> PartitionRead:
+        if isinstance(failure, OffsetNotRemote) and not _is_remote(partition, offset):
+            # It has expired since, or is local after all: the reader is told so when it asks again.
+            return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE if offset < partition.log.log_start_offset else _NOT_NOW)
+        self._metrics.read_errors(partition.partition.topic).value += 1
+        if not isinstance(failure, (OffsetNotRemote, TooManyWaiting, RemoteStoreError)):
+            raise failure
+        if str(failure) != self._complaint:
+            self._complaint = str(failure)
+            self._log.warning("a remote read failed", partition=str(partition.partition), offset=offset, error=str(failure))
+        return PartitionRead(_NOT_NOW)
+
+    # -- offsets by time ------------------------------------------------------------------------------------------------------
+
+    def offset_for_timestamp(self, partition: Partition, timestamp: int) -> Promise[TimestampOffset | ErrorCode | None]:
+        """Of the whole log: the remote part first, and then the local one. None when no record is that new."""
+        tiered = self._tiered(partition)
+        if tiered is None or not tiered.ready:
+            return Promise.kept(_NOT_NOW)
+        chain, start = tiered.chain, partition.log.log_start_offset
+        looking = self._workers.run(lambda: self._reader.offset_for_timestamp(chain, timestamp, start))
+        answer: Promise[TimestampOffset | ErrorCode | None] = Promise()
+        answer.if_abandoned(looking.cancel)
+
+        def came(done: asyncio.Future[TimestampOffset | None]) -> None:
+            if done.cancelled():
+                answer.resolve(_NOT_NOW)
+                return
+            failure = done.exception()
+            if failure is not None:
+                answer.resolve(self._failed(partition, start, failure).error)
+                return
+            found = done.result()
+            answer.resolve(found if found is not None else partition.log.offset_for_timestamp(timestamp))
+
+        looking.add_done_callback(came)
+        return answer
+
+
+def _is_remote(partition: Partition, offset: int) -> bool:
+    return partition.log.log_start_offset <= offset < partition.log.local_start_offset
+
+
+def _with_offsets(partition: Partition) -> PartitionRead:
+    return PartitionRead(ErrorCode.NONE, partition.high_watermark, partition.last_stable_offset, partition.log.log_start_offset)
+
+
+def _merged(remote: list[AbortedTransaction], local: list[AbortedTransaction]) -> list[AbortedTransaction]:
+    """A segment that is in both places tells of its transactions twice."""
+    known = {(each.producer_id, each.first_offset) for each in remote}
+    return remote + [each for each in local if (each.producer_id, each.first_offset) not in known]
