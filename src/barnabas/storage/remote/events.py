@@ -106,7 +106,7 @@ def _segment_record(segment: RemoteSegmentMetadata) -> RemoteLogSegmentMetadataR
 
 
 def _segment(record: RemoteLogSegmentMetadataRecord) -> RemoteSegmentMetadata:
-    # Kafka writes them in the order of a hash map.
+    # A list on the wire, a map in meaning: whatever order somebody wrote it in.
     epochs = sorted(EpochStart(each.leader_epoch, each.offset) for each in record.segment_leader_epochs)
     return RemoteSegmentMetadata(
         _segment_id(record.remote_log_segment_id),

@@ -1,7 +1,7 @@
 """Records of ``__remote_log_metadata``: what they are by key, and the frame each is written in.
 
-A value is ``uvarint api key``, ``uvarint version``, then the message; records have no key. There is no frame version in front, which is
-what sets it apart from the frame of the metadata log.
+A value is framed as in the metadata log: ``uvarint frame version = 1``, ``uvarint api key``, ``uvarint version``, then the message.
+Records have no key.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from barnabas.wire.tagged_fields import MalformedMessage
 from barnabas.wire.varint import read_uvarint, write_uvarint
 
 __all__ = [
+    "FRAME_VERSION",
     "RECORDS",
     "RemoteLogRecord",
     "RemoteLogSegmentMetadataRecord",
@@ -36,6 +37,7 @@ RemoteLogRecord: TypeAlias = (
     | RemoteLogSegmentMetadataSnapshotRecord
 )
 
+FRAME_VERSION: Final = 1
 RECORDS: Final[dict[int, type[Any]]] = {}
 for _record in RemoteLogRecord.__args__:
     _key = declaration_of(_record).key
@@ -47,7 +49,7 @@ def encode_remote_log_record(record: RemoteLogRecord) -> bytes:
     """In the newest version."""
     declaration = declaration_of(type(record))
     assert declaration.key is not None
-    out = bytearray()
+    out = bytearray((FRAME_VERSION,))
     write_uvarint(out, declaration.key)
     version = declaration.versions.highest
     write_uvarint(out, version)
@@ -58,8 +60,11 @@ def encode_remote_log_record(record: RemoteLogRecord) -> bytes:
 def decode_remote_log_record(value: Buffer) -> RemoteLogRecord:
     """``MalformedMessage`` for bytes that are none of the four, whoever wrote them."""
     try:
-        key, position = read_uvarint(value, 0)
+        frame_version, position = read_uvarint(value, 0)
+        key, position = read_uvarint(value, position)
         version, position = read_uvarint(value, position)
+        if frame_version != FRAME_VERSION:
+            raise MalformedMessage(f"frame version {frame_version} is not {FRAME_VERSION}")
         if key not in RECORDS:
             raise MalformedMessage(f"record type {key} is unknown")
         record, end = decoder(RECORDS[key], version)(value, position)
