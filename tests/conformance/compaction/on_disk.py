@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import TopicPartition
-from barnabas.records.batch_header import DELETE_HORIZON_BIT, BatchHeader
+from barnabas.records.batch_header import BatchHeader
 from barnabas.records.batches import check_crc, walk
 from barnabas.records.record import Record, open_batch
 from barnabas.storage.checkpoints import CLEANER_OFFSETS, read_offsets
 
 
 class Survivor(NamedTuple):
-    """A batch as it lies there. Where it has a delete horizon that stands where the first timestamp was, and says when it was cleaned."""
+    """A batch as it lies there, without its base timestamp: that is the delete horizon, where there is one, and says when it was cleaned;
+    and of a batch that lost its first record Kafka makes the next one's, where we leave the number from which all others are counted."""
 
     base_offset: int
     last_offset: int
     attributes: int
-    base_timestamp: int | None
     max_timestamp: int
     producer_id: int
     producer_epoch: int
@@ -49,7 +49,6 @@ def _survivor(header: BatchHeader, batch: memoryview) -> Survivor:
         header.base_offset,
         header.last_offset,
         header.attributes,
-        None if header.attributes & DELETE_HORIZON_BIT else header.base_timestamp,
         header.max_timestamp,
         header.producer_id,
         header.producer_epoch,

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.records.batch_header import CODEC_MASK
+from barnabas.records.compression import Codec
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.compaction.on_disk import is_cleaned, survivors
-from tests.conformance.compaction.workload import SECONDS_MAX, TOPICS, TRANSACTIONS, Written, make_topics, read_back, write_stage
+from tests.conformance.compaction.workload import SECONDS_MAX, TRANSACTIONS, Written, make_topics, read_back, write_stage
 from tests.scenarios.waiting import until
 
-STAGES = 3
+# One that is not compressed, one that is, and one with transactions; the long run has all codecs, against Apache Kafka.
+TOPICS = ("none", "zstd", TRANSACTIONS)
+STAGES = 2
 Seen = dict[str, list[tuple[int, bytes | None, bytes | None]]]
 
 
@@ -26,14 +30,14 @@ class Cleaned:
         self.data = Path(broker.data_dir)
         self.written = Written()
         started_ms = int(time.time() * 1000)
-        make_topics(broker.bootstrap)
+        make_topics(broker.bootstrap, TOPICS)
         for stage in range(STAGES):
-            write_stage(broker.bootstrap, stage, self.written, started_ms)
+            write_stage(broker.bootstrap, stage, self.written, started_ms, TOPICS)
         self.await_cleaned()
         self.before = {topic: read_back(broker.bootstrap, topic) for topic in TOPICS}
         # Tombstones of the first passes are past their time when these are over.
         for stage in range(STAGES, STAGES + 2):
-            write_stage(broker.bootstrap, stage, self.written, started_ms)
+            write_stage(broker.bootstrap, stage, self.written, started_ms, TOPICS)
             self.await_cleaned()
         self.after = {topic: read_back(broker.bootstrap, topic) for topic in TOPICS}
 
@@ -83,8 +87,8 @@ def test_tombstones_are_gone_after_their_time(cleaned: Cleaned, topic: str) -> N
 
 
 def test_batches_keep_their_compression(cleaned: Cleaned) -> None:
-    for codec, topic in enumerate(("none", "gzip", "snappy", "lz4", "zstd")):
-        assert {each.attributes & 7 for each in survivors(cleaned.data / f"{topic}-0") if each.records} == {codec}
+    for topic, codec in (("none", Codec.NONE), ("zstd", Codec.ZSTD)):
+        assert {each.attributes & CODEC_MASK for each in survivors(cleaned.data / f"{topic}-0") if each.records} == {codec}
 
 
 def test_everything_is_read_again_after_a_restart(cleaned: Cleaned) -> None:

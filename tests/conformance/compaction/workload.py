@@ -6,7 +6,7 @@ segment of the last stage is the active one, which compaction leaves alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -19,6 +19,7 @@ SEGMENT_MS = 60_000
 STAGE_MS = 2 * SEGMENT_MS
 RECORDS = 150
 KEYS = 40
+ROUNDS = 4
 SECONDS_MAX = 60.0
 CONFIG = {"cleanup.policy": "compact", "segment.ms": str(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "100"}
 QUIET = {"log_level": 0}
@@ -34,20 +35,19 @@ class Written:
         self.last.setdefault(topic, {}).update(values)
 
 
-def make_topics(bootstrap: str, **config: str) -> None:
+def make_topics(bootstrap: str, topics: Sequence[str] = TOPICS, **config: str) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
-    wanted = [
-        NewTopic(topic, 1, 1, config={**CONFIG, **{name.replace("_", "."): value for name, value in config.items()}}) for topic in TOPICS
-    ]
+    settings = CONFIG | {name.replace("_", "."): value for name, value in config.items()}
+    wanted = [NewTopic(topic, 1, 1, config=settings) for topic in topics]
     for future in admin.create_topics(wanted).values():
         future.result(SECONDS_MAX)
 
 
-def write_stage(bootstrap: str, stage: int, written: Written, started_ms: int) -> None:
+def write_stage(bootstrap: str, stage: int, written: Written, started_ms: int, topics: Sequence[str] = TOPICS) -> None:
     now_ms = started_ms + stage * STAGE_MS
-    for codec in CODECS:
-        _write_plain(bootstrap, codec, stage, written, now_ms)
-    _write_transactions(bootstrap, stage, written, now_ms)
+    for topic in topics:
+        write = _write_transactions if topic == TRANSACTIONS else _write_plain
+        write(bootstrap, topic, stage, written, now_ms)
 
 
 def _values(stage: int, number: int) -> tuple[bytes, bytes | None]:
@@ -62,7 +62,7 @@ def _write_plain(bootstrap: str, topic: str, stage: int, written: Written, now_m
             "bootstrap.servers": bootstrap,
             "compression.type": topic,
             "enable.idempotence": True,
-            "linger.ms": 20,
+            "linger.ms": 5,
             "batch.num.messages": 20,
             **QUIET,
         }
@@ -74,7 +74,7 @@ def _write_plain(bootstrap: str, topic: str, stage: int, written: Written, now_m
     assert producer.flush(SECONDS_MAX) == 0
 
 
-def _write_transactions(bootstrap: str, stage: int, written: Written, now_ms: int) -> None:
+def _write_transactions(bootstrap: str, topic: str, stage: int, written: Written, now_ms: int) -> None:
     """Two producers whose transactions lie in one another; every third is aborted."""
     producers = [
         Producer({"bootstrap.servers": bootstrap, "transactional.id": f"writer-{each}", "linger.ms": 0, "batch.num.messages": 5, **QUIET})
@@ -82,7 +82,7 @@ def _write_transactions(bootstrap: str, stage: int, written: Written, now_ms: in
     ]
     for producer in producers:
         producer.init_transactions(SECONDS_MAX)
-    for round_ in range(6):
+    for round_ in range(ROUNDS):
         values: list[dict[bytes, bytes | None]] = [{}, {}]
         for producer in producers:
             producer.begin_transaction()
@@ -90,13 +90,14 @@ def _write_transactions(bootstrap: str, stage: int, written: Written, now_ms: in
             which = number % 2
             key, value = _values(stage, 20 * round_ + number)
             key = b"%d-" % which + key
-            producers[which].produce(TRANSACTIONS, key=key, value=value, timestamp=now_ms + number)
-            producers[which].flush(SECONDS_MAX)
+            producers[which].produce(topic, key=key, value=value, timestamp=now_ms + number)
+            if number % 3 == 0:
+                producers[which].flush(SECONDS_MAX)
             values[which][key] = value
         for which, producer in enumerate(producers):
             if (round_ + which) % 3:
                 producer.commit_transaction(SECONDS_MAX)
-                written.put(TRANSACTIONS, values[which])
+                written.put(topic, values[which])
             else:
                 producer.abort_transaction(SECONDS_MAX)
 
