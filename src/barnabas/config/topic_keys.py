@@ -31,7 +31,7 @@ from barnabas.config.declare import (
     list_of,
     one_of,
 )
-from barnabas.config.effects import FILES_GROW, WITH_RETENTION
+from barnabas.config.effects import FILES_GROW
 from barnabas.config.keys import ConfigKey, Required, Value
 
 MINUTE_MS: Final = 60_000
@@ -94,7 +94,6 @@ _KEYS = (
         "What happens to old segments: delete, compact, both, or nothing when empty.",
         scope=CLUSTER_WIDE,
         valid=list_of("delete", "compact"),
-        effect=WITH_RETENTION,
         synonyms=(Synonym("log.cleanup.policy"),),
     ),
     TopicKey(
@@ -104,7 +103,6 @@ _KEYS = (
         "How long a record is kept; -1 keeps it forever.",
         scope=CLUSTER_WIDE,
         valid=at_least(-1),
-        effect=WITH_RETENTION,
         synonyms=(
             Synonym("log.retention.ms"),
             Synonym("log.retention.minutes", MINUTE_MS),
@@ -117,7 +115,6 @@ _KEYS = (
         -1,
         "The size beyond which a partition loses its oldest segments; -1 sets no bound.",
         scope=CLUSTER_WIDE,
-        effect=WITH_RETENTION,
         synonyms=(Synonym("log.retention.bytes"),),
     ),
     TopicKey(

@@ -23,6 +23,7 @@ from barnabas.node.ground import Ground
 from barnabas.node.isr_reports import IsrReports
 from barnabas.node.log_cleaner import LogCleaner
 from barnabas.node.log_housekeeping import LogHousekeeping
+from barnabas.node.log_retention import LogRetention
 from barnabas.node.metadata_applier import MetadataApplier, Publisher
 from barnabas.node.own_addresses import OwnAddresses
 from barnabas.node.producer_id_blocks import ProducerIdBlocks
@@ -82,6 +83,15 @@ class BrokerParts:
 
         self._housekeeping = LogHousekeeping(replicas, settings, applier, clock, ground.executor, ground.metrics)
         self._cleaner = LogCleaner(ground, replicas, applier.effective)
+        self._retention = LogRetention(
+            replicas,
+            clock,
+            ground.executor,
+            ground.metrics,
+            ground.log,
+            interval_ms=settings.integer("log.retention.check.interval.ms"),
+            flush=self._housekeeping.flush,
+        )
         self._directory_reports = DirectoryReports(channel, node_id, broker_epoch)
         self._isr_reports = IsrReports(
             channel,
@@ -178,6 +188,7 @@ class BrokerParts:
             self._ground.log.warning("partitions without a topic were put aside", directories=strays)
         self._isr_reports.start()
         self._housekeeping.start()
+        self._retention.start()
         self._cleaner.start()
 
     def _forget(self, replica: Partition) -> None:
@@ -213,6 +224,7 @@ class BrokerParts:
             self._remote_log.stop()
         self._cleaner.stop()
         self._housekeeping.stop()
+        self._retention.stop()
         self._publisher.close()
 
 

@@ -259,31 +259,35 @@ class LogDirectory:
 
     def recovery_point_checkpoint(self) -> Callable[[], None] | None:
         """Of the copies too: the one that becomes the replica must not be taken for unflushed."""
-        return self._checkpoint(
-            checkpoints.RECOVERY_POINTS,
-            {partition: log.recovery_point for logs in (self.futures, self.logs) for partition, log in logs.items()},
-        )
+        return self._checkpoint(checkpoints.RECOVERY_POINTS, self._recovery_points())
+
+    def _recovery_points(self) -> dict[TopicPartition, int]:
+        return {partition: log.recovery_point for logs in (self.futures, self.logs) for partition, log in logs.items()}
 
     def start_offset_checkpoint(self) -> Callable[[], None] | None:
-        """Only starts that the first segment does not already say; a tiered log begins elsewhere."""
-        return self._checkpoint(
-            checkpoints.LOG_START_OFFSETS,
-            {
-                partition: log.log_start_offset
-                for logs in (self.futures, self.logs)
-                for partition, log in logs.items()
-                if log.log_start_offset > log.segments.first.base_offset or log.settings.remote_enabled
-            },
-        )
+        return self._checkpoint(checkpoints.LOG_START_OFFSETS, self._starts())
 
-    def write_down_bounds(self) -> Callable[[], None]:
-        """Starts and recovery points together, and whatever was written before: when it returns, they are on the disk."""
+    def _starts(self) -> dict[TopicPartition, int]:
+        """Only those that the first segment does not already say; a tiered log begins elsewhere."""
+        return {
+            partition: log.log_start_offset
+            for logs in (self.futures, self.logs)
+            for partition, log in logs.items()
+            if log.log_start_offset > log.segments.first.base_offset or log.settings.remote_enabled
+        }
+
+    def write_down_bounds(self, starts: Mapping[TopicPartition, int]) -> Callable[[], None]:
+        """Recovery points, and starts as they will be: what returns has both on the disk when it is done."""
         for name in (checkpoints.LOG_START_OFFSETS, checkpoints.RECOVERY_POINTS):
             self._written.pop(name, None)
-        writes = [write for write in (self.start_offset_checkpoint(), self.recovery_point_checkpoint()) if write is not None]
+        writes = (
+            self._checkpoint(checkpoints.LOG_START_OFFSETS, self._starts() | starts),
+            self._checkpoint(checkpoints.RECOVERY_POINTS, self._recovery_points()),
+        )
 
         def write_all() -> None:
             for write in writes:
+                assert write is not None, "what was forgotten is due"
                 write()
 
         return write_all

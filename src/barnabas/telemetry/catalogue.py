@@ -59,6 +59,9 @@ LOG_BYTES = Metric("barnabas_log_bytes", _GAUGE, "bytes", "Size of all logs in a
 FETCH_SESSIONS = Metric("barnabas_fetch_sessions", _GAUGE, "sessions", "Incremental fetch sessions kept.")
 FLUSHES = Metric("barnabas_log_flushes_total", _COUNTER, "flushes", "Segments flushed to disk in the background.")
 
+RETENTION_SEGMENTS = Metric("barnabas_retention_segments_total", _COUNTER, "segments", "Segments given up by retention.")
+RETENTION_BYTES = Metric("barnabas_retention_bytes_total", _COUNTER, "bytes", "Bytes of segments given up by retention.")
+
 CLEANER_PASSES = Metric("barnabas_cleaner_passes_total", _COUNTER, "passes", "Passes of compaction over a log.")
 CLEANER_BYTES_READ = Metric("barnabas_cleaner_bytes_read_total", _COUNTER, "bytes", "Bytes of segments that compaction has gone through.")
 CLEANER_BYTES_RECLAIMED = Metric(

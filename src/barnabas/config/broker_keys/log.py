@@ -21,7 +21,7 @@ from barnabas.config.declare import (
     no_effect,
     one_of,
 )
-from barnabas.config.effects import FILES_GROW, NO_DELAY, WITH_DIRECTORY_MOVES, WITH_RETENTION
+from barnabas.config.effects import FILES_GROW, NO_DELAY, WITH_DIRECTORY_MOVES
 
 KEYS = (
     ConfigKey("num.partitions", INT, 1, "How many partitions a topic gets when its creator does not say.", valid=at_least(1)),
@@ -84,21 +84,18 @@ KEYS = (
         None,
         "How long a record is kept; -1 keeps it forever and unset means log.retention.minutes.",
         scope=CLUSTER_WIDE,
-        effect=WITH_RETENTION,
     ),
     ConfigKey(
         "log.retention.minutes",
         INT,
         None,
         "How long a record is kept, in minutes; unset means log.retention.hours.",
-        effect=WITH_RETENTION,
     ),
     ConfigKey(
         "log.retention.hours",
         INT,
         168,
         "How long a record is kept, in hours, when neither milliseconds nor minutes are set.",
-        effect=WITH_RETENTION,
     ),
     ConfigKey(
         "log.retention.bytes",
@@ -106,7 +103,6 @@ KEYS = (
         -1,
         "The size beyond which a partition loses its oldest segments; -1 sets no bound.",
         scope=CLUSTER_WIDE,
-        effect=WITH_RETENTION,
     ),
     ConfigKey(
         "log.retention.check.interval.ms",
@@ -114,7 +110,6 @@ KEYS = (
         300_000,
         "How often segments are checked for deletion.",
         valid=at_least(1),
-        effect=WITH_RETENTION,
     ),
     ConfigKey(
         "log.cleanup.policy",
@@ -123,7 +118,6 @@ KEYS = (
         "What happens to old segments: delete, compact, both, or nothing when empty.",
         scope=CLUSTER_WIDE,
         valid=list_of("delete", "compact"),
-        effect=WITH_RETENTION,
     ),
     ConfigKey(
         "log.index.size.max.bytes",
