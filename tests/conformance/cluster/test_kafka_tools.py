@@ -61,6 +61,7 @@ def test_a_missing_broker_is_seen_in_every_list(tools: Tools, cluster: Cluster, 
     view.create_topic("just-one", assignments={0: [3]}, configs={"min.insync.replicas": "1"})
     view.create_topic("strict", assignments={0: [1, 2, 3]}, configs={"min.insync.replicas": "3"})
     cluster.node(3).kill()
+    view.await_brokers(1, 2)
     view.await_in_sync("all-three", replicas=[1, 2])
 
     def listed(flag: str) -> set[str]:

@@ -55,8 +55,9 @@ def kafka(data: Path, port: int, ending: str, *, format_storage: bool = False) -
         yield bootstrap
         log = Path(os.readlink(f"/proc/{process.pid}/fd/1"))
         complaints = [line for line in log.read_text().splitlines() if re.search(r"\bERROR\b|\bFATAL\b|Exception", line)]
-        # After a kill a broker finds itself the leader, is fenced, and leads again: Kafka begins to read, stops, and begins again.
-        assert [line for line in complaints if "no longer the leader" not in line] == []
+        # After a kill a broker finds itself the leader, is fenced, and leads again: Kafka begins to read, stops, and begins again. And
+        # it complains of a machine that has better things to do.
+        assert [line for line in complaints if "no longer the leader" not in line and "Timed out heartbeat" not in line] == []
         if ending == KILL:
             process.kill()
             process.wait()
