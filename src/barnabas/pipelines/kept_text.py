@@ -4,6 +4,7 @@ writers. It lies where the checkpoint lies, which on a cluster is not a local fo
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,34 +17,36 @@ class KeptText:
         self.path = path
 
     def read(self) -> str | None:
-        if is_remote(self.path):
-            return self._read_remote()
+        if self._is_hadoops():
+            return self._read_by_hadoop()
         try:
-            with open(_local(self.path), encoding="utf-8") as file:
+            with open(self.path, encoding="utf-8") as file:
                 return file.read()
         except FileNotFoundError:
             return None
 
     def write(self, text: str) -> None:
-        """Whole or not at all."""
-        if is_remote(self.path):
-            self._write_remote(text)
+        """Whole or not at all, also where there was another text."""
+        if self._is_hadoops():
+            self._write_by_hadoop(text)
             return
-        path = _local(self.path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".new", "w", encoding="utf-8") as file:
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        with open(self.path + ".new", "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(path + ".new", path)
+        os.replace(self.path + ".new", self.path)
 
-    def _hadoop(self, path: str) -> tuple[Any, Any]:
-        jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no other way to Hadoop's file systems
-        where = jvm.org.apache.hadoop.fs.Path(path)
-        return where.getFileSystem(self._session._jsparkSession.sessionState().newHadoopConf()), where  # noqa: SLF001
+    def _is_hadoops(self) -> bool:
+        if has_scheme(self.path):
+            return True
+        # Where Spark's default is another file system, it keeps a path without a scheme there, and so must we.
+        default = self._session._jsparkSession.sessionState().newHadoopConf().get("fs.defaultFS")  # noqa: SLF001 - as below
+        return default is not None and not str(default).startswith("file:")
 
-    def _read_remote(self) -> str | None:
-        files, where = self._hadoop(self.path)
+    def _read_by_hadoop(self) -> str | None:
+        _, configuration, where = self._hadoop()
+        files = where.getFileSystem(configuration)
         if not files.exists(where):
             return None
         stream = files.open(where)
@@ -52,18 +55,37 @@ class KeptText:
         finally:
             stream.close()
 
-    def _write_remote(self, text: str) -> None:
-        files, where = self._hadoop(self.path)
-        _, fresh = self._hadoop(self.path + ".new")
-        stream = files.create(fresh, True)
-        stream.write(text.encode())
-        stream.close()
-        files.rename(fresh, where)
+    def _write_by_hadoop(self, text: str) -> None:
+        jvm, configuration, where = self._hadoop()
+        fresh = where.suffix(".new")
+        stream = where.getFileSystem(configuration).create(fresh, True)
+        try:
+            stream.write(text.encode())
+        finally:
+            stream.close()
+        # A FileSystem does not move onto what is there, and only returns that it did not; a FileContext is told to, as Spark's own logs do.
+        how = self._session.sparkContext._gateway.new_array(jvm.org.apache.hadoop.fs.Options.Rename, 1)  # type: ignore[union-attr]  # noqa: SLF001
+        how[0] = jvm.org.apache.hadoop.fs.Options.Rename.OVERWRITE
+        jvm.org.apache.hadoop.fs.FileContext.getFileContext(where.toUri(), configuration).rename(fresh, where, how)
+
+    def _hadoop(self) -> tuple[Any, Any, Any]:
+        jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no other way to Hadoop's file systems
+        configuration = self._session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
+        return jvm, configuration, jvm.org.apache.hadoop.fs.Path(self.path)
 
 
-def is_remote(path: str) -> bool:
-    return "://" in path and not path.startswith("file://")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_LOCAL = re.compile(r"file:(?://(?:localhost)?)?(?=/)")
 
 
-def _local(path: str) -> str:
-    return path.removeprefix("file://")
+def has_scheme(path: str) -> bool:
+    """Such a path is Hadoop's to understand, also when it means this machine: ``file:///checkpoints``, ``s3a://bucket/checkpoints``."""
+    return _SCHEME.match(path) is not None
+
+
+def local_path(path: str) -> str | None:
+    """None when it is not on this machine."""
+    found = _LOCAL.match(path)
+    if found is not None:
+        return path[found.end() :]
+    return None if has_scheme(path) else path

@@ -219,3 +219,31 @@ def test_a_python_file_is_a_pipeline(tmp_path: Path) -> None:
         with pytest.raises(DeclarationError) as wrong:
             read_pipeline(str(tmp_path / name))
         assert expected in str(wrong.value)
+
+
+JOINED = """\
+name: alerts
+sources:
+  payments: {topic: payments, schema: account STRING}
+  limits: {table: limits, key: account STRING, schema: most INT}
+steps:
+  - {view: rated, sql: "SELECT p.account, l.most FROM payments p JOIN limits l ON p.account = l.account"}
+  - {view: large, sql: "SELECT * FROM rated WHERE most > 1"}
+sinks:
+  shown: {from: large, console: {}}
+  out: {from: large, topic: alerts, guarantee: exactly_once}
+"""
+
+
+def test_a_table_that_is_another_one_when_a_batch_is_run_again_reaches_no_exactly_once_sink() -> None:
+    assert complaint(JOINED).startswith(
+        "alerts.yaml:6: step 'rated' reads the table 'limits' as it is at that moment, which may be another when a batch is run again, "
+        "and sink 'out' (line 10) writes exactly once; join them in a step with 'join', or let the sink have guarantee: at_least_once."
+    )
+    declare(JOINED.replace("exactly_once", "at_least_once"))
+    declare(
+        JOINED.replace(
+            'sql: "SELECT p.account, l.most FROM payments p JOIN limits l ON p.account = l.account"',
+            "join: {stream: payments, table: limits, on: account}",
+        )
+    )

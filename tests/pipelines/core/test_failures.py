@@ -114,6 +114,15 @@ def test_a_record_that_cannot_be_read_stops_the_pipeline_unless_it_is_tolerated(
     [
         ("[STREAM_FAILED] Query [id = 1] terminated with exception: the disk is full SQLSTATE: XXKST", "the disk is full."),
         ("x\norg.apache.kafka.common.errors.SaslAuthenticationException: no", "the broker refuses the credentials."),
+        (
+            "x\norg.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment. Call: describeTopics",
+            "no broker answered in time: Timed out waiting for a node assignment. Call: describeTopics.",
+        ),
+        (
+            "Could not execute broadcast in 300 secs.\njava.util.concurrent.TimeoutException: Futures timed out\n\tat a.b(C.java)",
+            "it took too long: Could not execute broadcast in 300 secs. (TimeoutException: Futures timed out).",
+        ),
+        ("java.net.SocketTimeoutException: connect timed out", "it took too long: SocketTimeoutException: connect timed out."),
         ("java.lang.IllegalStateException: odd\n\tat a.b(C.java)", "IllegalStateException: odd."),
         ("Traceback (most recent call last):\n  File x\nValueError: no such zone\n", "ValueError: no such zone."),
         ("[NOT_FOUND] There is no `x`. SQLSTATE: 42P01; line 1 pos 14;\n'Project", "There is no `x` (line 1, position 14)."),

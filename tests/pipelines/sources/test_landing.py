@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,16 +33,41 @@ def test_rows_have_landed_when_they_were_moved(spark: SparkSession, tmp_path: Pa
     assert spark.read.parquet(again.rows).count() == 2
 
 
-def test_old_rows_are_forgotten_but_not_the_position(spark: SparkSession, tmp_path: Path) -> None:
-    landing = Landing(spark, str(tmp_path / "landed"))
-    for position in ("first", "second"):
-        landing.stage(spark.createDataFrame([(1,)], "id INT"))
-        landing.land(position)
-    for each in (tmp_path / "landed/rows").glob("*.parquet"):
-        os.utime(each, (0, 0))
-    landing.forget(keep_ms=60_000)
-    assert [each.name for each in (tmp_path / "landed/rows").glob("*.parquet")] == ["00000000000000000002.parquet"]
-    assert landing.position() == "second"
+def test_rows_that_every_sink_has_are_forgotten_but_not_the_position(spark: SparkSession, tmp_path: Path) -> None:
+    folder, readers = tmp_path / "landed", [str(tmp_path / name) for name in ("first", "second")]
+    # Spark compacts what it has noted now and then, and then it stands elsewhere.
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.fileSource.log.compactInterval", "2")
+
+    def land(count: int) -> None:
+        for _ in range(count):
+            landing.stage(spark.createDataFrame([(1,)], "id INT"))
+            landing.land("somewhere")
+
+    def forget(keep_ms: int = 0) -> list[int]:
+        Landing(spark, str(folder)).forget(readers, keep_ms)
+        return sorted(int(each.name.partition(".")[0]) for each in (folder / "rows").glob("*.parquet"))
+
+    def read(checkpoint: str) -> None:
+        stream = session.readStream.schema("id INT").parquet(landing.rows).writeStream.format("noop")
+        stream.option("checkpointLocation", checkpoint).trigger(availableNow=True).start().awaitTermination()
+
+    landing = Landing(spark, str(folder))
+    land(2)
+    read(readers[0])
+    assert forget() == [1, 2], "the second has not read anything"
+    read(readers[1])
+    assert forget(keep_ms=3_600_000) == [1, 2], "somebody may come later"
+    assert forget() == [2], "the last one has the number"
+    land(2)
+    assert forget() == [3, 4], "nobody has read these"
+    for reader in readers:
+        read(reader)
+    land(2)
+    for reader in readers:
+        read(reader)
+    assert forget() == [6]
+    assert landing.position() == "somewhere"
 
 
 def test_the_next_rows_are_those_after_the_last_one() -> None:

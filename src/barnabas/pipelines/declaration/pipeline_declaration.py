@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from barnabas.pipelines.declaration.fields import Fields, duration_ms, ending
 from barnabas.pipelines.declaration.located import Located, Place
+from barnabas.pipelines.declaration.repeatable import check_repeatable
 from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration, declare_sink
 from barnabas.pipelines.declaration.source_declarations import SourceDeclaration, declare_source
 from barnabas.pipelines.declaration.step_declarations import StepDeclaration, declare_step
@@ -68,6 +69,7 @@ def declare_pipeline(found: Located) -> PipelineDeclaration:
     if not declaration.sinks:
         raise fields.error("the pipeline has no sinks, so nothing would be written.", "sinks")
     _check_names(declaration)
+    check_repeatable(declaration)
     return declaration
 
 

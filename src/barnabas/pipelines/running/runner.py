@@ -137,6 +137,8 @@ def prepare(
 
 
 def _start_pipeline(context: RunContext, run: Run) -> None:
+    for prepared in context.before_start:
+        prepared()
     for part, begin in context.beside.items():
         run.queries.append(RunningQuery(context.name, part, begin()))
     for sink in context.pipeline.sinks:

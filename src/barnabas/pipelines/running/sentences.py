@@ -25,6 +25,10 @@ _OWN = re.compile(r"^barnabas\.pipelines\.errors\.\w+: (.+)$", re.MULTILINE)
 # What follows describes the query, with all that its plan may say when something goes wrong.
 _DESCRIPTION = "=== Streaming Query ==="
 
+# Many things have a timeout: brokers, databases, Spark's own processes. Only Kafka's client knows that it waited for a broker.
+_TIMEOUT = re.compile(r"\b((?:[a-z]\w*\.)*)(\w*TimeoutException)(?:: *([^\n]*))?")
+_KAFKA = "org.apache.kafka."
+
 _KNOWN = (
     ("SaslAuthenticationException", "the broker refuses the credentials"),
     ("SslAuthenticationException", "the connection is not trusted (TLS)"),
@@ -33,7 +37,6 @@ _KNOWN = (
     ("No resolvable bootstrap urls", "the bootstrap address cannot be resolved"),
     ("Failed to construct kafka", "the Kafka client cannot be configured"),
     ("Some data may have been lost", "records it had not read yet are gone from the topic (set options: {failOnDataLoss: false} to go on)"),
-    ("TimeoutException", "no broker answered in time"),
     ("Failed to find data source: kafka", "Spark has no Kafka connector: give spark-submit --packages $(barnabas pipelines packages FILE)"),
 )
 
@@ -49,11 +52,22 @@ def sentence_of(wrong: BaseException) -> str:
     for sign, words in _KNOWN:
         if sign in text:
             return _sentence(words)
+    if timeout := _TIMEOUT.search(text):
+        return _sentence(_timed_out(timeout[1] or "", timeout[2], timeout[3] or "", text))
     python = _PYTHON_ERROR.findall(text)
     if python and "Traceback (most recent call last)" in text:
         kind, message = python[-1]
         return _sentence(f"{kind}: {message}")
     return _sentence(_first_line(text) or type(wrong).__name__)
+
+
+def _timed_out(package: str, name: str, message: str, text: str) -> str:
+    said = f": {message.strip()}" if message.strip() else ""
+    if package.startswith(_KAFKA):
+        return f"no broker answered in time{said}"
+    first = _first_line(text)
+    told = f"{name}{said}"
+    return f"it took too long: {first}" if told in first or not first else f"it took too long: {first} ({told})"
 
 
 def _text(wrong: BaseException) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
-from barnabas.pipelines.kept_text import is_remote
+from barnabas.pipelines.kept_text import local_path
 from barnabas.pipelines.running.preflight import ANSWER_SECONDS_MAX, uses_topics
 from barnabas.pipelines.running.progress_topic import newest_reports
 
@@ -46,8 +46,9 @@ def status_of(pipeline: PipelineDeclaration, checkpoint: str | None = None) -> l
 
 
 def _status(pipeline: PipelineDeclaration, part: str, folder: str, report: Mapping[str, Any] | None) -> QueryStatus:
-    batch = None if is_remote(folder) else last_batch(folder)
-    offsets = {} if batch is None else batch_offsets(folder, batch)
+    here = local_path(folder)
+    batch = None if here is None else last_batch(here)
+    offsets = {} if here is None or batch is None else batch_offsets(here, batch)
     lag = _lag(pipeline, offsets) if offsets else None
     if report is None:
         state = "never ran" if batch is None else "unknown"

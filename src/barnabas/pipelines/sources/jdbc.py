@@ -51,7 +51,7 @@ class JdbcSettings:
     schema: str | None
     poll_ms: int
     rows_max: int
-    keep_ms: int | None
+    keep_ms: int  # how long rows that every sink has are kept for sinks that are added later
 
     @property
     def database(self) -> JdbcDatabase:
@@ -71,7 +71,7 @@ def declare(fields: Fields) -> JdbcSettings:
         schema=fields.optional_text("schema"),
         poll_ms=own.optional_duration_ms("poll") or DEFAULT_POLL_MS,
         rows_max=own.optional_integer("rows_max", minimum=1) or DEFAULT_ROWS_MAX,
-        keep_ms=own.optional_duration_ms("keep"),
+        keep_ms=own.optional_duration_ms("keep") or 0,
     )
     own.end()
     return settings
@@ -87,6 +87,7 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
     assert isinstance(settings, JdbcSettings)
     table = PolledTable(session, settings, Landing(session, context.checkpoint_of(f"-landed/{declaration.name}")))
     schema = _schema(table, declaration, context)
+    context.before_start.append(partial(_meet_readers, table, context))
     if context.available_now or context.pipeline.trigger.available_now:
         table.catch_up()
     else:
@@ -101,6 +102,7 @@ class PolledTable:
         self._settings = settings
         self.landing = landing
         self._away = False
+        self.readers: tuple[str, ...] = ()  # checkpoints of the sinks that read it, once they are known
 
     def poll(self) -> int:
         """How many rows landed."""
@@ -116,9 +118,10 @@ class PolledTable:
         if count:
             reached = "null" if end is None else Position(end[AT] if AT in places else None, end[NUMBER]).to_json()
             self.landing.land(reached)
-        if settings.keep_ms is not None:
-            self.landing.forget(settings.keep_ms)
         return int(count)
+
+    def forget(self) -> None:
+        self.landing.forget(self.readers, self._settings.keep_ms)
 
     def poll_patiently(self) -> None:
         """All there is; or nothing, where the database is away."""
@@ -134,6 +137,7 @@ class PolledTable:
             if self._away:
                 _log.warning("The database of table %s is back.", self._settings.query.table)
             self._away = False
+            self.forget()
 
     def catch_up(self) -> None:
         deadline = time.monotonic() + AWAY_SECONDS_MAX
@@ -175,6 +179,19 @@ def _start_polling(table: PolledTable, part: str, context: RunContext) -> Stream
     writer = ticks.writeStream.queryName(context.query_name(part)).option("checkpointLocation", context.checkpoint_of(part))
     settings = table._settings  # noqa: SLF001 - of this module
     return writer.trigger(processingTime=f"{settings.poll_ms} milliseconds").foreachBatch(lambda _, __: table.poll_patiently()).start()
+
+
+def _meet_readers(table: PolledTable, context: RunContext) -> None:
+    """By Spark's plans, not by the words of the declaration: who is overlooked here would lose rows."""
+    table.readers = tuple(
+        context.checkpoint_of(sink.name) for sink in context.pipeline.sinks if _reads(context.frame(sink.source), table.landing.rows)
+    )
+    table.forget()
+
+
+def _reads(frame: DataFrame, folder: str) -> bool:
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001 - PySpark shows no plans but as text
+    return any(f"[{folder}]" in leaves.apply(each).toString() for each in range(leaves.size()))
 
 
 def _schema(table: PolledTable, declaration: SourceDeclaration, context: RunContext) -> str:

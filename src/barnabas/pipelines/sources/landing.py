@@ -6,8 +6,8 @@
 
 A poll writes its rows to staging, then its position, then moves the rows: that move is the moment they have landed. Whatever is cut off
 before it is done again from the same position, and what was done after it is not, so every row lands exactly once. A batch that is run
-again reads the same files, even when the rows in the database have changed since: that is what exactly-once sinks need. Files that landed
-stay, for sinks that are added later, unless they are older than ``keep_ms``.
+again reads the same files, even when the rows in the database have changed since: that is what exactly-once sinks need. A file goes when
+all queries that read it have finished their batches with it and it is older than ``keep_ms``, which is for sinks that are added later.
 """
 
 from __future__ import annotations
@@ -16,11 +16,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.kept_text import KeptText
+from barnabas.pipelines.sources.finished_files import FinishedFiles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import DataFrame, SparkSession
 
 _SUFFIX = ".parquet"
+# Checkpoints are looked at when this many files may have become superfluous, or twice as many as could not go the last time.
+_FORGOTTEN_MIN = 20
 
 
 class Landing:
@@ -31,6 +36,7 @@ class Landing:
         self._path = jvm.org.apache.hadoop.fs.Path
         self._files = self._path(folder).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
         self._files.mkdirs(self._path(self.rows))
+        self._looked_at_next = 1  # at the first look, what earlier runs have left
 
     @property
     def rows(self) -> str:
@@ -57,16 +63,23 @@ class Landing:
         (part,) = (
             each.getPath() for each in self._files.listStatus(self._path(self._staging)) if each.getPath().getName().endswith(_SUFFIX)
         )
-        moved = self._files.rename(part, self._path(f"{self.rows}/{number:020d}{_SUFFIX}"))
+        moved = self._files.rename(part, self._path(f"{self.rows}/{_name(number)}"))
         assert moved, f"{part.toString()} was not moved, though nothing is in its way"
 
-    def forget(self, keep_ms: int) -> None:
-        """The last one stays: its number is the next one's."""
-        oldest_ms = time.time() * 1000 - keep_ms
-        for number, modified_ms in self._landed()[:-1]:
-            if modified_ms < oldest_ms:
-                self._files.delete(self._path(f"{self.rows}/{number:020d}{_SUFFIX}"), False)
+    def forget(self, readers: Sequence[str], keep_ms: int) -> None:
+        """``readers`` are the checkpoints of all queries that read what landed. The last file stays: its number is the next one's."""
+        landed = self._landed()[:-1]
+        if not readers or len(landed) < self._looked_at_next:
+            return
+        finished = [FinishedFiles(self._session, self._files, self._path, each).names(self.rows) for each in readers]
+        newest_ms = time.time() * 1000 - keep_ms
+        gone = 0
+        for number, modified_ms in landed:
+            if modified_ms <= newest_ms and all(_name(number) in names for names in finished):
+                self._files.delete(self._path(f"{self.rows}/{_name(number)}"), False)
                 self._files.delete(self._path(self._position(number).path), False)
+                gone += 1
+        self._looked_at_next = max(_FORGOTTEN_MIN, 2 * (len(landed) - gone))
 
     def _last(self) -> int | None:
         landed = self._landed()
@@ -79,3 +92,7 @@ class Landing:
 
     def _position(self, number: int) -> KeptText:
         return KeptText(self._session, f"{self._folder}/positions/{number:020d}")
+
+
+def _name(number: int) -> str:
+    return f"{number:020d}{_SUFFIX}"

@@ -13,8 +13,8 @@ step          changes; by the table's key
 
 In SQL the table is a frame that does not stream: Spark reads it anew in every batch, sorts by key where memory ends, and joins. That is
 right for small tables and for conditions other than "the same key". It is not for ``guarantee: exactly_once``: a batch that runs again
-would see another table. The ``join`` step (:mod:`barnabas.pipelines.steps.join`) keeps the latest values in Spark's state store, RocksDB,
-which is as large as the disk and goes back with the batch.
+would see another table, so a declaration that says both is refused. The ``join`` step (:mod:`barnabas.pipelines.steps.join`) keeps the
+latest values in Spark's state store, RocksDB, which is as large as the disk and goes back with the batch.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
 
 DECODES = True
+# In SQL, by every batch and by every run of a batch.
+READ_ANEW = True
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
 _RECORD = ("value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 

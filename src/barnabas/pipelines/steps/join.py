@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
     from barnabas.pipelines.declaration.step_declarations import StepDeclaration
 
+# The table is in the state, which goes back with a batch that is run again.
+KEEPS_TABLES = True
 _KEY = "barnabas_key"
 # Spark's default has milliseconds.
 _JSON = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX", "ignoreNullFields": "false"}
