@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 from barnabas.testing import EmbeddedBroker
+from peers.apache_kafka import apache_kafka
 from tests.pipelines.topics import Topics
 
 if TYPE_CHECKING:
@@ -52,15 +55,36 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
-@pytest.fixture(scope="session")
-def broker() -> Iterator[EmbeddedBroker]:
-    """In a process of its own: in this one, Spark's callbacks and the broker would wait for the same interpreter."""
+class Broker(Protocol):
+    @property
+    def bootstrap(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ApacheBroker:
+    bootstrap: str
+
+
+@contextmanager
+def running_broker() -> Iterator[Broker]:
+    """Barnabas, in a process of its own: in this one, Spark's callbacks and the broker would wait for the same interpreter. Or Apache
+    Kafka, for whoever wants to see that all of this holds there too (BARNABAS_TEST_BROKER=apache)."""
+    if os.environ.get("BARNABAS_TEST_BROKER") == "apache":
+        with apache_kafka() as (bootstrap, _):
+            yield ApacheBroker(bootstrap)
+        return
     with EmbeddedBroker(process=True) as running:
         yield running
 
 
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    with running_broker() as running:
+        yield running
+
+
 @pytest.fixture
-def topics(broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Iterator[Topics]:
+def topics(broker: Broker, request: pytest.FixtureRequest) -> Iterator[Topics]:
     """Topics of this test alone: their names begin with the test's."""
     with Topics(broker.bootstrap, request.node.name) as made:
         yield made

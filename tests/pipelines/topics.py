@@ -6,7 +6,8 @@ import json
 import logging
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -80,12 +81,21 @@ class Topics:
         assert self._producer.flush(PATIENCE_SECONDS) == 0
 
     def read(self, name: str, *, isolation: str = "read_committed") -> list[Read]:
-        """All there is by now, partition by partition."""
-        consumer = Consumer(
-            {"bootstrap.servers": self.bootstrap, "group.id": "tests", "isolation.level": isolation, "enable.auto.commit": False}
-        )
+        """All there is by now, partition by partition.
+
+        A commit is answered when it is decided, which may be before readers of committed records can see it. What is there is what readers
+        of all records see, and that is waited for."""
+        with self._consumer("read_uncommitted") as all_seeing, self._consumer(isolation) as consumer:
+            partitions = sorted(all_seeing.list_topics(name, timeout=PATIENCE_SECONDS).topics[name].partitions)
+            ends = {each: all_seeing.get_watermark_offsets(TopicPartition(name, each), timeout=PATIENCE_SECONDS)[1] for each in partitions}
+            return _read_to(consumer, name, ends)
+
+    @contextmanager
+    def _consumer(self, isolation: str) -> Iterator[Consumer]:
+        settings = {"bootstrap.servers": self.bootstrap, "group.id": "tests", "isolation.level": isolation, "enable.auto.commit": False}
+        consumer = Consumer(settings)
         try:
-            return _read_all(consumer, name)
+            yield consumer
         finally:
             consumer.close()
 
@@ -94,10 +104,8 @@ class Topics:
         return [each.json for each in self.read(name)]
 
 
-def _read_all(consumer: Consumer, name: str) -> list[Read]:
-    partitions = sorted(consumer.list_topics(name, timeout=PATIENCE_SECONDS).topics[name].partitions)
-    ends = {each: consumer.get_watermark_offsets(TopicPartition(name, each), timeout=PATIENCE_SECONDS)[1] for each in partitions}
-    consumer.assign([TopicPartition(name, each, 0) for each in partitions])
+def _read_to(consumer: Consumer, name: str, ends: Mapping[int, int]) -> list[Read]:
+    consumer.assign([TopicPartition(name, each, 0) for each in ends])
     found: list[Read] = []
     deadline = time.monotonic() + PATIENCE_SECONDS
     while any(_position(consumer, name, each) < end for each, end in ends.items() if end):

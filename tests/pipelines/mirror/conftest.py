@@ -11,7 +11,7 @@ from barnabas.pipelines.mirror.cluster import MirrorCluster
 from barnabas.pipelines.mirror.mirror import Mirror, MirrorOptions
 from barnabas.pipelines.mirror.report import MirrorReport
 from barnabas.pipelines.mirror.selection import Policy, TopicSelection
-from barnabas.testing import EmbeddedBroker
+from tests.pipelines.conftest import Broker, running_broker
 from tests.pipelines.topics import Topics
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ RunMirror = Callable[..., list[MirrorReport]]
 
 
 @pytest.fixture(scope="session")
-def other_broker() -> Iterator[EmbeddedBroker]:
-    with EmbeddedBroker(process=True) as running:
+def other_broker() -> Iterator[Broker]:
+    with running_broker() as running:
         yield running
 
 
 @pytest.fixture
-def there(other_broker: EmbeddedBroker, request: pytest.FixtureRequest) -> Iterator[Topics]:
+def there(other_broker: Broker, request: pytest.FixtureRequest) -> Iterator[Topics]:
     with Topics(other_broker.bootstrap, request.node.name) as made:
         yield made
 
 
 @pytest.fixture
-def run_mirror(spark: SparkSession, broker: EmbeddedBroker, other_broker: EmbeddedBroker, topics: Topics, checkpoint: str) -> RunMirror:
+def run_mirror(spark: SparkSession, broker: Broker, other_broker: Broker, topics: Topics, checkpoint: str) -> RunMirror:
     """From A (``topics``) to B (``there``), or with ``back=True`` from B to A; all topics of this test unless told otherwise."""
 
     def run(*patterns: str, back: bool = False, policy: Policy = Policy.RENAME, **options: Any) -> list[MirrorReport]:

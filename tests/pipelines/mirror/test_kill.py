@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from barnabas.testing import EmbeddedBroker
+from tests.pipelines.conftest import Broker
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
 pytestmark = pytest.mark.timeout(1800)
@@ -66,9 +66,7 @@ def kill_when(process: subprocess.Popen[str], target: str, topic: str, more_than
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kills", [1, 8])
-def test_killed_and_started_again(
-    broker: EmbeddedBroker, other_broker: EmbeddedBroker, topics: Topics, there: Topics, tmp_path: Path, kills: int
-) -> None:
+def test_killed_and_started_again(broker: Broker, other_broker: Broker, topics: Topics, there: Topics, tmp_path: Path, kills: int) -> None:
     orders, records, chance = topics.create("orders", partitions=PARTITIONS), kills * RECORDS_FOR_A_KILL, random.Random(kills)
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     for number in range(records):

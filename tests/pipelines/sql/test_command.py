@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.testing import EmbeddedBroker
+from tests.pipelines.conftest import Broker
 from tests.pipelines.topics import Topics
 
 # Minutes on a small machine, so it belongs to `make soak`.
@@ -26,7 +26,7 @@ def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
     )
 
 
-def test_a_query_from_the_command_line(broker: EmbeddedBroker, topics: Topics, tmp_path: Path) -> None:
+def test_a_query_from_the_command_line(broker: Broker, topics: Topics, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
     orders = topics.create("orders")
     topics.send(orders, [{"status": "paid"}, {"status": "open"}, {"status": "paid"}])
@@ -37,7 +37,7 @@ def test_a_query_from_the_command_line(broker: EmbeddedBroker, topics: Topics, t
     assert answered.stderr == ""
 
 
-def test_what_is_refused_before_spark_starts(broker: EmbeddedBroker, tmp_path: Path) -> None:
+def test_what_is_refused_before_spark_starts(broker: Broker, tmp_path: Path) -> None:
     refused = ask(tmp_path, "SELECT 1", "--json", "--csv")
     assert (refused.returncode, refused.stderr) == (
         1,

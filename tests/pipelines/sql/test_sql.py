@@ -14,7 +14,7 @@ from barnabas.pipelines.sql.answers import StreamedAnswer, output_mode
 from barnabas.pipelines.sql.relations import parse, relations
 from barnabas.pipelines.sql.time_filter import oldest_ms
 from barnabas.pipelines.sql.topic_query import TopicQuery
-from barnabas.testing import EmbeddedBroker
+from tests.pipelines.conftest import Broker
 from tests.pipelines.topics import Topics
 
 # Minutes on a small machine, so it belongs to `make soak`.
@@ -27,7 +27,7 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def query(spark: SparkSession, broker: EmbeddedBroker) -> TopicQuery:
+def query(spark: SparkSession, broker: Broker) -> TopicQuery:
     return TopicQuery(spark, spark_options=for_spark(broker.bootstrap, {}), client_config=for_librdkafka(broker.bootstrap, {}))
 
 
