@@ -168,5 +168,6 @@ def _goal(figure: Figure) -> str:
     if figure.goal is None:
         return ""
     sign = ">=" if figure.better is Better.HIGHER else "<="
-    own = "" if figure.goal.ours is None else f", {sign} {three_digits(figure.goal.ours)}"
-    return f"{sign} {figure.goal.ratio:g}{own}"
+    ratio = None if figure.goal.ratio is None else f"{sign} {figure.goal.ratio:g}"
+    own = None if figure.goal.ours is None else f"{sign} {three_digits(figure.goal.ours)}"
+    return ", ".join(each for each in (ratio, own) if each is not None)

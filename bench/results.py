@@ -67,11 +67,10 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         goal, ratio = self.figure.goal, self.ratio
-        if goal is None or ratio is None:
+        if goal is None or OURS not in self.spreads or (goal.ratio is not None and ratio is None):
             return Verdict.UNKNOWN
-        reached = _reached(ratio, goal.ratio, self.figure.better)
-        if goal.ours is not None:
-            reached = reached and _reached(self.spreads[OURS].median, goal.ours, self.figure.better)
+        pairs = ((ratio, goal.ratio), (self.spreads[OURS].median, goal.ours))
+        reached = all(_reached(value, wanted, self.figure.better) for value, wanted in pairs if value is not None and wanted is not None)
         return Verdict.MET if reached else Verdict.NOT_MET
 
 

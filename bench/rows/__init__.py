@@ -18,10 +18,11 @@ from bench.rows import (
     offset_commits,
     resources,
     small_requests,
+    spark,
     start,
 )
 
-# Starting comes first: no server is alive yet that could disturb it.
+# Starting comes first: no server is alive yet that could disturb it. Spark comes last: its JVM stays.
 ALL: tuple[Row, ...] = (
     *start.ROWS,
     *librdkafka_produce.ROWS,
@@ -38,4 +39,5 @@ ALL: tuple[Row, ...] = (
     *resources.ROWS,
     *cluster_produce.ROWS,
     *failover.ROWS,
+    *spark.ROWS,
 )

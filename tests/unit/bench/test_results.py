@@ -58,6 +58,13 @@ def test_a_goal_of_our_own_must_be_reached_as_well_as_the_ratio(ours: float, the
     assert compared(ours, theirs, goal=Goal(1.2, ours=3e6)).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict"), [(0.6, 0.9, Verdict.MET), (0.5, None, Verdict.NOT_MET), (None, 0.9, Verdict.UNKNOWN)]
+)
+def test_a_goal_of_our_own_may_stand_alone(ours: float | None, theirs: float | None, verdict: Verdict) -> None:
+    assert compared(ours, theirs, goal=Goal(ours=0.6)).verdict is verdict
+
+
 def test_without_a_goal_there_is_nothing_to_meet() -> None:
     assert compared(1.0, 100.0).verdict is Verdict.UNKNOWN
 
