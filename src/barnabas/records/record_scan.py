@@ -89,7 +89,7 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
                 raise MalformedRecord(f"record {index} of {count} has a key of {number >> 1} bytes and ends before it")
             add_key(body[position:key_end])
             number = body[key_end]
-            if number == 1 or (number >= 0x80 and read_uvarint(body, key_end)[0] == 1):
+            if number == 1 or (number == 0x81 and read_uvarint(body, key_end)[0] == 1):  # minus one, in a byte or in more than it needs
                 tombstones.append(index)
             position = stop
     except (IndexError, MalformedVarint) as wrong:
@@ -136,7 +136,12 @@ def timestamp_delta_max(body: bytes, starts: list[int], *, known_max: int) -> in
             position += 1
         number = body[position + 2]
         if number >= 0x80:
-            delta, _ = read_varlong(body, position + 2)
+            more = body[position + 3]
+            if more < 0x80:
+                number += (more - 1) << 7
+                delta = (number >> 1) ^ -(number & 1)
+            else:
+                delta, _ = read_varlong(body, position + 2)
         else:
             delta = (number >> 1) ^ -(number & 1)
         if largest is None or delta > largest:

@@ -105,12 +105,13 @@ def clean_and_swap(log: Log, job: CleaningJob) -> CleaningResult:
     return result
 
 
-def clean_all(log: Log, *, now_ms: int = NOW_MS, map_bytes_max: int = 1 << 20, **others: int) -> list[CleaningResult]:
+def clean_all(log: Log, *, now_ms: int = NOW_MS, map_bytes_max: int = 1 << 20, group_bytes_max: int = 1 << 30) -> list[CleaningResult]:
     """As many passes as it takes from the beginning."""
     results: list[CleaningResult] = []
     first_dirty = log.log_start_offset
     while first_dirty < log.segments.active.base_offset:
-        results.append(clean_and_swap(log, job_of(log, first_dirty=first_dirty, now_ms=now_ms, map_bytes_max=map_bytes_max, **others)))
+        job = job_of(log, first_dirty=first_dirty, now_ms=now_ms, map_bytes_max=map_bytes_max, group_bytes_max=group_bytes_max)
+        results.append(clean_and_swap(log, job))
         assert results[-1].cleaned_to > first_dirty, "each pass comes further"
         first_dirty = results[-1].cleaned_to
     return results
@@ -119,7 +120,7 @@ def clean_all(log: Log, *, now_ms: int = NOW_MS, map_bytes_max: int = 1 << 20, *
 def aborted_offsets(log: Log) -> set[int]:
     """Of the records that readers of committed data skip."""
     transactions = log.aborted_transactions(log.log_start_offset, log.log_end_offset)
-    found = set()
+    found: set[int] = set()
     for batch in all_batches(log):
         header = read_header(batch)
         if header.transactional and any(

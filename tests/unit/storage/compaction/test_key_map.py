@@ -1,0 +1,61 @@
+"""The key map: latest offsets, within its memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+from barnabas.storage.compaction.key_map import DIGEST_BYTES, KEY_BYTES_MAX, KeyMap, map_key
+
+
+def test_the_latest_offset_of_a_key_is_what_counts() -> None:
+    latest = KeyMap(10, size_bytes_max=1 << 20)
+    assert latest.add([b"a", b"b", b"a"], [10, 11, 12])
+    assert latest.add([b"b"], [20])
+    assert latest.latest == {b"a": 12, b"b": 20}
+    assert list(latest.survivors(10, 21)) == [12, 20]
+    assert list(latest.survivors(13, 20)) == []
+
+
+def test_a_batch_is_taken_whole_or_not_at_all() -> None:
+    latest = KeyMap(0, size_bytes_max=1000)
+    assert latest.add([b"%d" % number for number in range(4)], range(4))
+    assert not latest.add([b"x%d" % number for number in range(4)], range(4, 8))
+    assert len(latest) == 4
+    assert latest.size_bytes <= 1000
+
+
+def test_keys_that_are_known_take_no_more_room() -> None:
+    latest = KeyMap(0, size_bytes_max=1000)
+    keys = [b"%d" % number for number in range(4)]
+    for start in range(0, 400, 4):
+        assert latest.add(keys, range(start, start + 4))
+    assert latest.latest[b"3"] == 399
+
+
+def test_the_first_batch_is_taken_however_little_room_there_is() -> None:
+    latest = KeyMap(0, size_bytes_max=1)
+    assert latest.add([b"%d" % number for number in range(100)], range(100))
+    assert not latest.add([b"another"], [100])
+
+
+def test_a_long_key_costs_no_more_than_a_digest() -> None:
+    latest = KeyMap(0, size_bytes_max=1 << 20)
+    long = b"k" * 100_000
+    assert latest.add([long, long + b"2"], [0, 1])
+    assert latest.size_bytes < 2000
+    assert latest.latest[map_key(long)] == 0
+    assert len(map_key(long)) == DIGEST_BYTES > KEY_BYTES_MAX, "no key that stands for itself is as long as a digest"
+
+
+def test_what_it_says_it_costs_is_what_it_costs() -> None:
+    for key_bytes in (8, 40, 200):
+        keys = [b"%0*d" % (key_bytes, number) for number in range(30_000)]
+        tracemalloc.start()
+        latest = KeyMap(0, size_bytes_max=1 << 30)
+        for start in range(0, len(keys), 100):
+            # As a reader gives them: copies that nobody else holds.
+            assert latest.add([bytes(bytearray(key)) for key in keys[start : start + 100]], range(1000 + start, 1100 + start))
+        latest.survivors(0, 1)
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert 0.6 * latest.size_bytes < held <= latest.size_bytes
