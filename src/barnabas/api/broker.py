@@ -102,6 +102,11 @@ class RemoteLogPort(Protocol):
         """The first record of the whole log that is not older; None when there is none."""
 
 
+class DirectoryMovesPort(Protocol):
+    def move(self, partition: Partition, target: LogDirectory) -> ErrorCode:
+        """Begin to move a replica to another directory of this broker, or end its move where it lies there already."""
+
+
 @dataclass(slots=True)
 class Broker:
     node_id: NodeId
@@ -119,8 +124,10 @@ class Broker:
     transactions: Coordinator[TransactionMachine]
     metrics: Metrics
     log: Log
-    peers: Peers = field(default_factory=lambda: Peers("broker"))
+    peers: Peers
     internal_topics: InternalTopics = field(default_factory=InternalTopics)
     # None without tiered storage.
     remote_log: RemoteLogPort | None = None
+    # None where there are no replicas to be moved.
+    directory_moves: DirectoryMovesPort | None = None
     questions_to_coordinators: QuestionsToCoordinators = field(default_factory=QuestionsToCoordinators)

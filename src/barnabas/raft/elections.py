@@ -6,6 +6,8 @@ ever committed. A pre-vote promises nothing and is refused by who hears from a l
 
 from __future__ import annotations
 
+from typing import Any
+
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, LeaderEpoch, NodeId, Uuid
 from barnabas.raft.effects import Complain, Reply
@@ -82,39 +84,42 @@ def _would_grant(quorum: Quorum, candidate: ReplicaKey, *, up_to_date: bool, pre
 
 
 def on_begin_request(quorum: Quorum, token: int, request: BeginQuorumEpochRequest, version: int) -> None:
-    if not quorum.known_cluster(request.cluster_id):
-        quorum.emit(Reply(token, refused_begin(ErrorCode.INCONSISTENT_CLUSTER_ID)))
+    partition = _partition_for_this(quorum, request)
+    if isinstance(partition, ErrorCode):
+        quorum.emit(Reply(token, refused_begin(partition)))
         return
-    partition = one_partition(request.topics)
-    if partition is None:
-        quorum.emit(Reply(token, refused_begin(ErrorCode.INVALID_REQUEST)))
-        return
-    error = validate_voter_request(quorum, partition.leader_id, partition.leader_epoch)
-    if error == ErrorCode.NONE:
-        endpoints = [Endpoint(each.name, each.host, each.port) for each in request.leader_endpoints]
-        if not hear_of_leader(quorum, NodeId(partition.leader_id), LeaderEpoch(partition.leader_epoch), endpoints):
-            error = ErrorCode.INVALID_REQUEST
-        elif not quorum.meant_for_me(ReplicaKey(NodeId(request.voter_id), Uuid(partition.voter_directory_id))):
-            error = ErrorCode.INVALID_VOTER_KEY
+    error = _hear(quorum, request, partition)
+    if error == ErrorCode.NONE and not quorum.meant_for_me(ReplicaKey(NodeId(request.voter_id), Uuid(partition.voter_directory_id))):
+        error = ErrorCode.INVALID_VOTER_KEY
     quorum.emit(Reply(token, begin_response(error, quorum.leader_info, version)))
 
 
 def on_end_request(quorum: Quorum, token: int, request: EndQuorumEpochRequest, version: int) -> None:
-    if not quorum.known_cluster(request.cluster_id):
-        quorum.emit(Reply(token, refused_end(ErrorCode.INCONSISTENT_CLUSTER_ID)))
+    partition = _partition_for_this(quorum, request)
+    if isinstance(partition, ErrorCode):
+        quorum.emit(Reply(token, refused_end(partition)))
         return
-    partition = one_partition(request.topics)
-    if partition is None:
-        quorum.emit(Reply(token, refused_end(ErrorCode.INVALID_REQUEST)))
-        return
-    error = validate_voter_request(quorum, partition.leader_id, partition.leader_epoch)
-    if error == ErrorCode.NONE:
-        endpoints = [Endpoint(each.name, each.host, each.port) for each in request.leader_endpoints]
-        if not hear_of_leader(quorum, NodeId(partition.leader_id), LeaderEpoch(partition.leader_epoch), endpoints):
-            error = ErrorCode.INVALID_REQUEST
-        elif isinstance(quorum.role, Follower) and quorum.role.leader_id == partition.leader_id:
-            quorum.role.fetch_deadline_ms = quorum.now_ms + _succession_backoff_ms(quorum, successors_in(partition))
+    error = _hear(quorum, request, partition)
+    if error == ErrorCode.NONE and isinstance(quorum.role, Follower) and quorum.role.leader_id == partition.leader_id:
+        quorum.role.fetch_deadline_ms = quorum.now_ms + _succession_backoff_ms(quorum, successors_in(partition))
     quorum.emit(Reply(token, end_response(error, quorum.leader_info, version)))
+
+
+def _partition_for_this(quorum: Quorum, request: BeginQuorumEpochRequest | EndQuorumEpochRequest) -> Any | ErrorCode:
+    if not quorum.known_cluster(request.cluster_id):
+        return ErrorCode.INCONSISTENT_CLUSTER_ID
+    partition = one_partition(request.topics)
+    return ErrorCode.INVALID_REQUEST if partition is None else partition
+
+
+def _hear(quorum: Quorum, request: BeginQuorumEpochRequest | EndQuorumEpochRequest, partition: Any) -> ErrorCode:
+    """A leader speaks, of its beginning or its end: whether it is one to be believed."""
+    error = validate_voter_request(quorum, partition.leader_id, partition.leader_epoch)
+    if error != ErrorCode.NONE:
+        return error
+    endpoints = [Endpoint(each.name, each.host, each.port) for each in request.leader_endpoints]
+    heard = hear_of_leader(quorum, NodeId(partition.leader_id), LeaderEpoch(partition.leader_epoch), endpoints)
+    return ErrorCode.NONE if heard else ErrorCode.INVALID_REQUEST
 
 
 def _succession_backoff_ms(quorum: Quorum, successors: list[ReplicaKey]) -> int:
