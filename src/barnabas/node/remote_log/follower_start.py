@@ -21,11 +21,14 @@ class FollowerStarts:
         log: Log,
         tiered: Callable[[Partition], TieredPartition | None],
         on_disk_failure: Callable[[Partition, OSError], None],
+        write_starts: Callable[[Partition], asyncio.Future[None]],
     ) -> None:
+        """``write_starts`` makes the log start offsets of a partition's directory durable."""
         self._storage = storage
         self._log = log
         self._tiered = tiered
         self._on_disk_failure = on_disk_failure
+        self._write_starts = write_starts
 
     def build(self, partition: Partition, start: TieredStart, built: Callable[[bool], None]) -> None:
         """``built(False)`` where remote storage cannot help now; the follower asks its leader again, who may be elsewhere by then."""
@@ -49,9 +52,19 @@ class FollowerStarts:
                 self._log.warning("a follower cannot begin", partition=str(partition.partition), error=str(failure))
                 built(False)
                 return
-            built(self._begin(partition, epoch, start, done.result()))
+            if not self._begin(partition, epoch, start, done.result()):
+                built(False)
+                return
+            # Nothing on this disk tells it: without, a broker that comes back would believe that the log begins where it was cut.
+            self._write_starts(partition).add_done_callback(lambda written: self._written(partition, written, built))
 
         fetching.add_done_callback(came)
+
+    def _written(self, partition: Partition, written: asyncio.Future[None], built: Callable[[bool], None]) -> None:
+        failure = None if written.cancelled() else written.exception()
+        if isinstance(failure, OSError):
+            self._on_disk_failure(partition, failure)
+        built(failure is None)
 
     def _begin(self, partition: Partition, epoch: int, start: TieredStart, state: AuxState) -> bool:
         if partition.leads or not partition.online or partition.leader_epoch != epoch or partition.log.log_end_offset >= state.offset:

@@ -23,7 +23,6 @@ from threading import Event
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.entropy import Entropy, random_uuid
 from barnabas.model.ids import Uuid
-from barnabas.node.promises import awaited
 from barnabas.node.remote_log.quota import RemoteQuota, Stopped
 from barnabas.node.remote_log.remote_storage import NotPublished, RemoteStorage
 from barnabas.node.remote_log.retries import RetryWaits
@@ -83,9 +82,9 @@ class LeaderTask:
 
     async def _run(self) -> None:
         failures = 0
-        ready = awaited(self._tiered.subscription.ready)
-        while not ready.done() and self._leads():
-            await asyncio.wait([ready, asyncio.ensure_future(self._rest(self._interval_ms))], return_when=asyncio.FIRST_COMPLETED)
+        self._tiered.subscription.ready.then(lambda _: self._wake.set())
+        while not self._tiered.ready and self._leads():
+            await self._rest(self._interval_ms)
         if self._leads():
             self._learn_start()
         while self._leads():

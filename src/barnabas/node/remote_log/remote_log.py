@@ -104,7 +104,7 @@ class RemoteLog:
         )
         self._reader = RemoteReader(store, names, indexes)
         self._reads = RemoteReads(self._reader, self._readers, self._fetch_quota, self._storage.metrics, ground.log, self.tiered)
-        self._starts = FollowerStarts(self._storage, ground.log, self.tiered, self._disk_failed)
+        self._starts = FollowerStarts(self._storage, ground.log, self.tiered, self._disk_failed, self._write_starts)
         self._register_readings()
 
     def _live(self, name: str) -> Callable[[], int]:

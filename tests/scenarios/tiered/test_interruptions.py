@@ -1,0 +1,113 @@
+"""A broker that is stopped, killed while it copies, or cut off from its remote store: nothing that was acknowledged is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from barnabas.model.errors import ErrorCode
+from tests.scenarios.client import Client
+from tests.scenarios.tiered.tiered_broker import (
+    EARLIEST,
+    EARLIEST_LOCAL,
+    LATEST_TIERED,
+    RECORDS_PER_SEGMENT,
+    TIERED,
+    fill,
+    local_logs,
+    remote_logs,
+    tiered_broker,
+    value_of,
+    wait_until_tiered,
+)
+from tests.scenarios.waiting import until
+
+KILLS = 3
+
+
+def assert_all_there(client: Client, topic: str, end: int) -> None:
+    # A broker that has just started may not have read yet what is remote.
+    until(lambda: client.fetch(topic, offset=0).error_code == 0, "the catalogue is read again")
+    assert client.values(topic) == [value_of(number) for number in range(end)]
+
+
+def test_after_a_stop_the_log_reaches_back_as_before(tmp_path: Path) -> None:
+    with tiered_broker(tmp_path) as kafka:
+        with Client(kafka.bootstrap) as client:
+            client.create_topic("t", 1, TIERED)
+            end = fill(client, "t", 5)
+            wait_until_tiered(client, "t", 2 * RECORDS_PER_SEGMENT)
+            local, tiered = (client.end_offset("t", timestamp=each) for each in (EARLIEST_LOCAL, LATEST_TIERED))
+        kafka.stop()
+        kafka.start()
+        with Client(kafka.bootstrap) as client:
+            assert client.end_offset("t", timestamp=EARLIEST) == 0
+            assert client.end_offset("t", timestamp=EARLIEST_LOCAL) >= local
+            assert_all_there(client, "t", end)
+            assert client.end_offset("t", timestamp=LATEST_TIERED) >= tiered
+            end = fill(client, "t", 2, first=end)
+            wait_until_tiered(client, "t", 4 * RECORDS_PER_SEGMENT)
+            assert_all_there(client, "t", end)
+
+
+def test_killed_while_it_copies_it_goes_on_and_has_everything(tmp_path: Path) -> None:
+    """At a rate at which a copy is always under way."""
+    with tiered_broker(tmp_path, process=True, remote_log_manager_copy_max_bytes_per_second="3000000") as kafka:
+        with Client(kafka.bootstrap) as client:
+            client.create_topic("t", 1, TIERED)
+        end = 0
+        for _ in range(KILLS):
+            with Client(kafka.bootstrap) as client:
+                copied = len(remote_logs(tmp_path))
+                end = fill(client, "t", 3, first=end)
+                until(lambda copied=copied: len(remote_logs(tmp_path)) > copied, "another segment is copied")  # type: ignore[misc]
+            kafka.kill()
+            kafka.start()
+        with Client(kafka.bootstrap) as client:
+            assert client.end_offset("t", timestamp=EARLIEST) == 0
+            wait_until_tiered(client, "t", 2 * RECORDS_PER_SEGMENT)
+            assert_all_there(client, "t", end)
+
+
+def away(store: Path) -> Path:
+    """Where nothing can be stored and nothing found."""
+    moved = store.rename(store.with_name("away"))
+    store.write_text("a file where the store was")
+    return moved
+
+
+def back(store: Path, moved: Path) -> None:
+    store.unlink()
+    moved.rename(store)
+
+
+def test_a_store_that_is_away_slows_nothing_local_and_nothing_leaves_the_disk_meanwhile(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    with tiered_broker(store) as kafka, Client(kafka.bootstrap) as client:
+        client.create_topic("t", 1, TIERED)
+        end = fill(client, "t", 4)
+        wait_until_tiered(client, "t", RECORDS_PER_SEGMENT)
+        moved = away(store)
+        end = fill(client, "t", 4, first=end)
+        tiered, segments = client.end_offset("t", timestamp=LATEST_TIERED), len(local_logs(kafka, "t"))
+        assert segments >= 4
+        local = client.end_offset("t", timestamp=EARLIEST_LOCAL)
+        assert client.values("t", offset=local) == [value_of(number) for number in range(local, end)]
+        assert client.fetch("t", offset=0).error_code == ErrorCode.REPLICA_NOT_AVAILABLE
+        assert client.end_offset("t", timestamp=LATEST_TIERED) == tiered
+        back(store, moved)
+        wait_until_tiered(client, "t", 5 * RECORDS_PER_SEGMENT)
+        assert_all_there(client, "t", end)
+
+
+def test_a_topic_that_is_deleted_while_the_store_is_away_is_removed_later(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    with tiered_broker(store) as kafka, Client(kafka.bootstrap) as client:
+        client.create_topic("t", 1, TIERED)
+        fill(client, "t", 4)
+        wait_until_tiered(client, "t", RECORDS_PER_SEGMENT)
+        moved = away(store)
+        client.delete_topic("t")
+        back(store, moved)
+        until(lambda: not [path for path in store.rglob("*") if path.is_file()], "the store is empty")
