@@ -30,6 +30,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NodeId, TopicPartition, Uuid
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.network.peers import Peers
 from barnabas.node.coordinator_log import CoordinatorTopicLog
 from barnabas.node.coordinator_settings import group_settings, transaction_settings
 from barnabas.node.development import development_properties
@@ -190,6 +191,7 @@ class Node:
             transactions=Coordinator(TRANSACTION_STATE, self.transactions, self.clock, lambda: 1),
             metrics=self._metrics,
             log=self._log,
+            peers=Peers("simulated"),
         )
 
     def _write_markers(self, shard: int, effect: WriteMarkers) -> None:
