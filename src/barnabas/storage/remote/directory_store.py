@@ -10,9 +10,11 @@ The directory itself is never made: where a mount is missing, a new directory in
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
 
-from barnabas.env.disk import Disk
+from barnabas.env.disk import Disk, DiskFile
 from barnabas.model.buffers import Buffer
 from barnabas.storage.remote.store import ObjectMissing, RemoteDataDamaged, RemoteStoreError, StoredObject, StoreRefused, StoreUnavailable
 
@@ -30,36 +32,43 @@ class DirectoryStore:
 
     def put(self, name: str, data: bytes | Iterable[Buffer]) -> None:
         path = self._path(name)
-        part = path + PART_SUFFIX
-        directory = path.rpartition("/")[0]
+        part, directory = path + PART_SUFFIX, path.rpartition("/")[0]
         try:
             self._make(directory)
             file = self._disk.open(part)
+            file.pin()
         except OSError as error:
             raise self._error(name, error) from error
         try:
-            file.pin()
-            position = 0
-            try:
-                file.truncate(0)
-            except OSError as error:
-                raise self._error(name, error) from error
-            for piece in (data,) if isinstance(data, bytes) else data:
-                try:
-                    file.write_at(position, piece)
-                except OSError as error:
-                    raise self._error(name, error) from error
-                position += len(piece)
-            try:
-                file.sync()
-            except OSError as error:
-                raise self._error(name, error) from error
+            self._write(name, file, (data,) if isinstance(data, bytes) else data)
+        except Exception:
+            # Half of it is nothing but room for somebody else.
+            with suppress(OSError):
+                self._disk.remove(part)
+            raise
         finally:
             file.unpin()
             file.close()
         try:
             self._disk.rename(part, path)
             self._disk.sync_directory(directory)
+        except OSError as error:
+            with suppress(OSError):
+                self._disk.remove(part)
+            raise self._error(name, error) from error
+
+    def _write(self, name: str, file: DiskFile, pieces: Iterable[Buffer]) -> None:
+        """An error of ``pieces`` stays what it is, be it an ``OSError``: it is of another disk."""
+        position = 0
+        self._try(name, lambda: file.truncate(0))
+        for piece in pieces:
+            self._try(name, partial(file.write_at, position, piece))
+            position += len(piece)
+        self._try(name, file.sync)
+
+    def _try(self, name: str, deed: Callable[[], None]) -> None:
+        try:
+            deed()
         except OSError as error:
             raise self._error(name, error) from error
 

@@ -5,7 +5,7 @@ one that is being fetched waits for it. Asking for a piece whose predecessor is 
 sequence, and the next :data:`PIECES_AHEAD` are fetched by a few threads of our own.
 
 Everything is bounded: all pieces together, and half of that for pieces that nobody has asked for yet. With more readers than that has
-room for, reading ahead stops by itself and everybody fetches what he needs.
+room for, pieces would go before anybody asked for them; then reading ahead pauses, and everybody fetches what he needs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ PIECES_AHEAD: Final = 2
 # Ten readers in sequence with all they can have.
 BYTES_MAX: Final = 64 * 1024 * 1024
 THREADS: Final = 4
+# A piece that went unasked for was fetched in vain. So many pieces are asked for before the next try.
+PAUSE_AFTER_WASTE: Final = 64
 
 _Key = tuple[Uuid, int]
 
@@ -56,6 +58,7 @@ class ReadAhead:
         self._pieces: OrderedDict[_Key, _Piece] = OrderedDict()
         self._bytes = 0
         self._unasked_bytes = 0
+        self._pause = 0
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="remote-read-ahead")
 
     @property
@@ -83,7 +86,9 @@ class ReadAhead:
                 if mine:
                     piece.job = None  # the next who asks waits for this one
             in_sequence = number == 0 or (segment.id.uuid, number - 1) in self._pieces
-        if in_sequence:
+            paused = self._pause > 0
+            self._pause = max(0, self._pause - 1)
+        if in_sequence and not paused:
             self._fetch_ahead(segment, number, following)
         if mine:
             self._fetch(key, piece, segment)
@@ -132,6 +137,8 @@ class ReadAhead:
             oldest = next((each for each in self._pieces.items() if each[1].data.done()), None)
             if oldest is None:
                 break
+            if oldest[1].unasked:
+                self._pause = PAUSE_AFTER_WASTE
             self._drop(*oldest)
         return piece
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from random import Random
 
 from hypothesis import given, settings, strategies as st
@@ -94,9 +95,10 @@ def test_every_change_makes_a_new_version() -> None:
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32), st.integers(1, 60))
 def test_whatever_is_written_the_catalogue_is_what_a_simple_one_says(seed: int, count: int) -> None:
-    """The simple one keeps states only. Whatever serves an offset was copied and holds it; and where copies do not overlap, one serves."""
+    """The simple one keeps states only. Whatever serves an offset was copied and holds it; and the only copy of an epoch serves."""
     made = RemoteCatalogue()
     states: dict[RemoteSegmentId, RemoteSegmentMetadata] = {}
+    ever_copied: dict[int, set[RemoteSegmentId]] = defaultdict(set)
     for event in random_events(Random(seed), count):
         known = states.get(event.id)
         possible = may_follow(None if known is None else known.state, event.state)
@@ -105,6 +107,9 @@ def test_whatever_is_written_the_catalogue_is_what_a_simple_one_says(seed: int, 
             states.setdefault(event.id, event)
         elif possible and known is not None and not isinstance(event, RemoteSegmentMetadata):
             states[event.id] = known.updated(event)
+            if event.state is FINISHED:
+                for entry in known.leader_epochs:
+                    ever_copied[entry.epoch].add(event.id)
             if event.state is DELETED:
                 del states[event.id]
         assert {each.id: each.state for each in made.segments()} == {each.id: each.state for each in states.values()}
@@ -114,8 +119,8 @@ def test_whatever_is_written_the_catalogue_is_what_a_simple_one_says(seed: int, 
             holding = [each.id for each in copied if holds(each, epoch, offset)]
             found = made.segment_for(epoch, offset)
             assert found is None or found.id in holding
-            others = [each for each in copied if any(entry.epoch == epoch for entry in each.leader_epochs)]
-            assert found is not None or not holding or len(others) > 1
+            # One that was taken over does not come back when its successor is deleted; neither does it in Kafka.
+            assert found is not None or not holding or len(ever_copied[epoch]) > 1
     for each in copied:
         for entry in each.leader_epochs:
             highest = made.highest_offset(entry.epoch)
