@@ -42,7 +42,7 @@ def local_segments(log: Log) -> list[LocalSegment]:
     ]
 
 
-def prepare(disk: Disk, log: Log, *, number: int = 1, copied: int = NOTHING_COPIED) -> SegmentCopy | None:
+def prepare(disk: Disk, log: Log, *, number: int = 1, copied: int = NOTHING_COPIED, directory: str = DIRECTORY) -> SegmentCopy | None:
     """The next copy, if there is one to be made."""
     plan = next_copy(
         local_segments(log), log.leader_epochs.entries, copied_offset=copied, log_start_offset=0, last_stable_offset=log.log_end_offset
@@ -50,7 +50,7 @@ def prepare(disk: Disk, log: Log, *, number: int = 1, copied: int = NOTHING_COPI
     if plan is None:
         return None
     segment = log.segments.holding(plan.segment.base_offset)
-    return SegmentCopy(disk, DIRECTORY, segment, plan, plan.metadata(segment_id(number), broker_id=1, now_ms=NOW_MS))
+    return SegmentCopy(disk, directory, segment, plan, plan.metadata(segment_id(number), broker_id=1, now_ms=NOW_MS))
 
 
 def nothing(size_bytes: int) -> None:
@@ -60,11 +60,11 @@ def nothing(size_bytes: int) -> None:
 class Tiered:
     """Everything sealed is remote."""
 
-    def __init__(self, disk: Disk, log: Log, store: RemoteStore) -> None:
+    def __init__(self, disk: Disk, log: Log, store: RemoteStore, *, directory: str = DIRECTORY) -> None:
         self.log = log
         self.catalogue = RemoteCatalogue()
         number = 0
-        while (copy := prepare(disk, log, number=(number := number + 1), copied=self.copied)) is not None:
+        while (copy := prepare(disk, log, number=(number := number + 1), copied=self.copied, directory=directory)) is not None:
             self.catalogue.apply(copy.metadata)
             copy.run(store, NAMES, nothing)
             copy.release()
