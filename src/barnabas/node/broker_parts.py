@@ -82,7 +82,7 @@ class BrokerParts:
             return lifecycle.epoch
 
         self._housekeeping = LogHousekeeping(replicas, settings, applier, clock, ground.executor, ground.metrics)
-        self._cleaner = LogCleaner(ground, replicas, applier.effective)
+        self._cleaner = LogCleaner(ground, replicas, applier.effective, flush=self._housekeeping.flush)
         self._retention = LogRetention(
             replicas,
             clock,

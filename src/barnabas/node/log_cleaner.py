@@ -40,7 +40,7 @@ from barnabas.storage.compaction.cleaned_files import remove_cleaned
 from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult, CleaningStopped, Uncleanable
 from barnabas.storage.compaction.swap import swap_in
 from barnabas.storage.compaction_plan import DirtySection, dirtiest, must_roll
-from barnabas.storage.dirty_log import holds, job_for, measure
+from barnabas.storage.dirty_log import job_for, measure
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.removal import Removal
@@ -65,13 +65,15 @@ class _Cleaning:
 
 
 class LogCleaner:
-    def __init__(self, ground: Ground, replicas: LocalReplicas, effective: EffectiveConfigs) -> None:
+    def __init__(self, ground: Ground, replicas: LocalReplicas, effective: EffectiveConfigs, *, flush: Callable[[Log], None]) -> None:
+        """``flush`` makes a log durable in the background: only what is on the disk may be compacted."""
         self._ground = ground
+        self._flush = flush
         self._replicas = replicas
         self._settings = CleanerSettings.of(effective.broker)
         self._cleanings: dict[Log, _Cleaning] = {}
         self._idle: dict[CleaningWorker, asyncio.TimerHandle] = {}
-        self._uncleanable: WeakKeyDictionary[Log, str] = WeakKeyDictionary()
+        self._uncleanable: WeakKeyDictionary[Log, int] = WeakKeyDictionary()  # and the bytes that wait in vain
         self._deaths: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
@@ -80,8 +82,8 @@ class LogCleaner:
         self._counts.register(
             now_ms=ground.clock.monotonic_ms,
             busy=lambda: len(self._cleanings),
-            uncleanable_partitions=lambda: self._per_directory(lambda _: 1),
-            uncleanable_bytes=lambda: self._per_directory(lambda each: self._measure(each).cleanable_bytes),
+            uncleanable_partitions=lambda: self._per_directory(lambda log: int(log in self._uncleanable)),
+            uncleanable_bytes=lambda: self._per_directory(lambda log: self._uncleanable.get(log, 0)),
         )
 
     # -- its life -------------------------------------------------------------------------------------------------------------
@@ -130,6 +132,12 @@ class LogCleaner:
 
     def _look(self) -> None:
         self._roll_overdue()
+        for partition in self._candidates():
+            if partition.log.recovery_point < partition.log.segments.active.base_offset:
+                self._flush(partition.log)
+        for partition in self._replicas:
+            if partition.log in self._uncleanable:
+                self._uncleanable[partition.log] = self._measure(partition).cleanable_bytes
         for directory in self._replicas.directories:
             if directory.online:
                 # Also for partitions that are gone: one of the same name must not inherit.
@@ -200,8 +208,7 @@ class LogCleaner:
         except Uncleanable as damage:
             self._leave_alone(cleaning.partition, str(damage))
         except OSError as error:
-            # Files that are not there may be those of a topic that was deleted meanwhile, or what retention took.
-            if not cleaning.spoiled and self._has_all(cleaning):
+            if self._is_wanted(cleaning):
                 self._disk_failed(directory, error)
         finally:
             del self._cleanings[cleaning.log]
@@ -236,7 +243,7 @@ class LogCleaner:
 
     def _swap(self, cleaning: _Cleaning, cleaned: CleanedSegment) -> None:
         """Unless the log is no longer what it was. Then what was cleaned is thrown away, and the rest of the pass is for nothing."""
-        if cleaning.spoiled or not self._running:
+        if not self._is_wanted(cleaning):
             return
         removal = swap_in(cleaning.log, cleaned)
         if removal is None:
@@ -265,7 +272,7 @@ class LogCleaner:
         log, job, stats = cleaning.log, cleaning.job, result.stats
         self._counts.passed(stats)
         self._deaths.pop(log, None)
-        if cleaning.spoiled or log.segments.active.base_offset < job.end_offset:
+        if not self._is_wanted(cleaning) or log.segments.active.base_offset < job.end_offset:
             return True
         if result.cleaned_to <= job.first_dirty_offset:
             self._leave_alone(cleaning.partition, "the keys of one batch do not fit into log.cleaner.dedupe.buffer.size")
@@ -293,14 +300,16 @@ class LogCleaner:
         if write is not None:
             await asyncio.get_running_loop().run_in_executor(self._ground.executor, write)
 
-    @staticmethod
-    def _has_all(cleaning: _Cleaning) -> bool:
-        return all(holds(cleaning.log, group) for group in cleaning.job.groups if group[0].base_offset not in cleaning.done)
+    def _is_wanted(self, cleaning: _Cleaning) -> bool:
+        """Whether the log is still a replica's: the topic may be gone, and a replica that was moved has another log."""
+        topic, number = cleaning.partition.partition
+        replica = self._replicas.get(topic, number)
+        return self._running and not cleaning.spoiled and replica is cleaning.partition and replica.log is cleaning.log
 
     # -- what goes wrong ------------------------------------------------------------------------------------------------------
 
     def _worker_died(self, cleaning: _Cleaning, died: WorkerDied) -> None:
-        if cleaning.spoiled or not self._running:
+        if not self._is_wanted(cleaning):
             return
         log = cleaning.log
         # What it was writing, and what it had just written.
@@ -314,7 +323,7 @@ class LogCleaner:
             self._leave_alone(cleaning.partition, f"{deaths} processes died over it")
 
     def _leave_alone(self, partition: Partition, reason: str) -> None:
-        self._uncleanable[partition.log] = reason
+        self._uncleanable[partition.log] = self._measure(partition).cleanable_bytes
         self._ground.log.error("log cannot be compacted and is left alone", partition=str(partition.partition), reason=reason)
 
     def _disk_failed(self, directory: LogDirectory, error: OSError) -> None:
@@ -335,14 +344,9 @@ class LogCleaner:
             # We are wrong. The node goes on, and so do the other logs.
             self._ground.log.error("compaction failed", error=repr(wrong), exc_info=wrong)
 
-    def _per_directory(self, count: Callable[[Partition], float]) -> list[Reading]:
+    def _per_directory(self, count: Callable[[Log], int]) -> list[Reading]:
         """Asked from another thread, so what may change in size is copied before it is walked."""
-        partitions = [each for topic in list(self._replicas.by_topic.values()) for each in list(topic.values())]
-        marked = [each for each in partitions if each.log in self._uncleanable]
-        return [
-            ((directory.path,), sum(count(each) for each in marked if each.directory is directory))
-            for directory in self._replicas.directories
-        ]
+        return [((each.path,), sum(count(log) for log in list(each.logs.values()))) for each in self._replicas.directories]
 
     # -- workers --------------------------------------------------------------------------------------------------------------
 

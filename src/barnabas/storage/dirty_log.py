@@ -38,11 +38,3 @@ def job_for(log: Log, section: DirtySection, *, map_bytes_max: int, now_ms: int)
         map_bytes_max=map_bytes_max,
         index_interval_bytes=log.settings.index_interval_bytes,
     )
-
-
-def holds(log: Log, sources: tuple[SourceSegment, ...]) -> bool:
-    """Whether these are still segments of the log, neighbours and unchanged."""
-    found = [segment for segment in log.segments if sources[0].base_offset <= segment.base_offset <= sources[-1].base_offset]
-    return log.segments.active not in found and [
-        SourceSegment(segment.base_offset, segment.next_offset, segment.size_bytes) for segment in found
-    ] == list(sources)

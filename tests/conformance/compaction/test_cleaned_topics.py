@@ -13,7 +13,7 @@ from barnabas.records.batch_header import CODEC_MASK
 from barnabas.records.compression import Codec
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.compaction.on_disk import is_cleaned, survivors
-from tests.conformance.compaction.workload import SECONDS_MAX, TRANSACTIONS, Written, make_topics, read_back, write_stage
+from tests.conformance.compaction.workload import SECONDS_MAX, TRANSACTIONS, Written, live, make_topics, read_back, write_stage
 from tests.scenarios.waiting import until
 
 # One that is not compressed, one that is, and one with transactions; the long run has all codecs, against Apache Kafka.
@@ -55,9 +55,7 @@ def cleaned() -> Iterator[Cleaned]:
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_last_value_of_every_key_is_read_and_nothing_that_was_aborted(cleaned: Cleaned, topic: str) -> None:
-    last = {key: value for _, key, value in cleaned.after[topic]}
-    live = {key: value for key, value in cleaned.written.last[topic].items() if value is not None}
-    assert {key: value for key, value in last.items() if value is not None} == live
+    assert live({key: value for _, key, value in cleaned.after[topic]}) == live(cleaned.written.last[topic])
 
 
 @pytest.mark.parametrize("topic", TOPICS)

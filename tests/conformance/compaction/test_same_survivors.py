@@ -18,7 +18,7 @@ from barnabas.records.batch_header import DELETE_HORIZON_BIT
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, run_tool, why_missing
 from tests.conformance.compaction.on_disk import is_cleaned, segments, survivors
-from tests.conformance.compaction.workload import SECONDS_MAX, TOPICS, TRANSACTIONS, Written, make_topics, read_back, write_stage
+from tests.conformance.compaction.workload import SECONDS_MAX, TOPICS, TRANSACTIONS, Written, live, make_topics, read_back, write_stage
 from tests.conformance.storage.test_dump_log import COMPLAINTS, QUIRK
 from tests.scenarios.waiting import until
 
@@ -88,8 +88,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Two:
 def test_the_same_batches_and_records_survive(two: Two, topic: str) -> None:
     ours, kafkas = survivors(two.ours / f"{topic}-0"), survivors(two.kafkas / f"{topic}-0")
     assert ours == kafkas
-    assert any(not each.records for each in ours), "some batch should be kept for its producer only"
-    assert any(each.attributes & DELETE_HORIZON_BIT for each in ours), "some batch should have a delete horizon"
+    # Of the producers of earlier stages nothing is left but their last sequence numbers; transactional ones are the same in all stages.
+    assert any(not each.records for each in ours) or topic == TRANSACTIONS
+    assert any(each.attributes & DELETE_HORIZON_BIT for each in ours)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -122,9 +123,11 @@ def test_each_opens_what_the_other_cleaned_and_both_go_on_alike(two: Two, tmp_pa
             await_cleaned(data)
             read[data] = before, {topic: read_back(bootstrap, topic) for topic in TOPICS}
         for topic in TOPICS:
-            live = {key: value for key, value in again.last[topic].items() if value is not None}
-            assert {key: value for _, key, value in read[data][1][topic] if value is not None} == live
-    assert read[ours] == read[kafkas]
+            assert live({key: value for _, key, value in read[data][1][topic]}) == live(again.last[topic])
+    assert read[ours][0] == read[kafkas][0]
+    # How many passes there were, and so which tombstones of the last stages were seen twice, is a matter of time.
+    for topic in TOPICS:
+        assert [row for row in read[ours][1][topic] if row[2] is not None] == [row for row in read[kafkas][1][topic] if row[2] is not None]
     early = {offset for offset, _, value in read[ours][0][TRANSACTIONS] if value is None}
     assert early
     assert not early & {offset for offset, *_ in read[ours][1][TRANSACTIONS]}

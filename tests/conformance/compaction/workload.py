@@ -29,9 +29,9 @@ QUIET = {"log_level": 0}
 class Written:
     """The last value of every key, by topic, as far as its transaction was committed; None where a tombstone came last."""
 
-    last: dict[str, dict[bytes, bytes | None]] = field(default_factory=dict)
+    last: dict[str, dict[bytes | None, bytes | None]] = field(default_factory=dict)
 
-    def put(self, topic: str, values: Mapping[bytes, bytes | None]) -> None:
+    def put(self, topic: str, values: Mapping[bytes | None, bytes | None]) -> None:
         self.last.setdefault(topic, {}).update(values)
 
 
@@ -51,9 +51,16 @@ def write_stage(bootstrap: str, stage: int, written: Written, started_ms: int, t
 
 
 def _values(stage: int, number: int) -> tuple[bytes, bytes | None]:
-    """Some keys are written once and never again; every seventh record is a tombstone, and some keys end with one."""
-    key = b"once-%d-%d" % (stage, number) if number % 11 == 0 else b"key-%d" % (number * (stage + 3) % KEYS)
+    """Some keys are written once and never again, the others in every other stage at least; every seventh record is a tombstone."""
+    key = b"key-%d" % (number * 7 % (KEYS if stage % 2 else KEYS // 2))
+    if number % 11 == 0 and number < RECORDS - 20:
+        key = b"once-%d-%d" % (stage, number)
     return key, None if number % 7 == 3 else b"stage %d number %d " % (stage, number) + b"x" * (number % 50)
+
+
+def live(last: Mapping[bytes | None, bytes | None]) -> dict[bytes | None, bytes]:
+    """What a table of the topic would hold."""
+    return {key: value for key, value in last.items() if value is not None}
 
 
 def _write_plain(bootstrap: str, topic: str, stage: int, written: Written, now_ms: int) -> None:
@@ -83,7 +90,7 @@ def _write_transactions(bootstrap: str, topic: str, stage: int, written: Written
     for producer in producers:
         producer.init_transactions(SECONDS_MAX)
     for round_ in range(ROUNDS):
-        values: list[dict[bytes, bytes | None]] = [{}, {}]
+        values: list[dict[bytes | None, bytes | None]] = [{}, {}]
         for producer in producers:
             producer.begin_transaction()
         for number in range(20):
