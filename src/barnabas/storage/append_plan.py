@@ -11,7 +11,7 @@ from barnabas.storage.segment import RELATIVE_OFFSET_MAX, Segment
 
 class RollReason(Enum):
     SIZE = "the batch would make the segment larger than segment.bytes"
-    AGE = "the segment is older than segment.ms"
+    AGE = "the segment is older than segment.ms, or than max.compaction.lag.ms where the topic is compacted"
     INDEX = "an index is full"
     OFFSETS = "the offset is too far from the segment's base offset for an index"
 
@@ -28,7 +28,9 @@ def roll_reason(
     if not active.size_bytes:
         return None
     age_ms = max_timestamp - active.first_timestamp if active.first_timestamp >= 0 else now_ms - active.created_ms
-    if age_ms > settings.segment_ms - settings.segment_jitter_ms:
+    # What is being written cannot be compacted, so a bound on the waiting bounds the writing too.
+    age_ms_max = min(settings.segment_ms, settings.max_compaction_lag_ms) if settings.compacts else settings.segment_ms
+    if age_ms > age_ms_max - settings.segment_jitter_ms:
         return RollReason.AGE
     # The time index keeps its last slot for the entry that sealing writes.
     if active.entry_due and (

@@ -58,6 +58,14 @@ def test_without_timestamps_age_is_counted_by_the_clock() -> None:
     assert reason(segment, aged, timestamp=-1, now_ms=NOW_MS + 1001) is RollReason.AGE
 
 
+def test_a_compacted_topic_rolls_in_time_for_compaction() -> None:
+    segment = segment_with(1)
+    waiting = replace(ROOMY, segment_ms=10_000, max_compaction_lag_ms=1000)
+    assert reason(segment, waiting, timestamp=NOW_MS + 1001) is None
+    assert reason(segment, replace(waiting, compacts=True), timestamp=NOW_MS + 1000) is None
+    assert reason(segment, replace(waiting, compacts=True), timestamp=NOW_MS + 1001) is RollReason.AGE
+
+
 @pytest.mark.parametrize("index_bytes", [40, 47, 48, 60, 800])
 def test_a_full_index_rolls_as_kafkas_does(index_bytes: int) -> None:
     """Both indexes have an entry for every batch but the first here; the time index keeps a slot for the last entry of all."""
