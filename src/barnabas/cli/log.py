@@ -1,4 +1,4 @@
-"""``barnabas log dump``: what is in the files of a node, whether it runs or not."""
+"""``barnabas log``: what is in the files of a node, whether it runs or not, and whether it is as it should be."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from barnabas.cli.log_dump.named_records import Vocabulary
 from barnabas.cli.log_dump.read_only_disk import ReadOnlyDisk
 from barnabas.cli.log_dump.rendering import json_line, text_line
 from barnabas.cli.log_dump.segments import Depth
+from barnabas.cli.log_verify.command import verify
 from barnabas.cli.main import Refused
 from barnabas.cli.output import progress
 
@@ -26,6 +27,7 @@ _ENTRIES_BETWEEN_PROGRESS = 500
 def register(app: typer.Typer) -> None:
     log = typer.Typer(help="Look into the files of a node.", no_args_is_help=True)
     log.command("dump")(dump)
+    log.command("verify")(verify)
     app.add_typer(log, name="log")
 
 

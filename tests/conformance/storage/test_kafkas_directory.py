@@ -11,6 +11,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from barnabas.cli.log_dump.read_only_disk import ReadOnlyDisk
+from barnabas.cli.log_verify.directory_scrub import scrub_log_directory
+from barnabas.cli.log_verify.findings import Scrub
 from barnabas.env.real_disk import RealDisk
 from barnabas.records.batch_header import read_header
 from barnabas.records.record import open_batch
@@ -147,6 +150,15 @@ def data_records(log: Log) -> Iterator[Row]:
         if not read_header(batch).control:
             for record in open_batch(batch):
                 yield record.offset, record.key, record.value
+
+
+def test_a_scrub_finds_nothing_wrong_with_it(found: Found) -> None:
+    """Before anybody has opened it: then indexes are derived again."""
+    scrub = Scrub(deep=True)
+    scrub_log_directory(scrub, ReadOnlyDisk(), str(found.directory))
+    assert [each.text for each in scrub.findings] == []
+    assert scrub.partitions >= 9
+    assert scrub.segments > scrub.partitions
 
 
 @pytest.mark.parametrize("topic", [*CODECS, "large"])

@@ -16,15 +16,17 @@ class Entry(NamedTuple):
 class Damage(Exception):
     """Where a file stops to make sense, and why. ``why`` continues the sentence "it is damaged at position 61:"."""
 
-    def __init__(self, where: str, why: str) -> None:
+    def __init__(self, where: str, why: str, *, position: int | None = None, line: int | None = None) -> None:
         super().__init__(f"{where}: {why}")
         self.where = where
         self.why = why
+        self.position = position
+        self.line = line
 
 
 def at_position(position: int, why: str) -> Damage:
-    return Damage(f"position {position}", why)
+    return Damage(f"position {position}", why, position=position)
 
 
 def at_line(number: int, why: str) -> Damage:
-    return Damage(f"line {number}", why)
+    return Damage(f"line {number}", why, line=number)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from barnabas.cli.log_dump.batch_map import map_batches
 from barnabas.cli.log_dump.entries import Entry
 from barnabas.cli.log_dump.indexes import dump_offset_index, dump_time_index, dump_transaction_index
 from barnabas.cli.log_dump.named_records import Vocabulary, vocabulary_of
@@ -39,6 +41,7 @@ from barnabas.storage.file_names import (
 )
 from barnabas.storage.log_directory import CLEAN_SHUTDOWN
 from barnabas.storage.meta_properties import META_PROPERTIES
+from barnabas.storage.remote.object_names import ObjectKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,10 @@ def recognise(disk: Disk, path: str, depth: Depth) -> DumpableFile | None:
         kind, dump = _BY_NAME[name]
         return DumpableFile(path, kind, partial(dump, disk, path))
     stem, suffix, mark = _split(name)
-    base_offset = int(stem) if stem.isdecimal() else None
+    base_offset = _base_offset(stem)
     depth = _with_vocabulary(depth, directory, suffix)
     log_path = os.path.join(directory, f"{stem}{LOG_SUFFIX}{mark}")
-    compared = log_path if depth.check and disk.exists(log_path) else None
+    compared = partial(map_batches, disk, log_path) if depth.check and disk.exists(log_path) else None
     match suffix:
         case _ if suffix == LOG_SUFFIX:
             return DumpableFile(path, "segment", partial(dump_segment, disk, path, base_offset, depth))
@@ -85,7 +88,19 @@ def recognise(disk: Disk, path: str, depth: Depth) -> DumpableFile | None:
             return DumpableFile(path, "index of aborted transactions", partial(dump_transaction_index, disk, path))
         case _ if suffix == SNAPSHOT_SUFFIX:
             return DumpableFile(path, "producers", partial(dump_producers, disk, path))
+        case _ if suffix == ObjectKind.LEADER_EPOCHS:
+            return DumpableFile(path, "leader epochs", partial(dump_leader_epochs, disk, path))
     return None
+
+
+# ``00000000000000000042`` in a partition's directory, ``00000000000000000042-<uuid>`` in a remote store that is a file system, and
+# ``42_<uuid>`` in the cache of remote indexes.
+_STEM = re.compile(r"^(\d+)(?:[-_][A-Za-z0-9_-]{22})?$")
+
+
+def _base_offset(stem: str) -> int | None:
+    found = _STEM.match(stem)
+    return int(found[1]) if found else None
 
 
 def _split(name: str) -> tuple[str, str, str]:

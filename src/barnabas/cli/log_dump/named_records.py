@@ -16,6 +16,7 @@ from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 from barnabas.model.ids import METADATA_TOPIC, uuid_text
+from barnabas.model.topic_names import CONSUMER_OFFSETS, REMOTE_LOG_METADATA, TRANSACTION_STATE
 from barnabas.records.control_batch import ControlType, read_control_type
 from barnabas.records.record import Record
 from barnabas.wire import coordinator_records
@@ -32,6 +33,7 @@ from barnabas.wire.embedded.control_records import (
     VotersRecord,
 )
 from barnabas.wire.metadata_records import decode_metadata_record
+from barnabas.wire.remote_log_records import decode_remote_log_record
 from barnabas.wire.tagged_fields import MalformedMessage
 from barnabas.wire.types import Primitive
 from barnabas.wire.varint import read_uvarint
@@ -48,6 +50,7 @@ class Vocabulary(StrEnum):
     GROUPS = "groups"
     TRANSACTIONS = "transactions"
     SHARE_STATE = "share-state"
+    REMOTE_LOG = "remote-log"
 
     @property
     def gives_meaning(self) -> bool:
@@ -56,9 +59,10 @@ class Vocabulary(StrEnum):
 
 _BY_TOPIC = {
     METADATA_TOPIC: Vocabulary.METADATA,
-    "__consumer_offsets": Vocabulary.GROUPS,
-    "__transaction_state": Vocabulary.TRANSACTIONS,
+    CONSUMER_OFFSETS: Vocabulary.GROUPS,
+    TRANSACTION_STATE: Vocabulary.TRANSACTIONS,
     "__share_group_state": Vocabulary.SHARE_STATE,
+    REMOTE_LOG_METADATA: Vocabulary.REMOTE_LOG,
 }
 # Keys are numbered per topic, so two records of different topics may have the same number.
 _MODULES = {
@@ -85,6 +89,8 @@ def reader_of(vocabulary: Vocabulary) -> Callable[[Record], NamedRecord] | None:
             return None
         case Vocabulary.METADATA:
             return read_metadata_record
+        case Vocabulary.REMOTE_LOG:
+            return read_remote_log_record
         case _:
             return lambda record: _read_coordinator_record(vocabulary, record)
 
@@ -95,6 +101,15 @@ def read_metadata_record(record: Record) -> NamedRecord:
     message = decode_metadata_record(record.value)
     _, position = read_uvarint(record.value, 0)
     _, position = read_uvarint(record.value, position)
+    version, _ = read_uvarint(record.value, position)
+    return NamedRecord(type(message).__name__, {"version": version, **message_fields(message, version)})
+
+
+def read_remote_log_record(record: Record) -> NamedRecord:
+    if record.value is None:
+        raise ValueError("a record of remote log metadata without a value")
+    message = decode_remote_log_record(record.value)
+    _, position = read_uvarint(record.value, 0)
     version, _ = read_uvarint(record.value, position)
     return NamedRecord(type(message).__name__, {"version": version, **message_fields(message, version)})
 

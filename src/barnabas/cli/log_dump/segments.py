@@ -123,7 +123,7 @@ def _open(batch: Batch, depth: Depth) -> list[Entry]:
         check_crc(data, header)
         records = list(open_batch(data))
         if depth.check:
-            _check_records(header, records)
+            check_records(header, records)
         if not depth.records:
             return []
         reader = read_control_record if header.control else reader_of(depth.vocabulary)
@@ -132,7 +132,7 @@ def _open(batch: Batch, depth: Depth) -> list[Entry]:
         raise at_position(batch.position, str(wrong)) from wrong
 
 
-def _check_records(header: BatchHeader, records: list[Record]) -> None:
+def check_records(header: BatchHeader, records: list[Record]) -> None:
     """Compaction takes records away, so offsets may have gaps and the last may be missing; they rise all the same."""
     previous = header.base_offset - 1
     for record in records:
