@@ -26,6 +26,7 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import PartitionRead
 from barnabas.storage.log import TimestampOffset
+from barnabas.storage.log_directory import LogDirectory
 from barnabas.telemetry.logs import Log
 from barnabas.telemetry.metrics import Metrics
 
@@ -107,6 +108,11 @@ class DirectoryMovesPort(Protocol):
         """Begin to move a replica to another directory of this broker, or end its move where it lies there already."""
 
 
+class DirectoryMovesPort(Protocol):
+    def move(self, partition: Partition, target: LogDirectory) -> ErrorCode:
+        """Begin to move a replica to another directory of this broker, or end its move where it lies there already."""
+
+
 @dataclass(slots=True)
 class Broker:
     node_id: NodeId
@@ -128,6 +134,8 @@ class Broker:
     internal_topics: InternalTopics = field(default_factory=InternalTopics)
     # None without tiered storage.
     remote_log: RemoteLogPort | None = None
+    # None where there are no replicas to be moved.
+    directory_moves: DirectoryMovesPort | None = None
     # None where there are no replicas to be moved.
     directory_moves: DirectoryMovesPort | None = None
     questions_to_coordinators: QuestionsToCoordinators = field(default_factory=QuestionsToCoordinators)

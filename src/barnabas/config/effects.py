@@ -22,7 +22,6 @@ NO_DELAY = no_effect("nothing that starts with a node needs to wait")
 
 WITH_ACLS = no_effect("arrives with authorization")
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
-WITH_DIRECTORY_MOVES = no_effect("arrives with replicas that move between directories")
 WITH_DELEGATION_TOKENS = no_effect("arrives with delegation tokens")
 WITH_QUOTAS = no_effect("arrives with quotas")
 WITH_SASL = no_effect("no SASL listener can be configured yet")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from barnabas.api.broker import ControllerPort, MetadataView
 from barnabas.model.errors import ErrorCode
@@ -50,6 +51,7 @@ class BrokerLifecycle:
         offline_directories: Callable[[], Sequence[Uuid]],
         log: Log,
         *,
+        cordoned_directories: Callable[[], Sequence[Uuid] | None] = lambda: None,
         interval_ms: int,
         registration_timeout_ms: int,
     ) -> None:
@@ -57,11 +59,15 @@ class BrokerLifecycle:
         self._controller = controller
         self._metadata = metadata
         self._offline_directories = offline_directories
+        self._cordoned_directories = cordoned_directories
         self._log = log
         self._interval_seconds = interval_ms / 1000
         self._registration_seconds_max = registration_timeout_ms / 1000
         self._heart: asyncio.Task[None] | None = None
+        self._hurry = asyncio.Event()
         self.epoch = UNKNOWN_EPOCH
+        # Directories of which the controller has heard that they failed.
+        self.reported_offline: frozenset[Uuid] = frozenset()
 
     async def register(self) -> int:
         """The broker's epoch, which is the offset of its registration: history, for this broker, ends there."""
@@ -89,7 +95,9 @@ class BrokerLifecycle:
 
     async def _keep_alive(self) -> None:
         while True:
-            await asyncio.sleep(self._interval_seconds)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self._interval_seconds)
+            self._hurry.clear()
             beat = await self._beat()
             while beat.error_code != ErrorCode.NONE:
                 self._log.warning("heartbeat refused", error=ErrorCode(beat.error_code).name)
@@ -97,6 +105,10 @@ class BrokerLifecycle:
                 if beat.error_code == ErrorCode.STALE_BROKER_EPOCH:
                     await self._register_again()
                 beat = await self._beat()
+
+    def hurry(self) -> None:
+        """The controller should hear of something that heartbeats tell, and not only when the next is due."""
+        self._hurry.set()
 
     async def _register_again(self) -> None:
         """Somebody else has this broker's place. A registration that this broker's last process sent before it died may have come after
@@ -107,6 +119,7 @@ class BrokerLifecycle:
             self._log.error("cannot register again", reason=str(refused))
 
     def _heartbeat(self, *, want_shut_down: bool = False) -> BrokerHeartbeatRequest:
+        cordoned = self._cordoned_directories()
         return BrokerHeartbeatRequest(
             broker_id=self._registration.broker_id,
             broker_epoch=self.epoch,
@@ -114,10 +127,14 @@ class BrokerLifecycle:
             want_fence=False,
             want_shut_down=want_shut_down,
             offline_log_dirs=list(self._offline_directories()),
+            cordoned_log_dirs=None if cordoned is None else list(cordoned),
         )
 
     async def _beat(self, *, want_shut_down: bool = False) -> BrokerHeartbeatResponse:
-        answer: BrokerHeartbeatResponse = await awaited(self._controller.submit(self._heartbeat(want_shut_down=want_shut_down)))
+        heartbeat = self._heartbeat(want_shut_down=want_shut_down)
+        answer: BrokerHeartbeatResponse = await awaited(self._controller.submit(heartbeat))
+        if answer.error_code == ErrorCode.NONE:
+            self.reported_offline = frozenset(heartbeat.offline_log_dirs)
         return answer
 
     async def leave(self, *, seconds_max: float) -> None:

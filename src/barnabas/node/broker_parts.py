@@ -18,6 +18,8 @@ from barnabas.node.broker_lifecycle import BrokerLifecycle
 from barnabas.node.controller_channel import ControllerChannel
 from barnabas.node.coordinators import Coordinators
 from barnabas.node.directories import FoundLogs, NodeDirectories
+from barnabas.node.directory_failures import DirectoryFailures
+from barnabas.node.directory_moves import DirectoryMoves
 from barnabas.node.directory_reports import DirectoryReports
 from barnabas.node.ground import Ground
 from barnabas.node.isr_reports import IsrReports
@@ -28,10 +30,12 @@ from barnabas.node.metadata_applier import MetadataApplier, Publisher
 from barnabas.node.own_addresses import OwnAddresses
 from barnabas.node.producer_id_blocks import ProducerIdBlocks
 from barnabas.node.promises import awaited
+from barnabas.node.publishers.cordoned_directories import CordonedDirectories
 from barnabas.node.publishers.log_settings import LogSettingsPublisher
 from barnabas.node.publishers.replicas import ReplicaPublisher
 from barnabas.node.quorum_driver import QuorumDriver
 from barnabas.node.remote_log.remote_log import RemoteLog
+from barnabas.node.removals import Removals
 from barnabas.node.replica_fetchers import ReplicaFetchers
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
@@ -66,14 +70,16 @@ class BrokerParts:
         self._directories = directories
         self._applier = applier
         self._quorum = quorum
-        replicas = self.replicas = LocalReplicas(list(directories), self._directory_failed, any_unopened=directories.any_unopened)
-        online = [directory.directory_id for directory in directories if directory.online]
+        replicas = self.replicas = LocalReplicas(directories.for_replicas, self._directory_failed, unopened=directories.unopened)
+        online = [directory.directory_id for directory in directories.for_replicas if directory.online]
+        self._cordoned = CordonedDirectories(directories.for_replicas, lambda: self.lifecycle.hurry())
         lifecycle = self.lifecycle = BrokerLifecycle(
             addresses.broker_registration(node_id, ground.cluster_id, Uuid(random_uuid(entropy)), online, previous_epoch),
             channel,
             applier,
-            lambda: [directory.directory_id for directory in directories if not directory.online],
+            lambda: [directory.directory_id for directory in directories.for_replicas if not directory.online],
             ground.log,
+            cordoned_directories=lambda: self._cordoned.ids,
             interval_ms=settings.integer("broker.heartbeat.interval.ms"),
             registration_timeout_ms=settings.integer("initial.broker.registration.timeout.ms"),
         )
@@ -81,6 +87,8 @@ class BrokerParts:
         def broker_epoch() -> int:
             return lifecycle.epoch
 
+        self._directory_failures = DirectoryFailures(ground, directories, lifecycle, self._leads_in)
+        replicas.on_full = self._directory_failures.full
         self._housekeeping = LogHousekeeping(replicas, settings, applier, clock, ground.executor, ground.metrics)
         self._cleaner = LogCleaner(ground, replicas, applier.effective, flush=self._housekeeping.flush)
         self._retention = LogRetention(
@@ -93,6 +101,20 @@ class BrokerParts:
             flush=self._housekeeping.flush,
         )
         self._directory_reports = DirectoryReports(channel, node_id, broker_epoch)
+        self._removals = Removals(ground.executor, replicas.disk_failed)
+        self._moves = DirectoryMoves(
+            replicas,
+            applier,
+            settings,
+            clock,
+            entropy,
+            ground.executor,
+            self._directory_reports,
+            self._removals,
+            ground.metrics,
+            ground.log,
+            on_new_log=self._housekeeping.watch,
+        )
         self._isr_reports = IsrReports(
             channel,
             replicas,
@@ -126,6 +148,7 @@ class BrokerParts:
             executor=ground.executor,
             metrics=ground.metrics,
             log=ground.log,
+            removals=self._removals,
             on_placed=self._directory_reports.placed,
             on_new_log=self._housekeeping.watch,
             surroundings=Surroundings(
@@ -138,6 +161,7 @@ class BrokerParts:
             on_role=self._fetchers.follow,
             on_removed=self._forget,
             on_lost=self._directory_reports.lost,
+            on_copy=self._moves.resume,
         )
         for directory in directories:
             for log in directory.logs.values():
@@ -163,6 +187,7 @@ class BrokerParts:
             log=ground.log,
             peers=peers,
             remote_log=self._remote_log,
+            directory_moves=self._moves,
         )
 
     @property
@@ -170,6 +195,8 @@ class BrokerParts:
         """In the order in which they must hear of news."""
         return [
             LogSettingsPublisher(self._ground.node_id, self.replicas),
+            # Before replicas are placed.
+            self._cordoned,
             self._publisher,
             self._cleaner,
             # After the replicas: they read their logs.
@@ -194,12 +221,15 @@ class BrokerParts:
     def _forget(self, replica: Partition) -> None:
         """A replica has left this node."""
         self._fetchers.forget(replica)
+        self._moves.forget(replica)
         self._cleaner.forget(replica)
 
     def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
-        self._ground.log.error("log directory failed", directory=directory.path, error=str(error), partitions=len(directory.logs))
-        if not self._directories.any_online or self._directories.holds_metadata(directory):
-            self._ground.fatal(error)
+        self._moves.directory_failed(directory)
+        self._directory_failures.failed(directory, error)
+
+    def _leads_in(self, directory: LogDirectory) -> bool:
+        return any(replica.leader == self._ground.node_id for replica in self.replicas if replica.directory is directory)
 
     async def leave(self) -> None:
         """Hand over what this broker leads. Without a quorum nobody can let it go, and there is no use in waiting for one that is being
@@ -218,7 +248,9 @@ class BrokerParts:
         self.lifecycle.stop()
         self._isr_reports.stop()
         self._fetchers.stop()
+        self._moves.stop()
         self._directory_reports.stop()
+        self._directory_failures.stop()
         self._coordinators.stop()
         if self._remote_log is not None:
             self._remote_log.stop()
@@ -226,6 +258,7 @@ class BrokerParts:
         self._housekeeping.stop()
         self._retention.stop()
         self._publisher.close()
+        self._removals.stop()
 
 
 def _first_online(directories: NodeDirectories) -> str:

@@ -95,7 +95,8 @@ class CoordinatorDriver(Generic[M]):
         offset = log.log_start_offset
         slice_ends = monotonic() + LOADING_SLICE_SECONDS_MAX
         # Markers may be appended meanwhile: the shard is loaded when the end is reached and nothing came behind it.
-        while offset < log.log_end_offset:
+        # And the log may be exchanged for its copy in another directory.
+        while offset < (log := replica.log).log_end_offset:
             before = offset
             for header, batch in log.batches(offset, log.log_end_offset):
                 if not self.runtime.replay_batch(index, epoch, batch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.disk import Disk
@@ -20,7 +21,21 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import read_meta_properties
 from barnabas.telemetry.logs import Log
 
-FoundLogs = dict[TopicPartition, tuple[LogDirectory, FoundLog]]
+FoundIn = tuple[LogDirectory, FoundLog]
+
+
+@dataclass(slots=True)
+class FoundLogs:
+    """What lies in all directories, before anybody knows what it is.
+
+    Of a partition that was being moved there may be a copy, or, when the node died while the two were exchanged, the replica twice."""
+
+    replicas: dict[TopicPartition, list[FoundIn]] = field(default_factory=dict)
+    copies: dict[TopicPartition, list[FoundIn]] = field(default_factory=dict)
+
+    def add(self, directory: LogDirectory, found: FoundLog) -> None:
+        kind = self.copies if found.future else self.replicas
+        kind.setdefault(found.log.partition, []).append((directory, found))
 
 
 class NodeDirectories:
@@ -32,7 +47,7 @@ class NodeDirectories:
         self._all: list[LogDirectory] = []
         self.cluster_id = ""
         self.metadata_path = ""
-        self.any_unopened = False
+        self.unopened: list[str] = []
 
     def __iter__(self) -> Iterator[LogDirectory]:
         return iter(self._all)
@@ -40,6 +55,12 @@ class NodeDirectories:
     @property
     def any_online(self) -> bool:
         return any(directory.online for directory in self._all)
+
+    @property
+    def for_replicas(self) -> list[LogDirectory]:
+        """Those of ``log.dirs``: the metadata log may lie elsewhere, alone."""
+        paths = log_directory_paths(self._settings)
+        return [directory for directory in self._all if directory.path in paths]
 
     @property
     def metadata_directory_id(self) -> Uuid:
@@ -65,7 +86,7 @@ class NodeDirectories:
                 if path == self.metadata_path or len(paths) == 1:
                     raise
                 self._log.error("log directory failed", directory=path, error=str(error))
-                self.any_unopened = True
+                self.unopened.append(path)
                 continue
             self._all.append(directory)
             if meta.node_id != self._node_id:
@@ -88,11 +109,11 @@ class NodeDirectories:
         """Open and recover what is there, before the metadata says what it is: recovery must not need it."""
         plain = EffectiveConfigs(self._settings, ConfigsImage(), self._node_id)
         settings = LogSettings.from_topic_config(plain.topic(""))
-        found: FoundLogs = {}
+        found = FoundLogs()
         for directory in self._all:
             try:
                 for log in directory.open_logs(lambda _: settings, clean=clean, now_ms=now_ms):
-                    found[log.log.partition] = (directory, log)
+                    found.add(directory, log)
                     if log.report.eventful:
                         self._log.info(
                             "log recovered",

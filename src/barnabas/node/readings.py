@@ -49,6 +49,7 @@ def register_readings(
     for metric in (catalogue.ISR_SHRINKS, catalogue.ISR_EXPANSIONS, catalogue.ISR_CHANGES_FAILED, *_REPLICATION):
         # On the page from the beginning, and not only once it has happened.
         metrics.counter(metric)
+    metrics.reading(catalogue.DIRECTORIES_CORDONED, lambda: [((), sum(each.cordoned for each in replicas.directories))])
     metrics.reading(catalogue.DIRECTORIES_OFFLINE, lambda: [((), sum(not each.online for each in replicas.directories))])
     metrics.reading(
         catalogue.LOG_BYTES,

@@ -6,19 +6,25 @@ from collections.abc import Callable, Iterator, Sequence
 
 from barnabas.env.disk import out_of_room
 from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.replication.future_replica import FutureReplica
 from barnabas.replication.partition import Partition
 from barnabas.replication.throttle import ReplicationThrottles
 from barnabas.storage.log_directory import LogDirectory
 
+# Of replicas that were never made. Whoever names more than this many in advance is forgotten again, oldest first.
+PREFERENCES_MAX = 10_000
+
 
 class LocalReplicas:
     def __init__(
-        self, directories: Sequence[LogDirectory], on_failure: Callable[[LogDirectory, OSError], None], *, any_unopened: bool = False
+        self, directories: Sequence[LogDirectory], on_failure: Callable[[LogDirectory, OSError], None], *, unopened: Sequence[str] = ()
     ) -> None:
-        """``on_failure`` is told once of a directory that had to be given up; ``any_unopened`` that there are more than these, which
-        could not even be opened."""
+        """``on_failure`` is told once of a directory that had to be given up; ``unopened`` are the paths of more than these, which could
+        not even be opened."""
         self.directories = list(directories)
-        self._any_unopened = any_unopened
+        self.unopened = tuple(unopened)
+        # Where replicas shall go that are not here yet, and of which somebody has said it.
+        self._preferred: dict[TopicPartition, LogDirectory] = {}
         self.by_topic: dict[str, dict[int, Partition]] = {}
         self.topic_names: dict[Uuid, str] = {}
         self.throttles = ReplicationThrottles()
@@ -62,12 +68,29 @@ class LocalReplicas:
     @property
     def all_online(self) -> bool:
         """Whether every directory that this node should have is there: what lies in none of them is nowhere."""
-        return not self._any_unopened and all(directory.online for directory in self.directories)
+        return not self.unopened and all(directory.online for directory in self.directories)
 
-    def roomiest_directory(self) -> LogDirectory | None:
-        """Where the next replica goes: the directory that holds the fewest."""
+    def prefer(self, partition: TopicPartition, directory: LogDirectory) -> None:
+        """The replica, once it is made here, shall be in this directory."""
+        self._preferred.pop(partition, None)
+        if len(self._preferred) >= PREFERENCES_MAX:
+            del self._preferred[next(iter(self._preferred))]
+        self._preferred[partition] = directory
+
+    def directory_for_new(self, partition: TopicPartition) -> LogDirectory | None:
+        """Where the replica goes: to the directory that somebody chose, or to the one that holds the fewest and is not cordoned. Where
+        all are, the controller had not heard of it when it chose this node, and the first must do."""
+        preferred = self._preferred.pop(partition, None)
+        if preferred is not None and preferred.online:
+            return preferred
         online = [directory for directory in self.directories if directory.online]
-        return min(online, key=lambda directory: len(directory.logs) + directory.reserved) if online else None
+        free = [directory for directory in online if not directory.cordoned] or online[:1]
+        return min(free, key=lambda directory: len(directory.logs) + directory.reserved) if free else None
+
+    def exchange(self, partition: Partition, future: FutureReplica) -> None:
+        """A replica is in another directory now."""
+        partition.exchange(future)
+        partition.directory.high_watermarks[partition.partition] = lambda: partition.high_watermark
 
     def disk_failed(self, directory: LogDirectory, error: OSError) -> None:
         """Nothing can be believed of this directory any more; the others go on. Unless it is only full: then what was asked for was not

@@ -29,6 +29,7 @@ from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.validation import Refused, validate
 from barnabas.replication.following import append_fetched, begin_tiered, truncation_offset
+from barnabas.replication.future_replica import FutureReplica
 from barnabas.replication.isr import IsrAnswer, IsrChange
 from barnabas.replication.leadership import Leadership
 from barnabas.replication.surroundings import Surroundings
@@ -66,6 +67,7 @@ class Partition:
         "cut_unwritten",
         "damage",
         "directory",
+        "future",
         "high_watermark",
         "image",
         "isr",
@@ -114,6 +116,7 @@ class Partition:
         self.leadership: Leadership | None = None
         self.damage: int | None = None  # the offset of a batch on this disk that is not what it was
         self.cut_unwritten = False  # the log was cut, and the disk had no room to write that down
+        self.future: FutureReplica | None = None  # while it moves to another directory
         self.lag = 0  # of a follower: how many records its leader has committed that are not here
         self._alone = False  # the only replica
         self._waiting: dict[WaitingFetch, None] = {}
@@ -492,6 +495,8 @@ class Partition:
         log.remote_end_offset = min(log.remote_end_offset, log.log_end_offset)
         log.producers.replicated_up_to(self.high_watermark)
         self._invisible.clear()
+        if self.future is not None:
+            self.future.source_was_cut()
         if log.recovery_point != recovery_point_before:
             try:
                 self._write_cut()
@@ -505,6 +510,11 @@ class Partition:
         self.cut_unwritten = True
         self.directory.write_recovery_points()
         self.cut_unwritten = False
+
+    def exchange(self, future: FutureReplica) -> None:
+        """The copy in the other directory, which has everything, is the log from here on."""
+        assert future is self.future
+        self.log, self.directory, self.future = future.log, future.directory, None
 
     @property
     def last_stable_offset(self) -> int:

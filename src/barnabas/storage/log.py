@@ -512,6 +512,11 @@ class Log:
             return
         self._snapshot_offset = self.log_end_offset
 
+    def take_producers(self, producers: ProducerState) -> None:
+        """Of a log with the same end, which may know more than the batches of this one say."""
+        self.producers = producers
+        self._snapshot_offset = -1
+
     def rebuild_producers(self) -> None:
         """The producers as of the log end offset, from the latest snapshot that reaches no further and the batches behind it."""
         self.producers.clear()

@@ -75,6 +75,7 @@ class LogDirectory:
         self._turn = 0
         self.reserved = 0  # logs about to be made here
         self.cordoned = False
+        self.strays = 0  # directories that are kept and belong to no topic
 
     # -- owning it ------------------------------------------------------------------------------------------------------------
 
@@ -127,6 +128,7 @@ class LogDirectory:
                 self.disk.remove_directory(directory)
                 continue
             if is_marked(name, STRAY_DIRECTORY_SUFFIX):
+                self.strays += 1
                 continue
             future = parse_future_directory(name)
             if future is not None:
@@ -246,6 +248,7 @@ class LogDirectory:
         self.disk.rename(log.directory, marked)
         log.moved_to(marked)
         self.disk.sync_directory(self.path)
+        self.strays += suffix == STRAY_DIRECTORY_SUFFIX
         return marked
 
     def remove_marked(self, path: str) -> None:
@@ -281,7 +284,7 @@ class LogDirectory:
         for name in (checkpoints.LOG_START_OFFSETS, checkpoints.RECOVERY_POINTS):
             self._written.pop(name, None)
         writes = (
-            self._checkpoint(checkpoints.LOG_START_OFFSETS, self._starts() | starts),
+            self._checkpoint(checkpoints.LOG_START_OFFSETS, {**self._starts(), **starts}),
             self._checkpoint(checkpoints.RECOVERY_POINTS, self._recovery_points()),
         )
 

@@ -55,6 +55,18 @@ REPLICATION_FAILURES = Metric(
     "barnabas_replication_failures_total", _COUNTER, "answers", "Fetches from leaders that failed or brought a damaged batch."
 )
 DIRECTORIES_OFFLINE = Metric("barnabas_log_directories_offline", _GAUGE, "directories", "Log directories that failed.")
+DIRECTORIES_CORDONED = Metric(
+    "barnabas_log_directories_cordoned", _GAUGE, "directories", "Log directories that get no new replicas, by cordoned.log.dirs."
+)
+DIRECTORY_FULL = Metric(
+    "barnabas_log_directory_full_total", _COUNTER, "writes", "Writes that found a log directory without room.", ("directory",)
+)
+STRAY_DIRECTORIES = Metric(
+    "barnabas_stray_directories", _GAUGE, "directories", "Partitions on disk that belong to no topic, and are kept.", ("directory",)
+)
+REPLICAS_MOVING = Metric("barnabas_replicas_moving", _GAUGE, "replicas", "Replicas on their way to another directory of this node.")
+REPLICAS_MOVED = Metric("barnabas_replicas_moved_total", _COUNTER, "replicas", "Replicas that arrived in another directory.")
+REPLICA_MOVE_BYTES = Metric("barnabas_replica_move_bytes_total", _COUNTER, "bytes", "Bytes copied between directories for that.")
 LOG_BYTES = Metric("barnabas_log_bytes", _GAUGE, "bytes", "Size of all logs in a directory.", ("directory",))
 FETCH_SESSIONS = Metric("barnabas_fetch_sessions", _GAUGE, "sessions", "Incremental fetch sessions kept.")
 FLUSHES = Metric("barnabas_log_flushes_total", _COUNTER, "flushes", "Segments flushed to disk in the background.")

@@ -32,14 +32,30 @@ def test_who_waits_for_a_removed_replica_is_answered() -> None:
     assert answered == [1]
 
 
+NEW = TopicPartition("new", 0)
+
+
+def test_a_cordoned_directory_gets_no_new_replica_unless_there_is_no_other_or_somebody_chose_it() -> None:
+    world = World(directories=2)
+    world.partition(directory=1)
+    first, second = world.directories
+    first.cordoned = True
+    assert world.replicas.directory_for_new(NEW) is second
+    second.cordoned = True
+    assert world.replicas.directory_for_new(NEW) is first, "the controller had not heard of it"
+    world.replicas.prefer(NEW, second)
+    assert world.replicas.directory_for_new(NEW) is second
+    assert world.replicas.directory_for_new(NEW) is first, "said for the next time only"
+
+
 def test_the_next_replica_goes_where_the_fewest_are() -> None:
     world = World(directories=3)
     world.partition(directory=0)
     world.partition(index=1, directory=1)
-    assert world.replicas.roomiest_directory() is world.directories[2]
+    assert world.replicas.directory_for_new(NEW) is world.directories[2]
     # What is about to be made counts too.
     world.directories[2].reserved = 2
-    assert world.replicas.roomiest_directory() in world.directories[:2]
+    assert world.replicas.directory_for_new(NEW) in world.directories[:2]
 
 
 def test_a_failed_directory_takes_its_replicas_with_it_and_no_other_and_is_told_once() -> None:
@@ -49,9 +65,9 @@ def test_a_failed_directory_takes_its_replicas_with_it_and_no_other_and_is_told_
         world.replicas.disk_failed(world.directories[0], OSError("smoke"))
     assert world.failures == [("/d0", "smoke")]
     assert (lost.online, lost.leads, kept.online, kept.leads) == (False, False, True, True)
-    assert world.replicas.roomiest_directory() is world.directories[1]
+    assert world.replicas.directory_for_new(NEW) is world.directories[1]
     world.replicas.disk_failed(world.directories[1], OSError("fire"))
-    assert world.replicas.roomiest_directory() is None
+    assert world.replicas.directory_for_new(NEW) is None
 
 
 def test_checkpoints_ask_a_replica_for_its_high_watermark_when_they_are_written() -> None:

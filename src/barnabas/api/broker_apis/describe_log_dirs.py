@@ -1,5 +1,8 @@
 """DescribeLogDirs (key 35): the directories of this broker and the size of every replica in them.
 
+Behaviour: a replica that is being moved is there twice, in the directory where it lies and, as future, where it goes. Failed directories
+are named, with KAFKA_STORAGE_ERROR and without partitions.
+
 Version notes: sizes of the file system from 4, cordoned directories from 5. Null topics mean all.
 """
 
@@ -10,6 +13,8 @@ import os
 from barnabas.api.broker import Broker
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.replication.partition import Partition
+from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
@@ -24,10 +29,11 @@ _UNKNOWN_BYTES = -1
 
 def handle(broker: Broker, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     wanted = None if request.topics is None else {topic.topic: set(topic.partitions) for topic in request.topics}
+    failed = [DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=path, topics=[]) for path in broker.replicas.unopened]
     return DescribeLogDirsResponse(
         throttle_time_ms=0,
         error_code=ErrorCode.NONE,
-        results=[_describe(broker, directory, wanted) for directory in broker.replicas.directories],
+        results=[_describe(broker, directory, wanted) for directory in broker.replicas.directories] + failed,
     )
 
 
@@ -35,24 +41,35 @@ def _describe(broker: Broker, directory: LogDirectory, wanted: dict[str, set[int
     if not directory.online:
         return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory.path, topics=[])
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    for (topic, index), log in directory.logs.items():
-        if wanted is not None and index not in wanted.get(topic, ()):
-            continue
-        partition = broker.replicas.get(topic, index)
-        behind = max(0, partition.high_watermark - log.log_end_offset) if partition is not None else 0
-        topics.setdefault(topic, []).append(
-            DescribeLogDirsPartition(partition_index=index, partition_size=log.size_bytes(), offset_lag=behind, is_future_key=False)
-        )
+    for future, logs in ((False, directory.logs), (True, directory.futures)):
+        for (topic, index), log in logs.items():
+            if wanted is not None and index not in wanted.get(topic, ()):
+                continue
+            topics.setdefault(topic, []).append(
+                DescribeLogDirsPartition(
+                    partition_index=index,
+                    partition_size=log.size_bytes(),
+                    offset_lag=_lag(broker.replicas.get(topic, index), log),
+                    is_future_key=future,
+                )
+            )
     total, usable = _file_system(directory.path)
-    cordoned = broker.settings.strings("cordoned.log.dirs")
     return DescribeLogDirsResult(
         error_code=ErrorCode.NONE,
         log_dir=directory.path,
         topics=[DescribeLogDirsTopic(name=name, partitions=partitions) for name, partitions in topics.items()],
         total_bytes=total,
         usable_bytes=usable,
-        is_cordoned=directory.path in cordoned,
+        is_cordoned=directory.cordoned,
     )
+
+
+def _lag(partition: Partition | None, log: Log) -> int:
+    """Of a replica behind what is committed; of a copy behind the replica it is a copy of."""
+    if partition is None:
+        return 0
+    end = partition.high_watermark if partition.log is log else partition.log.log_end_offset
+    return max(0, end - log.log_end_offset)
 
 
 def _file_system(path: str) -> tuple[int, int]:

@@ -21,7 +21,7 @@ from barnabas.config.declare import (
     no_effect,
     one_of,
 )
-from barnabas.config.effects import FILES_GROW, NO_DELAY, WITH_DIRECTORY_MOVES
+from barnabas.config.effects import FILES_GROW, NO_DELAY
 
 KEYS = (
     ConfigKey("num.partitions", INT, 1, "How many partitions a topic gets when its creator does not say.", valid=at_least(1)),
@@ -40,7 +40,6 @@ KEYS = (
         "Log directories that receive no new partitions; * means all of them.",
         scope=PER_BROKER,
         valid=list_of(),
-        effect=WITH_DIRECTORY_MOVES,
     ),
     ConfigKey(
         "log.segment.bytes",
@@ -211,7 +210,6 @@ KEYS = (
         30_000,
         "How long a broker with a failed directory tries to tell the controller before it stops.",
         valid=at_least(1),
-        effect=WITH_DIRECTORY_MOVES,
     ),
     ConfigKey(
         "log.initial.task.delay.ms",

@@ -6,7 +6,7 @@ The throttles are broker settings that exist only at run time: Kafka ignores the
 from __future__ import annotations
 
 from barnabas.config.declare import CLASS, CLUSTER_WIDE, INT, LONG, LONG_MAX, ConfigKey, at_least, refused
-from barnabas.config.effects import WITH_DIRECTORY_MOVES, WITH_QUOTAS
+from barnabas.config.effects import WITH_QUOTAS
 
 KEYS = (
     ConfigKey(
@@ -63,7 +63,6 @@ KEYS = (
         11,
         "How many windows the measurement of moves between directories spans.",
         valid=at_least(1),
-        effect=WITH_QUOTAS,
     ),
     ConfigKey(
         "alter.log.dirs.replication.quota.window.size.seconds",
@@ -71,7 +70,6 @@ KEYS = (
         1,
         "How long each window of moves between directories is.",
         valid=at_least(1),
-        effect=WITH_QUOTAS,
     ),
 )
 
@@ -99,6 +97,5 @@ DYNAMIC_ONLY_KEYS = (
         "The most bytes a second that moves between this broker's directories use.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
-        effect=WITH_DIRECTORY_MOVES,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, LONG, STRING, ConfigKey, at_least, one_of, refused
-from barnabas.config.effects import SYSTEM_CHOOSES_BUFFERS, WITH_DIRECTORY_MOVES, WITH_TIERED_STORAGE
+from barnabas.config.effects import SYSTEM_CHOOSES_BUFFERS, WITH_TIERED_STORAGE
 
 KEYS = (
     ConfigKey("default.replication.factor", INT, 1, "How many replicas a topic created automatically gets."),
@@ -105,7 +105,6 @@ KEYS = (
         INT,
         None,
         "How many workers move replicas between directories; unset means one per directory.",
-        effect=WITH_DIRECTORY_MOVES,
     ),
     ConfigKey(
         "controller.socket.timeout.ms",

@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from typing import NamedTuple
 
 from barnabas.env.clock import Clock
+from barnabas.env.disk import out_of_room
 from barnabas.env.entropy import Entropy, random_uuid
 from barnabas.metadata.cluster import LOST_DIRECTORY
 from barnabas.metadata.configs import ResourceType
@@ -18,18 +20,29 @@ from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
+from barnabas.node.directories import FoundIn, FoundLogs
+from barnabas.node.removals import Removals
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.topic_counters import TopicCounters, forget_topic
 from barnabas.storage.log import Log
-from barnabas.storage.log_directory import FoundLog, LogDirectory
+from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
+from barnabas.telemetry.catalogue import STRAY_DIRECTORIES
 from barnabas.telemetry.logs import Log as EventLog
 from barnabas.telemetry.metrics import Metrics
 
 # Directories are handed to the worker thread this many at a time, so that one giant topic does not hold it for seconds.
 CREATED_AT_ONCE = 100
+# How soon a replica is tried again for which there was no room.
+ROOM_RETRY_SECONDS = 1.0
+
+
+class _Wanted(NamedTuple):
+    partition: TopicPartition
+    topic_id: Uuid
+    image: PartitionImage
 
 
 class ReplicaPublisher:
@@ -37,25 +50,28 @@ class ReplicaPublisher:
         self,
         node_id: int,
         replicas: LocalReplicas,
-        found: dict[TopicPartition, tuple[LogDirectory, FoundLog]],
+        found: FoundLogs,
         *,
         clock: Clock,
         entropy: Entropy,
         executor: Executor,
         metrics: Metrics,
         log: EventLog,
+        removals: Removals,
         on_placed: Callable[[Uuid, int, LogDirectory], None],
         on_new_log: Callable[[Log], None],
         surroundings: Surroundings | None = None,
         on_role: Callable[[Partition], None] = lambda _: None,
         on_removed: Callable[[Partition], None] = lambda _: None,
         on_lost: Callable[[Uuid, int], None] = lambda _, __: None,
+        on_copy: Callable[[Partition, Log, LogDirectory], None] = lambda _, __, ___: None,
     ) -> None:
         """``found`` are the logs that were on disk at start; what the first image does not claim is put aside as stray.
 
         ``on_placed`` hears of replicas whose directory the metadata does not know yet; ``on_role`` of every replica whose role was
         looked at, and perhaps changed; ``on_removed`` of those that are gone;
-        ``on_lost`` of those whose bytes are damaged, so that the controller lets nobody lead or count with them.
+        ``on_lost`` of those whose bytes are damaged, so that the controller lets nobody lead or count with them;
+        ``on_copy`` of a copy in another directory, that a move has left when the node stopped.
         """
         self._node_id = node_id
         self._replicas = replicas
@@ -71,25 +87,41 @@ class ReplicaPublisher:
         self._on_role = on_role
         self._on_removed = on_removed
         replicas.on_damage = lambda partition: on_lost(partition.topic_id, partition.partition.partition)
+        self._on_copy = on_copy
+        self._removals = removals
         self._counters: dict[str, TopicCounters] = {}
-        self._removals: set[asyncio.TimerHandle] = set()
+        self._retry: asyncio.TimerHandle | None = None
+        # Replicas for which there was no room.
+        self._unmade: dict[TopicPartition, _Wanted] = {}
+        self._retrying: set[asyncio.Task[None]] = set()
+        # Partitions that are gone, and still named in the checkpoints of the directory they were in.
+        self._outdated: dict[LogDirectory, set[TopicPartition]] = {}
+        self._effective: EffectiveConfigs | None = None
+        self._publishing = asyncio.Lock()
+        metrics.reading(STRAY_DIRECTORIES, lambda: [((each.path,), each.strays) for each in replicas.directories])
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        async with self._publishing:
+            await self._publish(delta, image, effective)
+
+    async def _publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        self._effective = effective
         self._throttle(delta, effective)
         for topic in delta.topics.deleted.values():
             self._delete(topic)
-        wanted = []
+        wanted: list[_Wanted] = []
         moved = []
         for topic, index in delta.topics.changed_partitions():
             partition = image.topics.by_id[topic.topic_id].partitions[index]
             known = self._replicas.by_id(topic.topic_id, index)
             if self._node_id not in partition.replicas:
+                self._unmade.pop(TopicPartition(topic.name, index), None)
                 if known is not None:
                     moved.append(known)
             elif known is not None:
                 self._follow(known, partition)
             else:
-                wanted.append((TopicPartition(topic.name, index), topic.topic_id, partition))
+                wanted.append(_Wanted(TopicPartition(topic.name, index), topic.topic_id, partition))
         self._remove(moved)
         for start in range(0, len(wanted), CREATED_AT_ONCE):
             await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
@@ -102,10 +134,12 @@ class ReplicaPublisher:
             if resource.type == ResourceType.TOPIC:
                 throttles.follow_topic(resource.name, effective.topic(resource.name), self._node_id)
 
-    async def _create(self, wanted: list[tuple[TopicPartition, Uuid, PartitionImage]], effective: EffectiveConfigs) -> None:
+    async def _create(self, wanted: list[_Wanted], effective: EffectiveConfigs) -> None:
         settings: dict[str, LogSettings] = {}
-        plans = []
-        for partition, topic_id, image in wanted:
+        plans: list[tuple[_Wanted, LogDirectory]] = []
+        for each in wanted:
+            partition, topic_id, image = each
+            self._unmade.pop(partition, None)
             if partition.topic not in settings:
                 settings[partition.topic] = LogSettings.from_topic_config(effective.topic(partition.topic))
             found = self._claim(partition, topic_id, image)
@@ -114,55 +148,107 @@ class ReplicaPublisher:
                 old.log.configure(settings[partition.topic])
                 self._add(partition, topic_id, old.log, directory, old.high_watermark, image)
                 continue
-            chosen = self._directory_for(image)
+            chosen = self._directory_for(partition, image)
             if chosen is None:
                 self._log.error("no directory for a replica", partition=str(partition))
                 continue
-            plans.append((partition, topic_id, image, chosen))
+            plans.append((each, chosen))
             # Counted at once, so that the next replica of this round goes elsewhere.
             chosen.reserved += 1
+        await self._forget_bounds(plans)
         if not plans:
             return
         now_ms = self._clock.wall_ms()
         made = await asyncio.get_running_loop().run_in_executor(
             self._executor,
-            lambda: [
-                _make(directory, partition, topic_id, settings[partition.topic], now_ms) for partition, topic_id, _, directory in plans
-            ],
+            lambda: [_make(directory, each.partition, each.topic_id, settings[each.partition.topic], now_ms) for each, directory in plans],
         )
-        for (partition, topic_id, image, directory), log in zip(plans, made, strict=True):
+        for (each, directory), log in zip(plans, made, strict=True):
             directory.reserved -= 1
             if isinstance(log, OSError):
                 self._replicas.disk_failed(directory, log)
+                if out_of_room(log):
+                    self._make_later(each)
                 continue
             directory.add(log)
             self._on_new_log(log)
-            self._add(partition, topic_id, log, directory, 0, image)
+            self._add(each.partition, each.topic_id, log, directory, 0, each.image)
 
-    def _claim(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> tuple[LogDirectory, FoundLog] | None:
+    def _make_later(self, wanted: _Wanted) -> None:
+        self._unmade[wanted.partition] = wanted
+        if self._retry is None:
+            self._retry = asyncio.get_running_loop().call_later(ROOM_RETRY_SECONDS, self._try_again)
+
+    def _try_again(self) -> None:
+        self._retry = None
+        task = asyncio.get_running_loop().create_task(self._make_unmade())
+        self._retrying.add(task)
+        task.add_done_callback(self._retrying.discard)
+
+    async def _make_unmade(self) -> None:
+        async with self._publishing:
+            assert self._effective is not None
+            await self._create(list(self._unmade.values()), self._effective)
+
+    def _claim(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:
         """A log that was found at start and belongs to this very topic. One that belonged to another of the same name makes room, and so
         does one that was damaged when this node stopped."""
-        found = self._found.pop(partition, None)
-        if found is None or (found[1].topic_id in (topic_id, None) and not self._is_lost(image)):
-            return found
-        name = found[0].mark_stray(partition, Uuid(random_uuid(self._entropy)))
-        self._log.warning("a partition that is damaged, or of another topic with this name, was put aside", directory=name)
+        found = self._found.replicas.pop(partition, [])
+        own = [each for each in found if each[1].topic_id in (topic_id, None) and not self._is_lost(image)]
+        for directory, _ in found:
+            if all(directory is not each[0] for each in own):
+                names = self._put_aside(directory, directory.mark_stray, partition)
+                self._log.warning("a partition that is damaged, or of another topic with this name, was put aside", directories=names)
+        if not own:
+            return self._claim_copy(partition, topic_id, image)
+        # Twice, when the node died while a copy took the replica's place: the controller was told where.
+        own.sort(key=lambda each: (each[0].directory_id == image.directory_of(self._node_id), each[1].log.log_end_offset), reverse=True)
+        claimed = own[0]
+        for directory, other in own[1:]:
+            if other.log.log_end_offset <= claimed[1].log.log_end_offset:
+                names = self._put_aside(directory, directory.mark_deleted, partition)
+                self._removals.later([(directory, name) for name in names], 0)
+            else:
+                names = self._put_aside(directory, directory.mark_stray, partition)
+                self._log.warning("of a partition that was found twice, the one nobody knows of was put aside", directories=names)
+        return claimed
+
+    def _claim_copy(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:
+        """Where the replica itself is away with its directory, and the controller was told of the copy, the copy is the replica: it was
+        told when nothing was missing from it."""
+        assigned = image.directory_of(self._node_id)
+        for directory, found in self._found.copies.get(partition, []):
+            if directory.directory_id == assigned and found.topic_id == topic_id and directory.online and not self._replicas.all_online:
+                self._found.copies.pop(partition)
+                directory.adopt_future(partition)
+                self._log.warning("a copy takes the place of a replica that is gone", partition=str(partition), directory=directory.path)
+                self._on_new_log(found.log)
+                return directory, found
         return None
+
+    def _resume_move(self, replica: Partition) -> None:
+        """Of copies that a move has left, the one for this replica is gone on with."""
+        for directory, found in self._found.copies.pop(replica.partition, []):
+            if found.topic_id == replica.topic_id and directory is not replica.directory and directory.online and replica.future is None:
+                self._on_copy(replica, found.log, directory)
+            else:
+                names = self._put_aside(directory, directory.mark_future_stray, replica.partition)
+                self._log.warning("a copy that belongs to no replica was put aside", directories=names)
 
     def _is_lost(self, image: PartitionImage) -> bool:
         """Whether nobody counts with what this node has of the partition."""
         return image.directory_of(self._node_id) == LOST_DIRECTORY and self._node_id not in image.isr
 
-    def _directory_for(self, image: PartitionImage) -> LogDirectory | None:
+    def _directory_for(self, partition: TopicPartition, image: PartitionImage) -> LogDirectory | None:
         """None where there is nowhere to go, or where the replica may lie in a directory that failed: a new and empty log elsewhere
         would be taken for the partition. A directory that is unknown, while none has failed, belonged to another machine with this
         node's id: what it held is gone, and the controller has been told so (it was no clean start)."""
         assigned = image.directory_of(self._node_id)
         if assigned == ZERO_UUID or self._is_lost(image):
-            return self._replicas.roomiest_directory()
+            return self._replicas.directory_for_new(partition)
         known = next((each for each in self._replicas.directories if each.directory_id == assigned), None)
         if known is None and self._replicas.all_online:
-            return self._replicas.roomiest_directory()
+            return self._replicas.directory_for_new(partition)
         return known if known is not None and known.online else None
 
     def _add(
@@ -185,6 +271,7 @@ class ReplicaPublisher:
         self._follow(replica, image)
         if image.directory_of(self._node_id) != directory.directory_id:
             self._on_placed(topic_id, partition.partition, directory)
+        self._resume_move(replica)
 
     def _follow(self, replica: Partition, image: PartitionImage) -> None:
         try:
@@ -200,6 +287,7 @@ class ReplicaPublisher:
     # -- removing -------------------------------------------------------------------------------------------------------------
 
     def _delete(self, topic: TopicImage) -> None:
+        self._unmade = {partition: wanted for partition, wanted in self._unmade.items() if wanted.topic_id != topic.topic_id}
         found = (self._replicas.by_id(topic.topic_id, index) for index in topic.partitions)
         self._remove([replica for replica in found if replica is not None])
         self._counters.pop(topic.name, None)
@@ -217,40 +305,56 @@ class ReplicaPublisher:
                 try:
                     path = replica.directory.mark_deleted(replica.partition, Uuid(random_uuid(self._entropy)))
                     marked.append((replica.directory, path))
+                    self._outdated.setdefault(replica.directory, set()).add(replica.partition)
                 except OSError as error:
                     self._replicas.disk_failed(replica.directory, error)
         if marked:
-            self._remove_later(marked, delay_ms)
+            self._removals.later(marked, delay_ms)
 
-    def _remove_later(self, marked: list[tuple[LogDirectory, str]], delay_ms: int) -> None:
-        """Readers that hold file regions of a deleted topic have this long to finish."""
-        loop = asyncio.get_running_loop()
+    async def _forget_bounds(self, plans: list[tuple[_Wanted, LogDirectory]]) -> None:
+        """With the start and the recovery point of a partition of the same name that is gone, the next start after a crash would throw
+        away what is in the new one. Where there is no room to write that down, the new one has to wait."""
+        named = dict.fromkeys(directory for each, directory in plans if each.partition in self._outdated.get(directory, ()))
+        for directory in named:
+            gone = self._outdated.pop(directory)
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._executor, directory.write_down_bounds({}))
+            except OSError as error:
+                self._outdated[directory] = gone
+                self._replicas.disk_failed(directory, error)
+                for plan in [each for each in plans if each[1] is directory]:
+                    plans.remove(plan)
+                    directory.reserved -= 1
+                    self._make_later(plan[0])
 
-        def remove() -> None:
-            self._removals.discard(handle)
-            for directory, path in marked:
-                removed = loop.run_in_executor(self._executor, directory.remove_marked, path)
-                removed.add_done_callback(lambda done, directory=directory: self._removed(done, directory))  # type: ignore[misc]
-
-        handle = loop.call_later(delay_ms / 1000, remove)
-        self._removals.add(handle)
-
-    def _removed(self, done: asyncio.Future[None], directory: LogDirectory) -> None:
-        failure = None if done.cancelled() else done.exception()
-        if isinstance(failure, OSError):
-            self._replicas.disk_failed(directory, failure)
+    def _put_aside(self, directory: LogDirectory, mark: Callable[[TopicPartition, Uuid], str], partition: TopicPartition) -> list[str]:
+        """The new name, unless the directory has failed."""
+        if not directory.online:
+            return []
+        try:
+            return [mark(partition, Uuid(random_uuid(self._entropy)))]
+        except OSError as error:
+            self._replicas.disk_failed(directory, error)
+            return []
 
     def put_strays_aside(self) -> list[str]:
         """What was on disk and no topic claims: kept under a name that says so. The new names."""
-        names = []
-        for partition, (directory, _) in list(self._found.items()):
-            names.append(directory.mark_stray(partition, Uuid(random_uuid(self._entropy))))
-            del self._found[partition]
+        names: list[str] = []
+        for partition, found in self._found.replicas.items():
+            for directory, _ in found:
+                names += self._put_aside(directory, directory.mark_stray, partition)
+        # A copy may be of a replica whose directory is away.
+        for partition, found in self._found.copies.items() if self._replicas.all_online else ():
+            for directory, _ in found:
+                names += self._put_aside(directory, directory.mark_future_stray, partition)
+        self._found = FoundLogs()
         return names
 
     def close(self) -> None:
-        for handle in self._removals:
-            handle.cancel()
+        if self._retry is not None:
+            self._retry.cancel()
+        for task in self._retrying:
+            task.cancel()
 
 
 def _make(directory: LogDirectory, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, now_ms: int) -> Log | OSError:

@@ -1,0 +1,115 @@
+"""A copy of a replica's log in another directory of the same broker, on its way to take the replica's place.
+
+It is fed from the current log, which goes on being led or following, until it has everything; then the two are exchanged in one turn of
+the loop. Until then it is nobody's replica, and losing it costs the copying again:
+
+======================================  ==============================================================================================
+the current log is cut                  so is the copy, and what was read before the cut is not appended
+its start moves up                      the copy's does; a copy that ends below begins anew at the start
+it is compacted, retired                what is copied already stays; what is not is read from what is left
+the node stops, is killed, loses power  the copy is found under its name; what the current log does not have, by leader epochs, is cut
+======================================  ==============================================================================================
+
+The copy's own list of producers and epochs would do, but the current log may know more than its batches say: producers whose batches are
+gone, the epoch of a leader that has written nothing. So the exchange hands both over.
+"""
+
+from __future__ import annotations
+
+from barnabas.records.batches import check_crc, walk
+from barnabas.replication.following import truncation_offset
+from barnabas.storage.log import Log, OffsetOutOfRange
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.regions import FileRegion
+
+
+class FutureReplica:
+    __slots__ = ("_settled_cuts", "_source", "cuts", "directory", "log")
+
+    def __init__(self, source: Log, log: Log, directory: LogDirectory) -> None:
+        """``source`` is the current log, ``directory`` where the copy lies."""
+        self._source = source
+        self.log = log
+        self.directory = directory
+        self.cuts = 0  # of the current log: what was read of it before may not be true any more
+        self._settled_cuts = -1
+
+    @property
+    def lag(self) -> int:
+        """Records that are still to be copied, as far as offsets can tell."""
+        return self._source.log_end_offset - self.log.log_end_offset
+
+    @property
+    def complete(self) -> bool:
+        return self._settled_cuts == self.cuts and self.log.log_end_offset == self._source.log_end_offset
+
+    def source_was_cut(self) -> None:
+        """Only noted: an error of this disk must not be taken for one of the other."""
+        self.cuts += 1
+
+    def settle(self) -> None:
+        """Cut what the current log does not have, and begin where it begins. ``OSError`` is of the copy's directory."""
+        source, log = self._source, self.log
+        while self._settled_cuts != self.cuts and log.log_end_offset > log.log_start_offset:
+            epoch = log.leader_epochs.last_written(log.log_end_offset)
+            shared = source.leader_epochs.end_offset_for(epoch, source.log_end_offset)
+            if epoch >= 0 and shared.epoch == epoch and shared.start_offset >= log.log_end_offset:
+                break
+            before = log.log_end_offset
+            log.truncate_to(truncation_offset(log, shared) if shared.epoch >= 0 else log.log_start_offset)
+            if log.log_end_offset == before:
+                log.truncate_fully(source.local_start_offset)
+        self._settled_cuts = self.cuts
+        first = source.local_start_offset
+        if log.log_end_offset < first or (log.log_end_offset == log.log_start_offset and log.log_end_offset != first):
+            log.truncate_fully(first)
+        elif log.log_start_offset < first:
+            log.advance_start(first)
+
+    def next_piece(self, size_bytes_max: int) -> FileRegion | None:
+        """Where to read what comes next, to be released; None when there is nothing. ``OSError`` is of the current log's directory."""
+        source = self._source
+        try:
+            read = source.read(self.log.log_end_offset, size_bytes_max=size_bytes_max, end_offset=source.log_end_offset, at_least_one=True)
+        except OffsetOutOfRange:
+            self.cuts += 1
+            return None
+        return read.region
+
+    def still_has(self, region: FileRegion) -> bool:
+        """Whether the current log has not been compacted or emptied there since."""
+        return any(segment.file is region.file for segment in self._source.segments)
+
+    def append(self, data: memoryview, now_ms: int, *, batches_max: int) -> int:
+        """Append the first whole batches of what was read; how many bytes of it are done with. ``CorruptBatch`` when it is not what was
+        written."""
+        done = 0
+        log = self.log
+        for position, header in walk(data):
+            if batches_max <= 0:
+                break
+            batch = data[position : position + header.size_bytes]
+            check_crc(batch, header)
+            if header.base_offset >= log.log_end_offset:
+                log.append_as_follower(batch, header, now_ms)
+            elif header.last_offset >= log.log_end_offset:
+                # Records were deleted up to somewhere inside this batch, and an empty log begins with the whole of it.
+                start = log.log_start_offset
+                log.truncate_fully(header.base_offset)
+                log.append_as_follower(batch, header, now_ms)
+                log.advance_start(start)
+            done = position + header.size_bytes
+            batches_max -= 1
+        return done
+
+    def take_over(self) -> None:
+        """Become what the current log is, in all that its batches do not say. Nothing may be appended to either from here on."""
+        source, log = self._source, self.log
+        assert self.complete
+        log.leader_epochs.entries = list(source.leader_epochs.entries)
+        log.leader_epochs.write()
+        log.take_producers(source.producers)
+        log.remote_end_offset = source.remote_end_offset
+        log.log_start_offset = source.log_start_offset
+        log.settings = source.settings
+        log.snapshot_producers()
