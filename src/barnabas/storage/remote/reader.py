@@ -170,9 +170,12 @@ class RemoteReader:
         piece_bytes = self._read_ahead.piece_bytes
         stop = min(position + size_bytes, segment.size_bytes)
         first, last = position // piece_bytes, (stop - 1) // piece_bytes
-        pieces = [self._read_ahead.piece(segment, number, following) for number in range(first, last + 1)]
-        data = memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-        return data[position - first * piece_bytes : stop - first * piece_bytes]
+        views = []
+        for number in range(first, last + 1):
+            start = number * piece_bytes
+            piece = memoryview(self._read_ahead.piece(segment, number, following))
+            views.append(piece[max(position - start, 0) : min(stop - start, piece_bytes)])
+        return views[0] if len(views) == 1 else memoryview(b"".join(views))
 
     def _position_of(self, segment: RemoteSegmentMetadata, offset: int) -> int:
         if offset <= segment.start_offset:
@@ -233,7 +236,10 @@ def _check_crc(window: memoryview, at: int, size_bytes: int, crc: int, base_offs
 
 
 def _made(window: memoryview, start: int, stop: int, first_offset: int, next_offset: int, oversized: bool) -> RemoteRead:
-    return RemoteRead(bytes(window[start:stop]), next_offset, first_offset=first_offset, oversized=oversized)
+    # A window that was put together for this read, and is all of it, need not be copied once more.
+    whole = window.obj
+    records = whole if isinstance(whole, bytes) and stop - start == len(whole) else bytes(window[start:stop])
+    return RemoteRead(records, next_offset, first_offset=first_offset, oversized=oversized)
 
 
 def _first_record(batch: memoryview, timestamp: int, start_offset: int) -> Record | None:
