@@ -109,6 +109,16 @@ def test_a_record_that_cannot_be_read_stops_the_pipeline_unless_it_is_tolerated(
     assert topics.values(out) == [{"n": 1}, {"n": None}], "a field that is missing is null, as JSON has it"
 
 
+LOST_TASK = """\
+Traceback (most recent call last):
+  File x
+py4j.protocol.Py4JJavaError: An error occurred while calling o7.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 5.0 failed 1 times, most recent failure: Lost task \
+1.0 in stage 5.0 (TID 8) (127.0.0.1 executor driver): java.io.EOFException: the end
+\tat a.b(C.java)
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -125,6 +135,7 @@ def test_a_record_that_cannot_be_read_stops_the_pipeline_unless_it_is_tolerated(
         ("java.net.SocketTimeoutException: connect timed out", "it took too long: SocketTimeoutException: connect timed out."),
         ("java.lang.IllegalStateException: odd\n\tat a.b(C.java)", "IllegalStateException: odd."),
         ("Traceback (most recent call last):\n  File x\nValueError: no such zone\n", "ValueError: no such zone."),
+        (LOST_TASK, "EOFException: the end."),
         ("[NOT_FOUND] There is no `x`. SQLSTATE: 42P01; line 1 pos 14;\n'Project", "There is no `x` (line 1, position 14)."),
     ],
 )

@@ -20,6 +20,11 @@ _UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"(\w+)\|at ([^|(]*)\|([
 _POSITION = re.compile(r"\.?\s*;\s*line (\d+) pos (\d+)\b.*")
 _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
 
+# What Python says of anything that went wrong in the JVM it called. The JVM's own words are in the text, after it.
+_CALL_INTO_JVM = "Py4JJavaError"
+_CAUSED_BY = re.compile(r"^Caused by: ([^\n]+)", re.MULTILINE)
+_LOST_TASK = re.compile(r"most recent failure: Lost task [^\n]*?\(TID \d+\) \([^)\n]*\): ([^\n]+)")
+
 # Ours are sentences already, also when they come from a worker.
 _OWN = re.compile(r"^barnabas\.pipelines\.errors\.\w+: (.+)$", re.MULTILINE)
 # What follows describes the query, with all that its plan may say when something goes wrong.
@@ -54,10 +59,12 @@ def sentence_of(wrong: BaseException) -> str:
             return _sentence(words)
     if timeout := _TIMEOUT.search(text):
         return _sentence(_timed_out(timeout[1] or "", timeout[2], timeout[3] or "", text))
-    python = _PYTHON_ERROR.findall(text)
+    python = [each for each in _PYTHON_ERROR.findall(text) if each[0] != _CALL_INTO_JVM]
     if python and "Traceback (most recent call last)" in text:
         kind, message = python[-1]
         return _sentence(f"{kind}: {message}")
+    if _CALL_INTO_JVM in text and (java := _CAUSED_BY.findall(text) or _LOST_TASK.findall(text)):
+        return _sentence(_EXCEPTION_NAME.sub(r"\1: ", java[-1]))
     return _sentence(_first_line(text) or type(wrong).__name__)
 
 
