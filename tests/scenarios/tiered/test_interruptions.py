@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from barnabas.model.errors import ErrorCode
+from barnabas.storage.remote.events import decode_event
+from barnabas.storage.remote.segment_metadata import RemotePartitionDelete
 from tests.scenarios.client import Client
 from tests.scenarios.tiered.tiered_broker import (
     EARLIEST,
@@ -111,3 +113,29 @@ def test_a_topic_that_is_deleted_while_the_store_is_away_is_removed_later(tmp_pa
         client.delete_topic("t")
         back(store, moved)
         until(lambda: not [path for path in store.rglob("*") if path.is_file()], "the store is empty")
+
+
+def marked(client: Client) -> bool:
+    """Whether it is written down that a partition is to be removed."""
+    values = [value for index in range(3) for value in client.values("__remote_log_metadata", index)]
+    return any(isinstance(decode_event(value or b""), RemotePartitionDelete) for value in values)
+
+
+def test_what_was_to_be_removed_when_a_broker_stopped_is_removed_when_it_is_back(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    with tiered_broker(store) as kafka:
+        with Client(kafka.bootstrap) as client:
+            for topic in ("gone", "kept"):
+                client.create_topic(topic, 1, TIERED)
+                fill(client, topic, 4)
+                wait_until_tiered(client, topic, RECORDS_PER_SEGMENT)
+            moved = away(store)
+            client.delete_topic("gone")
+            until(lambda: marked(client), "that it is to be removed is written down")
+        kafka.stop()
+        back(store, moved)
+        assert remote_logs(store, "gone")
+        kafka.start()
+        until(lambda: not remote_logs(store, "gone"), "the store has nothing of it any more")
+        assert remote_logs(store, "kept")

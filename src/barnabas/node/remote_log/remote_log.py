@@ -10,7 +10,7 @@ A publisher of metadata, after the one that makes the replicas. What is not tier
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from barnabas.api.broker import Broker
 from barnabas.config.remote_metadata_topic import MetadataTopicSettings
@@ -22,16 +22,16 @@ from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.model.promise import Promise
+from barnabas.model.topic_names import REMOTE_LOG_METADATA
 from barnabas.node.ground import Ground
-from barnabas.node.promises import awaited
 from barnabas.node.remote_log.follower_start import FollowerStarts
 from barnabas.node.remote_log.leader_task import LeaderTask
 from barnabas.node.remote_log.metadata_topic import MetadataTopic
 from barnabas.node.remote_log.quota import RemoteQuota
-from barnabas.node.remote_log.remote_metrics import RemoteMetrics
+from barnabas.node.remote_log.remote_metrics import RemoteMetrics, register_readings
 from barnabas.node.remote_log.remote_reads import RemoteReads
-from barnabas.node.remote_log.remote_storage import NotPublished, RemoteStorage
-from barnabas.node.remote_log.retries import RetryWaits
+from barnabas.node.remote_log.remote_storage import RemoteStorage
+from barnabas.node.remote_log.removals import Key, Removals
 from barnabas.node.remote_log.tiered_partition import TieredPartition
 from barnabas.node.remote_log.workers import Workers
 from barnabas.replication.follower_fetch import TieredStart
@@ -39,20 +39,10 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import PartitionRead
 from barnabas.storage.log import TimestampOffset
-from barnabas.storage.remote.copy_plan import copy_lag
 from barnabas.storage.remote.index_cache import RemoteIndexCache
 from barnabas.storage.remote.object_names import ObjectNames
 from barnabas.storage.remote.open_store import open_store
 from barnabas.storage.remote.reader import RemoteReader
-from barnabas.storage.remote.segment_state import SegmentState
-from barnabas.storage.remote.store import RemoteStoreError
-from barnabas.telemetry import catalogue
-from barnabas.telemetry.metrics import Reading
-
-Key = tuple[Uuid, int]
-
-# A removal that goes on failing is given up after this many tries, which take hours; what is left in the store is said.
-REMOVAL_TRIES_MAX = 500
 
 
 class RemoteLog:
@@ -65,8 +55,6 @@ class RemoteLog:
         self._broker = broker
         self._tiered: dict[Key, TieredPartition] = {}
         self._tasks: dict[Key, LeaderTask] = {}
-        self._removals: dict[Key, asyncio.Task[None]] = {}
-        self._waits = RetryWaits.of(settings)
         self._stopped = False
         integer = settings.integer
         url = settings.text("remote.log.storage.url")
@@ -105,7 +93,8 @@ class RemoteLog:
         self._reader = RemoteReader(store, names, indexes)
         self._reads = RemoteReads(self._reader, self._readers, self._fetch_quota, self._storage.metrics, ground.log, self.tiered)
         self._starts = FollowerStarts(self._storage, ground.log, self.tiered, self._disk_failed, self._write_starts)
-        self._register_readings()
+        self._removals = Removals(ground, self._storage, replicas, lambda: broker().metadata.image, on_done=self._look)
+        register_readings(ground.metrics, self._readers, indexes, self._tiered)
 
     def _live(self, name: str) -> Callable[[], int]:
         """A setting as it is now."""
@@ -145,6 +134,8 @@ class RemoteLog:
             self._topic_deleted(topic, image)
         for topic, index in delta.topics.changed_partitions():
             self._look(topic.topic_id, index)
+            if topic.name == REMOTE_LOG_METADATA and image.topics.by_id[topic.topic_id].partitions[index].leader == self._ground.node_id:
+                self._removals.sweep_soon(index)
         for resource in delta.configs.changed:
             if resource.type == ResourceType.TOPIC:
                 for partition in self._replicas.by_topic.get(resource.name, {}).values():
@@ -231,9 +222,10 @@ class RemoteLog:
             if tiered is None:
                 continue
             if self._removes(partition, image):
-                self._remove(key, tiered)
+                self._remove(key, tiered, deleted=True)
             else:
                 self._forget(key)
+        self._storage.metrics.forget(topic.name)
 
     def _removes(self, partition: PartitionImage, image: MetadataImage) -> bool:
         """Its leader does; of a partition without one, the first replica that is alive."""
@@ -249,88 +241,25 @@ class RemoteLog:
         log.advance_start(max(log.log_start_offset, log.local_start_offset))
         log.remote_end_offset = -1
         if tiered.partition.leads:
-            self._remove(key, tiered)
+            self._remove(key, tiered, deleted=False)
         else:
             self._forget(key)
 
-    def _remove(self, key: Key, tiered: TieredPartition) -> None:
+    def _remove(self, key: Key, tiered: TieredPartition, *, deleted: bool) -> None:
+        """``deleted`` is the partition itself, and not only its remote part."""
         del self._tiered[key]
-        task = self._tasks.pop(key, None)
-        self._removals[key] = asyncio.get_running_loop().create_task(self._remove_all(tiered, task))
-        self._removals[key].add_done_callback(lambda _: self._removed(key, tiered))
-
-    def _removed(self, key: Key, tiered: TieredPartition) -> None:
-        del self._removals[key]
-        self.topic.unsubscribe(tiered.id)
-        if not self._stopped:
-            self._look(*key)
-
-    async def _remove_all(self, tiered: TieredPartition, task: LeaderTask | None) -> None:
-        """Everything remote of a partition. The subscription stays until then: its own events come back through it."""
-        if task is not None:
-            await task.stop()
-        await awaited(tiered.subscription.ready)
-        left = tiered.catalogue.segments()
-        for failures in range(REMOVAL_TRIES_MAX):
-            try:
-                for segment in tiered.catalogue.segments():
-                    if segment.state is not SegmentState.DELETE_SEGMENT_FINISHED:
-                        await self._storage.remove(segment)
-            except (RemoteStoreError, NotPublished) as wrong:
-                if failures == 0:
-                    self._ground.log.warning("remote data cannot be removed yet", partition=str(tiered.id), error=str(wrong))
-                await asyncio.sleep(self._waits.wait_ms(failures + 1, self._ground.entropy) / 1000)
-            left = tiered.catalogue.segments()
-            if not left:
-                break
-        if left:
-            self._ground.log.error("remote data was not removed", partition=str(tiered.id), segments=len(left))
+        self._removals.begin(key, tiered, self._tasks.pop(key, None), deleted=deleted)
 
     def stop(self) -> None:
         self._stopped = True
         for task in self._tasks.values():
             task.stop()
-        for removal in self._removals.values():
-            removal.cancel()
+        self._removals.stop()
         self.topic.stop()
         for workers in (self._storage.copiers, self._storage.expirers, self._readers):
             workers.stop()
         self._reader.close()
         self._storage.store.close()
-
-    # -- metrics --------------------------------------------------------------------------------------------------------------
-
-    def _register_readings(self) -> None:
-        metrics = self._ground.metrics
-        metrics.reading(catalogue.REMOTE_COPY_LAG_BYTES, lambda: self._lags(0))
-        metrics.reading(catalogue.REMOTE_COPY_LAG_SEGMENTS, lambda: self._lags(1))
-        metrics.reading(catalogue.REMOTE_LOG_BYTES, self._sizes)
-        metrics.reading(catalogue.REMOTE_SEGMENTS, self._counts)
-        metrics.reading(catalogue.REMOTE_READS_WAITING, lambda: [((), self._readers.waiting)])
-        metrics.reading(catalogue.REMOTE_INDEX_CACHE_BYTES, lambda: [((), self._storage.indexes.size_bytes)])
-
-    def _led(self) -> Iterable[TieredPartition]:
-        return [each for each in list(self._tiered.values()) if each.partition.leads]
-
-    def _lags(self, which: int) -> Iterable[Reading]:
-        by_topic: dict[str, int] = {}
-        for tiered in self._led():
-            lag = copy_lag(tiered.local_segments(), tiered.copied_offset)[which]
-            by_topic[tiered.id.topic] = by_topic.get(tiered.id.topic, 0) + lag
-        return [((topic,), lag) for topic, lag in by_topic.items()]
-
-    def _sizes(self) -> Iterable[Reading]:
-        by_topic: dict[str, int] = {}
-        for tiered in self._led():
-            size = sum(each.size_bytes for each in tiered.catalogue.segments() if each.state is SegmentState.COPY_SEGMENT_FINISHED)
-            by_topic[tiered.id.topic] = by_topic.get(tiered.id.topic, 0) + size
-        return [((topic,), size) for topic, size in by_topic.items()]
-
-    def _counts(self) -> Iterable[Reading]:
-        by_topic: dict[str, int] = {}
-        for tiered in self._led():
-            by_topic[tiered.id.topic] = by_topic.get(tiered.id.topic, 0) + len(tiered.catalogue)
-        return [((topic,), count) for topic, count in by_topic.items()]
 
 
 def _whole(effective: EffectiveConfigs, name: str) -> int:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+
+from barnabas.model.ids import Uuid
+from barnabas.node.remote_log.tiered_partition import TieredPartition
+from barnabas.node.remote_log.workers import Workers
+from barnabas.storage.remote.copy_plan import copy_lag
+from barnabas.storage.remote.index_cache import RemoteIndexCache
+from barnabas.storage.remote.segment_state import SegmentState
 from barnabas.telemetry import catalogue
-from barnabas.telemetry.metrics import Counter, Metric, Metrics
+from barnabas.telemetry.metrics import Counter, Metric, Metrics, Reading
 
 
 class RemoteMetrics:
@@ -61,3 +69,30 @@ _BY_TOPIC: tuple[Metric, ...] = (
     catalogue.REMOTE_AUX_STATES,
     catalogue.REMOTE_AUX_STATE_ERRORS,
 )
+
+
+def register_readings(
+    metrics: Metrics, readers: Workers, indexes: RemoteIndexCache, tiered: Mapping[tuple[Uuid, int], TieredPartition]
+) -> None:
+    """What is known anyway, of the partitions in ``tiered`` that are led here."""
+
+    def by_topic(measure: Callable[[TieredPartition], int]) -> Callable[[], Iterable[Reading]]:
+        def read() -> Iterable[Reading]:
+            sums: dict[str, int] = {}
+            for each in list(tiered.values()):
+                if each.partition.leads:
+                    sums[each.id.topic] = sums.get(each.id.topic, 0) + measure(each)
+            return [((topic,), value) for topic, value in sums.items()]
+
+        return read
+
+    metrics.reading(catalogue.REMOTE_COPY_LAG_BYTES, by_topic(lambda each: copy_lag(each.local_segments(), each.copied_offset)[0]))
+    metrics.reading(catalogue.REMOTE_COPY_LAG_SEGMENTS, by_topic(lambda each: copy_lag(each.local_segments(), each.copied_offset)[1]))
+    metrics.reading(catalogue.REMOTE_LOG_BYTES, by_topic(_finished_bytes))
+    metrics.reading(catalogue.REMOTE_SEGMENTS, by_topic(lambda each: len(each.catalogue)))
+    metrics.reading(catalogue.REMOTE_READS_WAITING, lambda: [((), readers.waiting)])
+    metrics.reading(catalogue.REMOTE_INDEX_CACHE_BYTES, lambda: [((), indexes.size_bytes)])
+
+
+def _finished_bytes(tiered: TieredPartition) -> int:
+    return sum(each.size_bytes for each in tiered.catalogue.segments() if each.state is SegmentState.COPY_SEGMENT_FINISHED)

@@ -12,7 +12,7 @@ from barnabas.node.remote_log.remote_metrics import RemoteMetrics
 from barnabas.node.remote_log.tiered_partition import TieredPartition
 from barnabas.node.remote_log.workers import TooManyWaiting, Workers
 from barnabas.replication.partition import Partition
-from barnabas.replication.reads import PartitionRead
+from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_partition
 from barnabas.storage.log import TimestampOffset
 from barnabas.storage.remote.reader import OffsetNotRemote, RemoteRead, RemoteReader
 from barnabas.storage.remote.store import RemoteStoreError
@@ -22,6 +22,8 @@ from barnabas.telemetry.logs import Log
 # Consumers look the partition up again and come back, with their offsets unchanged. Any other error would be shown to users, or make
 # them jump to another offset, for a store that may be back in a second.
 _NOT_NOW = ErrorCode.REPLICA_NOT_AVAILABLE
+# How much of the local log is given to a reader that came for the remote one and found a gap.
+BEHIND_GAP_BYTES = 1024 * 1024
 
 
 class RemoteReads:
@@ -77,12 +79,29 @@ class RemoteReads:
         self._complaint = ""
         self._quota.record(len(read.records))
         self._metrics.read_bytes(partition.partition.topic).value += len(read.records)
+        if not read.records and read.next_offset >= partition.log.local_start_offset:
+            # Nothing but a gap was left up to where the local log begins.
+            answer.resolve(self._read_local(partition, read.next_offset, committed))
+            return
         aborted = None
         if committed:
             aborted = list(read.aborted)
             if not read.aborted_complete:
-                aborted = _merged(aborted, partition.log.aborted_transactions(offset, read.next_offset))
+                aborted = _merged(aborted, partition.log.aborted_transactions(read.first_offset, read.next_offset))
         answer.resolve(_with_offsets(partition)._replace(records=read.records or None, aborted=aborted))
+
+    @staticmethod
+    def _read_local(partition: Partition, offset: int, committed: bool) -> PartitionRead:
+        isolation = READ_COMMITTED if committed else 0
+        read = read_partition(
+            partition, offset=offset, size_bytes_max=BEHIND_GAP_BYTES, isolation=isolation, at_least_one=True, leader_only=False
+        )
+        if read.region is None:
+            return read
+        # In memory like all that is read remotely: nobody gives back what such an answer holds.
+        records = read.region.read()
+        read.region.release()
+        return read._replace(region=None, records=records)
 
     def _failed(self, partition: Partition, offset: int, failure: BaseException) -> PartitionRead:
         if isinstance(failure, OffsetNotRemote) and not _is_remote(partition, offset):
