@@ -35,7 +35,7 @@ from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, sn
 from barnabas.storage.producer_state import ProducerState, SentBatch
 from barnabas.storage.regions import FileRegion
 from barnabas.storage.removal import Removal, mark_deleted
-from barnabas.storage.segment import Location, Segment
+from barnabas.storage.segment import RELATIVE_OFFSET_MAX, Location, Segment
 from barnabas.storage.segment_list import SegmentList
 from barnabas.storage.transaction_index import AbortedTransaction
 
@@ -204,7 +204,9 @@ class Log:
         active = self.segments.active
         reason = roll_reason(active, settings, size, last_offset, header.max_timestamp, now_ms)
         if reason is not None and (active.size_bytes or reason is RollReason.OFFSETS):
-            active = self.roll(now_ms=now_ms, base_offset=base_offset)
+            # At the end of the old one wherever indexes reach that far: recovery takes a gap between segments for records that were lost.
+            too_far = last_offset - self.log_end_offset > RELATIVE_OFFSET_MAX
+            active = self.roll(now_ms=now_ms, base_offset=base_offset if too_far else None)
         if header.leader_epoch > self.leader_epochs.latest:
             self.leader_epochs.assign(header.leader_epoch, base_offset)
         if self.leader_epochs.unsaved:

@@ -147,6 +147,7 @@ class LogDirectory:
                     recovery_point=recovery_points.get(partition, 0),
                     log_start_offset=start_offsets.get(partition),
                     now_ms=now_ms,
+                    cleaned_to=cleaned_to.get(partition, 0),
                 )
             except CorruptBatch as damage:
                 # Below the recovery point, where cutting would throw away what was once safe. Somebody must look at it.

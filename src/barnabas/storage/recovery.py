@@ -82,9 +82,10 @@ def open_log(
     recovery_point: int,
     log_start_offset: int | None,
     now_ms: int,
+    cleaned_to: int = 0,
 ) -> tuple[Log, RecoveryReport]:
     """Open an existing directory, or a new and empty one. ``clean`` says that the last owner stopped in good order; the start is what it
-    wrote down, if that was worth writing."""
+    wrote down, if that was worth writing, and below ``cleaned_to`` it compacted."""
     report = RecoveryReport()
     written_start, log_start_offset = log_start_offset, log_start_offset or 0
     _finish_interrupted(disk, directory, report)
@@ -96,7 +97,8 @@ def open_log(
     doubtful |= _misled(segments, doubtful, report)
     if clean:
         doubtful |= _faulty(segments, doubtful, report)
-    gapless: set[int] = set() if settings.rules.keys_required else unflushed
+    # What was compacted had been flushed, and Kafka's cleaner leaves segments that end before the next begins.
+    gapless = set() if settings.rules.keys_required else {base for base in unflushed if base >= cleaned_to}
     segments = _recover(disk, directory, segments, epochs, doubtful=doubtful, gapless=gapless, report=report)
     for segment in segments:
         if segment.base_offset in doubtful:
@@ -247,7 +249,7 @@ def _recover(
             _remove_segments(disk, directory, behind, report)
             break
         if behind:
-            segment.seal()
+            segment.seal_recovered()
             # No flush will come by a segment below the recovery point, and no later recovery will look at it.
             segment.sync()
     return kept

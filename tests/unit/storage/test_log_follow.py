@@ -37,13 +37,14 @@ def test_segments_roll_where_the_leaders_would() -> None:
     assert base_offsets(follower) == base_offsets(leader)
 
 
-def test_a_gap_that_compaction_left_stays_and_a_new_segment_begins_behind_it() -> None:
+def test_a_gap_that_compaction_left_stays_and_is_never_between_two_segments() -> None:
     log = open_partition(new_disk())
     for offset in range(10):
         follow(log, offset)
     follow(log, 500)
-    assert base_offsets(log) == [0, 500]
+    assert base_offsets(log) == [0, 10]
     assert offsets(all_batches(log))[-1] == (500, 500)
+    assert offsets(all_batches(open_partition(log.disk)))[-1] == (500, 500), "recovery does not take it for records that were lost"
 
 
 def test_a_gap_that_is_too_wide_for_an_index_begins_a_segment() -> None:

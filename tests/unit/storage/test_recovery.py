@@ -17,10 +17,12 @@ from barnabas.simulation.disk import PowerCut, SimulatedDisk
 from barnabas.storage.log import Log
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.producer_snapshot import list_snapshots, snapshot_path
+from barnabas.storage.recovery import open_log
 from tests.unit.storage.logs import (
     BATCH_BYTES,
     DIRECTORY,
     NOW_MS,
+    PARTITION,
     SMALL,
     all_batches,
     append,
@@ -237,6 +239,20 @@ def test_a_segment_that_ends_before_the_next_begins_is_a_hole_unless_compaction_
     # Below the recovery point nothing is looked at, and where records are compacted away nothing is amiss.
     assert base_offsets(open_partition(disk.kill(), recovery_point=20)) == [0, 10, 20]
     assert base_offsets(open_partition(disk.kill(), COMPACTED, recovery_point=12)) == [0, 10, 20]
+    # Nor where the cleaner wrote down that it had been.
+    for cleaned_to, bases in ((20, [0, 10, 20]), (10, [0, 10])):
+        found, _ = open_log(
+            disk.kill(),
+            DIRECTORY,
+            PARTITION,
+            SMALL,
+            clean=False,
+            recovery_point=12,
+            log_start_offset=0,
+            now_ms=NOW_MS,
+            cleaned_to=cleaned_to,
+        )
+        assert base_offsets(found) == bases
 
 
 # -- logs without indexes, indexes without logs -------------------------------------------------------------------------------------

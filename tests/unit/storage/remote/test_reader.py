@@ -102,6 +102,8 @@ def test_behind_a_gap_comes_the_next_batch_also_in_the_next_segment() -> None:
     for index, batch in enumerate(batches):
         # Offsets 10, 20, 30...: as compaction might have left it.
         batch[0:8] = (10 * index).to_bytes(8, "big")
+        if index and index % 10 == 0:
+            log.roll(now_ms=NOW_MS, base_offset=10 * index)
         log.append_as_follower(batch, read_header(batch), NOW_MS)
     log.leader_epochs.assign(0, 0)
     tiered = Tiered(disk, log, store)
