@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient
 
@@ -46,11 +48,24 @@ def test_describe_tells_leader_replicas_isr_and_offsets_of_every_partition(cli: 
     cli("topics", "create", "orders", "--partitions", 2).worked()
     cli("produce", "orders", "--partition", 1, stdin=b"a\nb\nc\n").worked()
     (topic,) = cli("topics", "describe", "orders", "--json").json
-    alike = {"leader": 1, "replicas": [1], "isr": [1], "start_offset": 0}
-    assert topic["partitions"] == [{"partition": 0, **alike, "end_offset": 0}, {"partition": 1, **alike, "end_offset": 3}]
-    shown = cli("topics", "describe", "orders").text
-    assert f"id                  {topic['topic_id']}" in shown
-    assert [line.split() for line in shown.splitlines()[-2:]] == [["0", "1", "1", "1", "0", "0"], ["1", "1", "1", "1", "0", "3"]]
+    alike = {"leader": 1, "replicas": [1], "isr": [1], "start_offset": 0, "remote": None}
+    shown = [{name: value for name, value in each.items() if "size" not in name} for each in topic["partitions"]]
+    assert shown == [{"partition": 0, **alike, "end_offset": 0}, {"partition": 1, **alike, "end_offset": 3}]
+    text = cli("topics", "describe", "orders").text
+    assert f"id                  {topic['topic_id']}" in text
+    assert [line.split()[:6] for line in text.splitlines()[-2:]] == [["0", "1", "1", "1", "0", "0"], ["1", "1", "1", "1", "0", "3"]]
+
+
+def test_describe_tells_the_size_of_every_replica_and_where_it_lies(cli: Cli, kafka: EmbeddedBroker) -> None:
+    cli("topics", "create", "orders", "--partitions", 2).worked()
+    cli("produce", "orders", "--partition", 1, stdin=b"a\nb\nc\n").worked()
+    (log,) = Path(kafka.data_dir).glob("orders-1/*.log")
+    (topic,) = cli("topics", "describe", "orders", "--json").json
+    assert [each["size_bytes"] for each in topic["partitions"]] == [0, log.stat().st_size]
+    (replica,) = topic["partitions"][1]["replica_sizes"]
+    assert Path(replica.pop("directory")).samefile(kafka.data_dir)
+    assert replica == {"broker": 1, "size_bytes": log.stat().st_size, "offset_lag": 0, "future": False}
+    assert cli("topics", "describe", "orders").text.splitlines()[-1].split()[-1] == str(log.stat().st_size)
 
 
 def test_topic_ids_are_written_in_kafkas_alphabet(cli: Cli, kafka: EmbeddedBroker) -> None:

@@ -17,6 +17,7 @@ from barnabas.cli.log_dump.named_records import Vocabulary
 from barnabas.cli.log_dump.read_only_disk import ReadOnlyDisk
 from barnabas.cli.log_dump.rendering import json_line, text_line
 from barnabas.cli.log_dump.segments import Depth
+from barnabas.cli.log_info import info
 from barnabas.cli.log_verify.command import verify
 from barnabas.cli.main import Refused
 from barnabas.cli.output import progress
@@ -28,6 +29,7 @@ def register(app: typer.Typer) -> None:
     log = typer.Typer(help="Look into the files of a node.", no_args_is_help=True)
     log.command("dump")(dump)
     log.command("verify")(verify)
+    log.command("info")(info)
     app.add_typer(log, name="log")
 
 

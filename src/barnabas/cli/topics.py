@@ -16,6 +16,7 @@ from barnabas.cli.overrides import parse_pairs
 from barnabas.cli.partition_health import Trouble, troubled_partitions
 from barnabas.cli.topic_description import details, print_details, summary
 from barnabas.cli.topic_metadata import TopicDescription
+from barnabas.cli.topic_sizes import ask_for_sizes
 
 _BROKER_DEFAULT = -1
 
@@ -121,7 +122,9 @@ def describe(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Show a topic's partitions, replicas, offsets and the settings that are not defaults."""
+    """Show a topic's partitions, replicas, offsets, sizes and the settings that are not defaults; of a tiered one, what is remote.
+
+    The size of a partition is its leader's; --json has that of every replica. Segments are counted by `barnabas log info`."""
     admin = reach(bootstrap, config_file).admin()
     troubles = _troubles(under_replicated, unavailable, under_min_isr, at_min_isr)
     if names:
@@ -131,7 +134,8 @@ def describe(
     troubled = troubled_partitions(admin, topics, troubles)
     if troubles:
         topics = [topic for topic in topics if topic.name in troubled]
-    described = [details(admin, topic, troubled[topic.name] if troubles else None) for topic in topics]
+    sizes = ask_for_sizes(admin.cluster.properties, topics)
+    described = [details(admin, topic, sizes, troubled[topic.name] if troubles else None) for topic in topics]
     if as_json:
         print_json(described)
         return

@@ -73,11 +73,10 @@ class Batch:
     read: Callable[[], bytes]
 
 
-def read_batches(file: DiskFile) -> Iterator[Batch]:
-    """The batches of a file, ``Damage`` where no further one can be found."""
+def read_batches(file: DiskFile, position: int = 0) -> Iterator[Batch]:
+    """The batches of a file from a position on, ``Damage`` where no further one can be found."""
     size = file.size_bytes()
     window = _Window(file)
-    position = 0
     while position < size:
         head = window.read(position, HEADER_BYTES)
         if len(head) < HEADER_BYTES:
