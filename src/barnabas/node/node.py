@@ -308,8 +308,12 @@ class Node:
         self._executor.shutdown(wait=True)
         if self.failure is None:
             assert self._metadata_log is not None
-            self._metadata_log.close()
-            self._directories.close(broker_epoch=parts.lifecycle.epoch)
+            try:
+                self._metadata_log.close()
+                self._directories.close(broker_epoch=parts.lifecycle.epoch)
+            except OSError as error:
+                # A full disk, say. Without the mark of a clean stop the next start recovers.
+                self.log.error("node could not be stopped cleanly", error=str(error))
         await self._undo()
 
     async def _undo(self) -> None:

@@ -68,6 +68,15 @@ class IndexFile:
             if not out_of_room(error):
                 raise
 
+    def withdraw(self) -> None:
+        """Take the file away and keep its entries in memory: one that is missing is derived again at the next start, and one that is too
+        short would be believed."""
+        if self._disk.exists(self.path):
+            self._waiting[:0] = self._opened().read_at(0, self._written * self._entry.size)
+            self._opened().close()
+            self._disk.remove(self.path)
+        self._file, self._written = None, 0
+
     def truncate(self, count: int) -> None:
         if count >= len(self):
             return
@@ -83,7 +92,8 @@ class IndexFile:
 
     def sync(self) -> None:
         """Wait until what was written out is durable. Safe on another thread: what waits is not touched."""
-        self._opened().sync()
+        if self._file is not None or self._written:
+            self._opened().sync()
 
     def close(self) -> None:
         self.write_out()

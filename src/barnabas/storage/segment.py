@@ -318,7 +318,7 @@ class Segment:
             self._cut(valid)
         self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
         self._bytes_since_entry = self.size_bytes - last_entry
-        self.write_out()
+        self._write_out_or_withdraw()
 
     def activate(self) -> None:
         self.index.activate()
@@ -330,6 +330,23 @@ class Segment:
         self.write_out()
         self.index.seal()
         self.time_index.seal()
+
+    def seal_recovered(self) -> None:
+        """Like :meth:`seal`, on a disk that may be full: a log must open there too."""
+        self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
+        self._write_out_or_withdraw()
+        self.index.seal()
+        self.time_index.seal()
+
+    def _write_out_or_withdraw(self) -> None:
+        try:
+            self.write_out()
+        except OSError as error:
+            if not out_of_room(error):
+                raise
+            self.index.file.withdraw()
+            self.time_index.file.withdraw()
+            self.disk.sync_directory(self.directory)
 
     def write_out(self) -> None:
         """Everything that waits in memory goes to the files, so that :meth:`sync` may run on another thread."""
