@@ -4,6 +4,8 @@ Not through the package for object stores, although it could: that one neither s
 a segment goes from the local disk on the word of this store. Here an object is written beside its place, synced, renamed and its name
 synced, all through the ``Disk`` port. A crash before the rename leaves a ``.part`` file, which no listing shows and a deletion takes along.
 
+What it cannot promise is an answer in bounded time: on a mount that hangs, so does the thread that asks. Mount such a file system ``soft``.
+
 The directory itself is never made: where a mount is missing, a new directory in its place would take the data and lose it.
 """
 

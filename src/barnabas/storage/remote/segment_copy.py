@@ -48,7 +48,7 @@ class SegmentCopy:
     """Made and released on the loop's thread, run on a worker's. Holds the log file open, so that a rename or removal does not matter."""
 
     def __init__(self, disk: Disk, directory: str, segment: Segment, plan: CopyPlan, metadata: RemoteSegmentMetadata) -> None:
-        """``directory`` is the partition's. Pins the segment's file."""
+        """``directory`` is the partition's. Pins the segment's file; ``SegmentGone`` when it is not there any more."""
         assert segment.base_offset == plan.segment.base_offset
         assert segment.size_bytes == plan.segment.size_bytes, "only a sealed segment is copied"
         self.metadata = metadata
@@ -57,8 +57,14 @@ class SegmentCopy:
         self._plan = plan
         self._file = segment.file
         self._file.pin()
-        # Opens it here and now: a worker must not be the one to find that the name has gone.
-        self._opened_bytes = self._file.size_bytes()
+        try:
+            # Opens it here and now: a worker must not be the one to find that the name has gone.
+            self._opened_bytes = self._file.size_bytes()
+        except OSError as error:
+            self._file.unpin()
+            if isinstance(error, FileNotFoundError):
+                raise SegmentGone(f"{self._log_name()} is not there any more") from None
+            raise
         # Where the next segment begins behind a gap, producers were written down as of here.
         self._end_of_batches = segment.next_offset
 
