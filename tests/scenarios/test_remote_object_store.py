@@ -76,6 +76,19 @@ def test_objects_are_put_read_listed_and_deleted(s3: S3) -> None:
         store.get("c/t/0/small", size_bytes_max=11)
 
 
+def test_an_environment_made_for_other_tools_is_enough(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "ENDPOINT_URL": f"http://127.0.0.1:{s3.port}",
+        "REGION": "us-east-1",
+        "ACCESS_KEY_ID": "x",
+        "SECRET_ACCESS_KEY": "y",
+    }.items():
+        monkeypatch.setenv(f"AWS_{name}", value)
+    store = open_store("s3://bucket/elsewhere", {}, RealDisk())
+    store.put("a/b", b"x")
+    assert store.get("a/b", size_bytes_max=1) == b"x"
+
+
 def test_a_source_that_fails_leaves_nothing(s3: S3) -> None:
     store = s3.store()
 

@@ -7,6 +7,7 @@ has arrived. What a crash leaves of an upload nobody sees but who pays for it: a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ RETRY_SECONDS_MAX = 20
 _BACKOFF = {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=2), "base": 2}
 _BEHIND_THE_END = "416 Range Not Satisfiable"
 _ENDPOINTS = ("endpoint", "endpoint_url", "aws_endpoint", "aws_endpoint_url", "azure_storage_endpoint", "azure_endpoint", "base_url")
+_ENDPOINT_VARIABLES = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 
 
 class ObjectStore:
@@ -175,7 +177,8 @@ def _sorted_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[st
     for name in ("allow_http", "allow_invalid_certificates"):
         if name in config:
             client[name] = config.pop(name).lower() == "true"
-    if any(config.get(name, "").startswith("http://") for name in _ENDPOINTS):
+    endpoints = [config.get(name, "") for name in _ENDPOINTS] + [os.environ.get(name, "") for name in _ENDPOINT_VARIABLES]
+    if any(endpoint.startswith("http://") for endpoint in endpoints):
         # Who writes down an address without TLS wants none.
         client.setdefault("allow_http", True)
     return config, client
