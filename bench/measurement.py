@@ -52,6 +52,7 @@ class Effort:
     transactions: int
     java_transactions: int
     group_formations: int
+    compacted_megabytes: int
     spark_rows: int
     spark_small_batches: int
     warm_up_seconds: float
@@ -71,6 +72,7 @@ FULL = Effort(
     transactions=500,
     java_transactions=2000,
     group_formations=5,
+    compacted_megabytes=300,
     spark_rows=1_000_000,
     spark_small_batches=30,
     warm_up_seconds=5.0,
@@ -85,6 +87,7 @@ QUICK = Effort(
     transactions=300,
     java_transactions=500,
     group_formations=2,
+    compacted_megabytes=100,
     spark_rows=250_000,
     spark_small_batches=10,
     warm_up_seconds=2.0,

@@ -66,6 +66,7 @@ class Server:
         self.bootstrap = f"127.0.0.1:{port}"
         self._name = name
         self._directory = directory
+        self.data = directory / "data"
         self._log = directory / "server.out"
         with self._log.open("wb") as output:
             self.started_at = time.perf_counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
@@ -15,12 +15,14 @@ _numbers = itertools.count(1)
 
 
 @contextmanager
-def new_topic(server: Server, partitions: int) -> Iterator[str]:
+def new_topic(server: Server, partitions: int, config: Mapping[str, str] | None = None) -> Iterator[str]:
     """Its name. The data goes when the context ends, so that it never fills the disk or the page cache."""
     name = f"bench-{next(_numbers)}"
     # A client for each call: one that stayed would wake up now and then, and complain when its server ends.
     creator = AdminClient({"bootstrap.servers": server.bootstrap, "log_level": 0})
-    creator.create_topics([NewTopic(name, num_partitions=partitions, replication_factor=1)])[name].result(ADMIN_SECONDS_MAX)
+    creator.create_topics([NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))])[name].result(
+        ADMIN_SECONDS_MAX
+    )
     del creator
     try:
         yield name

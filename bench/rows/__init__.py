@@ -6,6 +6,7 @@ from bench.measurement import Row
 from bench.rows import (
     big_batches,
     cluster_produce,
+    compaction,
     failover,
     group_stability,
     java_consume,
@@ -37,6 +38,7 @@ ALL: tuple[Row, ...] = (
     *java_transactions.ROWS,
     *group_stability.ROWS,
     *resources.ROWS,
+    *compaction.ROWS,
     *cluster_produce.ROWS,
     *failover.ROWS,
     *spark.ROWS,
