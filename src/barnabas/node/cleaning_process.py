@@ -30,8 +30,8 @@ from barnabas.env.real_disk import RealDisk
 from barnabas.storage.compaction.cleaning import clean
 from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult, CleaningStopped, Uncleanable
 
-# Whoever serves clients comes first: compaction takes what is left of the processors.
-NICENESS = 10
+# Whoever serves clients comes first where processors are scarce, and compaction still gets on: a third of a fair share.
+NICENESS = 5
 # A pace is kept over such a time: shorter waits would cost more than they give.
 PACED_SECONDS_MIN = 0.05
 _LENGTH = struct.Struct(">I")
