@@ -18,6 +18,9 @@ from barnabas.storage.remote.object_store import PART_BYTES
 from barnabas.storage.remote.open_store import open_store
 from barnabas.storage.remote.reader import RemoteReader
 from barnabas.storage.remote.store import ObjectMissing, RemoteDataDamaged, RemoteStore, StoredObject, StoreRefused, StoreUnavailable
+from tests.scenarios.client import Client
+from tests.scenarios.tiered.tiered_broker import RECORDS_PER_SEGMENT, TIERED, fill, tiered_broker, value_of, wait_until_tiered
+from tests.scenarios.waiting import until
 from tests.unit.storage.logs import append, data, open_reporting
 from tests.unit.storage.remote.worlds import NAMES, Tiered, nothing, prepare
 
@@ -46,6 +49,11 @@ class S3:
 
     def store(self, url: str = "s3://bucket/some/prefix") -> RemoteStore:
         return open_store(url, OPTIONS | {"endpoint": f"http://127.0.0.1:{self.port}"}, RealDisk())
+
+    def into_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{self.port}")
+        for name, value in OPTIONS.items():
+            monkeypatch.setenv(f"AWS_{name.upper()}", value)
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +85,7 @@ def test_objects_are_put_read_listed_and_deleted(s3: S3) -> None:
 
 
 def test_an_environment_made_for_other_tools_is_enough(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {
-        "ENDPOINT_URL": f"http://127.0.0.1:{s3.port}",
-        "REGION": "us-east-1",
-        "ACCESS_KEY_ID": "x",
-        "SECRET_ACCESS_KEY": "y",
-    }.items():
-        monkeypatch.setenv(f"AWS_{name}", value)
+    s3.into_environment(monkeypatch)
     store = open_store("s3://bucket/elsewhere", {}, RealDisk())
     store.put("a/b", b"x")
     assert store.get("a/b", size_bytes_max=1) == b"x"
@@ -153,3 +155,15 @@ def test_a_log_is_read_back_from_it_over_an_outage(s3: S3, tmp_path: Path) -> No
     with pytest.raises(ObjectMissing):
         store.get_range(NAMES.name(tiered.segments[0], ObjectKind.LOG), 0, 1)
     log.abandon()
+
+
+def test_a_broker_keeps_a_topic_in_it(s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    s3.into_environment(monkeypatch)
+    store = s3.store("s3://bucket/broker")
+    with tiered_broker(tmp_path, remote_log_storage_url="s3://bucket/broker") as kafka, Client(kafka.bootstrap) as client:
+        client.create_topic("t", 1, TIERED)
+        end = fill(client, "t", 4)
+        wait_until_tiered(client, "t", 2 * RECORDS_PER_SEGMENT)
+        assert client.values("t") == [value_of(number) for number in range(end)]
+        client.delete_topic("t")
+        until(lambda: not list(store.list("")), "the bucket is empty")
