@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from barnabas.model.errors import ErrorCode
 from barnabas.storage.remote.events import decode_event
 from barnabas.storage.remote.segment_metadata import RemotePartitionDelete
@@ -23,7 +25,7 @@ from tests.scenarios.tiered.tiered_broker import (
 )
 from tests.scenarios.waiting import until
 
-KILLS = 3
+SHORT_KILLS, LONG_KILLS = 1, 8
 
 
 def assert_all_there(client: Client, topic: str, end: int) -> None:
@@ -51,13 +53,14 @@ def test_after_a_stop_the_log_reaches_back_as_before(tmp_path: Path) -> None:
             assert_all_there(client, "t", end)
 
 
-def test_killed_while_it_copies_it_goes_on_and_has_everything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [SHORT_KILLS, pytest.param(LONG_KILLS, marks=pytest.mark.soak)])
+def test_killed_while_it_copies_it_goes_on_and_has_everything(tmp_path: Path, kills: int) -> None:
     """At a rate at which a copy is always under way."""
     with tiered_broker(tmp_path, process=True, remote_log_manager_copy_max_bytes_per_second="3000000") as kafka:
         with Client(kafka.bootstrap) as client:
             client.create_topic("t", 1, TIERED)
         end = 0
-        for _ in range(KILLS):
+        for _ in range(kills):
             with Client(kafka.bootstrap) as client:
                 copied = len(remote_logs(tmp_path))
                 end = fill(client, "t", 3, first=end)
@@ -66,7 +69,7 @@ def test_killed_while_it_copies_it_goes_on_and_has_everything(tmp_path: Path) ->
             kafka.start()
         with Client(kafka.bootstrap) as client:
             assert client.end_offset("t", timestamp=EARLIEST) == 0
-            wait_until_tiered(client, "t", 2 * RECORDS_PER_SEGMENT)
+            wait_until_tiered(client, "t", end - 2 * RECORDS_PER_SEGMENT)
             assert_all_there(client, "t", end)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.records.batch_header import assign_offset, seal
 from barnabas.records.control_batch import ControlType
-from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch
+from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch, TieredStart
 from barnabas.simulation.disk import Operation
 from barnabas.storage.checkpoints import RECOVERY_POINTS, read_offsets
 from barnabas.storage.leader_epochs import EpochStart
@@ -54,6 +55,7 @@ class Follower:
         self.world = world or World()
         self.events: list[str] = []
         self.throttled = False
+        self.tiered_starts: list[tuple[TieredStart, Callable[[bool], None]]] = []
         self.partition = self.world.partition(image=led_by(LEADER, replicas=(ME, LEADER), epoch=leader_epoch))
         if epochs:
             self.partition.append_as_follower(batches(*epochs), leader_epoch=leader_epoch, now_ms=NOW_MS)
@@ -64,6 +66,7 @@ class Follower:
             on_disk_failure=lambda partition, error: self.world.replicas.disk_failed(partition.directory, error),
             on_event=lambda what, _, __: self.events.append(what),
             throttled=lambda _: self.throttled,
+            on_tiered=lambda _, start, built: self.tiered_starts.append((start, built)),
         )
         self.core.follow(self.partition)
 
@@ -84,8 +87,8 @@ class Follower:
         topic = FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[data])
         self.core.answered(FetchResponse(throttle_time_ms=0, session_id=session_id, responses=[topic]), now_ms, wall_ms=NOW_MS)
 
-    def located(self, offset: int, *, error: ErrorCode = ErrorCode.NONE) -> None:
-        answer = ListOffsetsPartitionResponse(partition_index=0, error_code=error, offset=offset)
+    def located(self, offset: int, *, error: ErrorCode = ErrorCode.NONE, epoch: int = -1) -> None:
+        answer = ListOffsetsPartitionResponse(partition_index=0, error_code=error, offset=offset, leader_epoch=epoch)
         topic = ListOffsetsTopicResponse(name="t", partitions=[answer])
         self.core.answered(ListOffsetsResponse(throttle_time_ms=0, topics=[topic]), 0, wall_ms=NOW_MS)
 
@@ -467,3 +470,46 @@ def test_a_marker_that_says_nothing_and_a_batch_without_an_offset_behind_it_are_
         follower.asks()
         follower.answered(records=stamped(wrong, offset, 3))
         assert (follower.end, follower.events) == (0, ["a leader sent a damaged batch"])
+
+
+# -- a leader with tiered storage -------------------------------------------------------------------------------------------------
+
+
+def moved(follower: Follower, *, leader_start: int = 2) -> None:
+    follower.asks()
+    follower.answered(error_code=ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE, log_start_offset=leader_start)
+
+
+def test_where_its_offset_has_moved_to_remote_storage_it_asks_for_the_local_start() -> None:
+    follower = Follower()
+    moved(follower)
+    request = follower.asks()
+    assert isinstance(request, ListOffsetsRequest)
+    assert request.topics[0].partitions[0].timestamp == -4
+
+
+def test_it_begins_there_with_what_remote_storage_knows_and_keeps_where_the_log_begins() -> None:
+    follower = Follower()
+    moved(follower)
+    follower.asks()
+    follower.located(9, epoch=3)
+    start, built = follower.tiered_starts.pop()
+    assert (start.offset, start.leader_epoch, start.log_start_offset) == (9, 3, 2)
+    assert follower.asks() is None, "until it is built, there is nothing to ask"
+    follower.partition.restart_tiered(9, log_start_offset=2, leader_epochs=[EpochStart(1, 0), EpochStart(2, 5)], producers=[])
+    built(True)
+    assert follower.asked() == (3, 9, 2)
+    log = follower.partition.log
+    assert (log.log_start_offset, log.local_start_offset, log.log_end_offset) == (2, 9, 9)
+    assert log.leader_epochs.entries == [EpochStart(1, 0), EpochStart(2, 5)]
+
+
+def test_where_remote_storage_cannot_help_it_asks_its_leader_again_later() -> None:
+    follower = Follower()
+    moved(follower)
+    follower.asks()
+    follower.located(9, epoch=3)
+    _, built = follower.tiered_starts.pop()
+    built(False)
+    assert follower.asks(0) is None
+    assert follower.asked(BACKOFF_MS) == (3, 0, -1)

@@ -20,7 +20,7 @@ who does not lead says who does from 16 (KIP-951).
 
 from __future__ import annotations
 
-from barnabas.api.broker import Broker, RemoteLogPort
+from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import HINTED, LeaderHints, not_here, topic_name
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
@@ -88,8 +88,8 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> An
         return FetchResponse(throttle_time_ms=0, error_code=fetch, session_id=0, responses=[])
     reader = _Follower(broker, context, request) if _replica_id(context, request) >= 0 else _Consumer(broker, context, request)
     reads, size, urgent, remote = _read_all(broker, fetch, request, reader, by_id=by_id)
-    if remote and broker.remote_log is not None:
-        return _read_remotely(broker, broker.remote_log, context, fetch, reads, remote, reader, by_id=by_id)
+    if remote:
+        return _read_remotely(broker, context, fetch, reads, remote, reader, by_id=by_id)
     if urgent or size >= request.min_bytes or request.max_wait_ms <= 0 or not fetch.partitions:
         return _respond(broker, context, fetch, reads, reader, by_id=by_id)
     return _wait(broker, context, fetch, reads, size, request, reader, by_id=by_id)
@@ -256,7 +256,6 @@ def _read_all(
 
 def _read_remotely(
     broker: Broker,
-    remote_log: RemoteLogPort,
     context: RequestContext,
     fetch: FetchContext,
     reads: Reads,
@@ -273,7 +272,11 @@ def _read_remotely(
         topic = topic_name(broker, each.topic_id) if by_id else each.topic
         partition = broker.replicas.get(topic, each.index) if topic is not None else None
         assert partition is not None, "what was found to be remote was found here"
-        asked[slot] = remote_log.read(
+        if broker.remote_log is None:
+            # A tiered topic, and a broker that was started without tiered storage.
+            asked[slot] = Promise.kept(PartitionRead(ErrorCode.REPLICA_NOT_AVAILABLE))
+            continue
+        asked[slot] = broker.remote_log.read(
             partition,
             each.fetch_offset,
             size_bytes_max=read.remote_bytes_max,

@@ -34,7 +34,7 @@ from barnabas.storage.remote.expiry_plan import plan_expiry
 from barnabas.storage.remote.segment_copy import SegmentCopy, SegmentDamaged, SegmentGone
 from barnabas.storage.remote.segment_metadata import RemoteSegmentId, RemoteSegmentMetadata
 from barnabas.storage.remote.segment_state import SegmentState
-from barnabas.storage.remote.store import RemoteStoreError
+from barnabas.storage.remote.store import RemoteStoreError, StoreRefused
 from barnabas.telemetry.logs import Log
 
 
@@ -89,8 +89,12 @@ class LeaderTask:
             self._learn_start()
         while self._leads():
             try:
+                # First what is to go. While the store is out of reach that fails at once, and no new copies are begun in vain, each of
+                # which would leave records and have to be deleted.
+                refused = await self._expire()
                 await self._copy_all()
-                await self._expire()
+                if refused is not None:
+                    raise refused
                 failures = 0
             except Stopped:
                 break
@@ -132,7 +136,7 @@ class LeaderTask:
         while self._leads() and not log.settings.remote_copy_disabled:
             tiered.learn_remote_end()
             plan = next_copy(
-                tiered.local_segments(),
+                tiered.uncopied_segments(),
                 log.leader_epochs.entries,
                 copied_offset=tiered.copied_offset,
                 log_start_offset=log.log_start_offset,
@@ -200,12 +204,12 @@ class LeaderTask:
 
     # -- expiry ---------------------------------------------------------------------------------------------------------------
 
-    async def _expire(self) -> None:
+    async def _expire(self) -> StoreRefused | None:
+        """Why something could not be deleted that should be, where that need not keep anybody from copying."""
         tiered = self._tiered
         partition = tiered.partition
         log = partition.log
-        if not self._leads():
-            return
+        refused: StoreRefused | None = None
         remote_end = tiered.copied_offset + 1
         plan = plan_expiry(
             tiered.catalogue,
@@ -224,11 +228,15 @@ class LeaderTask:
             await self._write_starts(partition)
         for expiring in plan.expiring:
             if not self._leads():
-                return
+                break
             self._log.info(
                 "remote segment let go",
                 partition=str(partition.partition),
                 offsets=f"{expiring.segment.start_offset} to {expiring.segment.end_offset}",
                 reason=expiring.reason.value,
             )
-            await self._storage.remove(expiring.segment)
+            try:
+                await self._storage.remove(expiring.segment)
+            except StoreRefused as wrong:
+                refused = wrong
+        return refused

@@ -244,6 +244,7 @@ class MetadataTopic:
         while led := self._led_by(broker.node_id):
             self._news_here.clear()
             partitions = []
+            before = [each.next_offset for each in led]
             for followed in led:
                 partition = broker.replicas.get(REMOTE_LOG_METADATA, followed.index)
                 if partition is not None and partition.leads:
@@ -254,6 +255,9 @@ class MetadataTopic:
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             if any(each.next_offset < partition.high_watermark for each, partition in zip(led, partitions, strict=True)):
+                if before == [each.next_offset for each in led]:
+                    # What cannot be read now must not keep the loop from everything else.
+                    await asyncio.sleep(RETRY_SECONDS)
                 continue
             waiting = WaitingFetch(partitions, missing_bytes=1, complete=self._news_here.set)
             try:

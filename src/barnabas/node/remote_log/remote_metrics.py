@@ -86,8 +86,8 @@ def register_readings(
 
         return read
 
-    metrics.reading(catalogue.REMOTE_COPY_LAG_BYTES, by_topic(lambda each: copy_lag(each.local_segments(), each.copied_offset)[0]))
-    metrics.reading(catalogue.REMOTE_COPY_LAG_SEGMENTS, by_topic(lambda each: copy_lag(each.local_segments(), each.copied_offset)[1]))
+    metrics.reading(catalogue.REMOTE_COPY_LAG_BYTES, by_topic(lambda each: copy_lag(each.uncopied_segments(), each.copied_offset)[0]))
+    metrics.reading(catalogue.REMOTE_COPY_LAG_SEGMENTS, by_topic(lambda each: copy_lag(each.uncopied_segments(), each.copied_offset)[1]))
     metrics.reading(catalogue.REMOTE_LOG_BYTES, by_topic(_finished_bytes))
     metrics.reading(catalogue.REMOTE_SEGMENTS, by_topic(lambda each: len(each.catalogue)))
     metrics.reading(catalogue.REMOTE_READS_WAITING, lambda: [((), readers.waiting)])

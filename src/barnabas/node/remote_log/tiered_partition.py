@@ -64,10 +64,12 @@ class TieredPartition:
             self._chain_of = made_of
         return self._chain
 
-    def local_segments(self) -> list[LocalSegment]:
+    def uncopied_segments(self) -> list[LocalSegment]:
+        """The local segments from the one on that holds the first offset which is not remote."""
+        segments = self.partition.log.segments.starting_with(self.copied_offset + 1)
         return [
             LocalSegment(segment.base_offset, segment.size_bytes, segment.max_timestamp, segment.transaction_index.on_disk)
-            for segment in self.partition.log.segments
+            for segment in segments
         ]
 
     def segment_before(self, offset: int, leader_epoch: int) -> RemoteSegmentMetadata | None:
