@@ -10,10 +10,16 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.batch_header import read_header
+from barnabas.records.record import Record
+from barnabas.records.record_scan import body_of
+from barnabas.storage.compaction.batch_rewrite import emptied, with_delete_horizon
 from barnabas.testing import EmbeddedBroker
-from peers.apache_kafka import apache_kafka, why_missing
+from peers.apache_kafka import apache_kafka, run_tool, why_missing
 from tests.cli.kafka_dump import Facts, kafkas, ours
 from tests.cli.running import Cli
+from tests.cli.test_log_dump_of_remote_files import write_metadata
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
 
@@ -172,6 +178,36 @@ def test_transactions_we_wrote(our_files: Path) -> None:
     theirs = kafkas(files, "--transaction-log-decoder")
     _assert_named(theirs)
     assert_same(_our_dump(*files), theirs)
+
+
+def test_what_compaction_leaves(tmp_path: Path) -> None:
+    """Batches with a delete horizon, and empty ones that only remember a producer's last sequence number."""
+    closed = build_batch([Record(3, 1000, b"key", None), Record(5, 1001, b"other", b"v")], base_offset=3)
+    last = build_batch([Record(9, 1000, b"key", b"v")], base_offset=9, producer_id=5, producer_epoch=1, base_sequence=7)
+    horizon = with_delete_horizon(read_header(closed), body_of(closed, read_header(closed)), [0, 1], 90_000)
+    empty = emptied(read_header(last))
+    log = tmp_path / "00000000000000000000.log"
+    log.write_bytes(bytes(horizon.data) + bytes(empty.data))
+    theirs = kafkas([log], "--deep-iteration", "--print-data-log")
+    assert [fact.get("deleteHorizonMs") for fact in theirs[str(log)]] == ["OptionalLong[90000]", None, None, "OptionalLong.empty"]
+    assert_same(_our_dump(log), theirs)
+
+
+def test_remote_log_metadata_we_wrote(tmp_path: Path) -> None:
+    log = write_metadata(tmp_path)
+    text = run_tool("org.apache.kafka.tools.DumpLogSegments", "--remote-log-metadata-decoder", "--files", str(log))
+    copied, finished, deleted = (line.partition(" payload: ")[2] for line in text.splitlines() if line.startswith("| "))
+    ours = [each["fields"] for each in Cli()("log", "dump", log, "--json").json_lines if each["kind"] == "named_record"]
+    named = ours[2]["topic_id_partition"]
+    partition = f"{named['id']}:{named['name']}-{named['partition']}"
+    segment = f"RemoteLogSegmentId{{topicIdPartition={partition}, id={ours[0]['remote_log_segment_id']['id']}}}"
+    epochs = ", ".join(f"{each['leader_epoch']}={each['offset']}" for each in ours[0]["segment_leader_epochs"])
+    assert copied.startswith(f"RemoteLogSegmentMetadata{{remoteLogSegmentId={segment}, startOffset={ours[0]['start_offset']}, ")
+    assert f"endOffset={ours[0]['end_offset']}, brokerId=1, maxTimestampMs={ours[0]['max_timestamp_ms']}, " in copied
+    assert f"segmentLeaderEpochs={{{epochs}}}, segmentSizeInBytes={ours[0]['segment_size_in_bytes']}, " in copied
+    assert "state=COPY_SEGMENT_STARTED, txnIdxEmpty=true" in copied
+    assert f"{segment}, customMetadata=Optional.empty, state=COPY_SEGMENT_FINISHED, eventTimestampMs=5679" in finished
+    assert f"topicPartition={partition}, state=DELETE_PARTITION_MARKED, eventTimestampMs=5680" in deleted
 
 
 def test_the_same_work_leaves_the_same_kinds_of_records(our_files: Path, kafkas_files: Path) -> None:
