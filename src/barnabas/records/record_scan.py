@@ -1,6 +1,6 @@
 """Finding keys and records in a batch's body without building records: for who must look at every record of a log.
 
-One pass with all numbers inlined, so that compaction costs about half a microsecond a record (``docs/decisions/0008``). It checks what it
+One pass with all numbers inlined, so that compaction costs about half a microsecond a record (``docs/decisions/0009``). It checks what it
 relies on: that each record lies inside the body, each key inside its record, that offset deltas rise and the records fill the body
 exactly. What lies behind the key is not looked into, except for whether there is a value.
 """
@@ -38,11 +38,11 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
     if count < 0 or count * RECORD_BYTES_MIN > end:
         raise MalformedRecord(f"{count} records cannot fit into {end} bytes")
     keys: list[bytes] = []
-    deltas: list[int] = []
+    deltas: list[int] = []  # still zig-zag
     tombstones: list[int] = []
     keyless: list[int] = []
     add_key, add_delta = keys.append, deltas.append
-    position, delta, before = 0, 0, -1
+    position = 0
     try:
         for index in range(count):
             # Zig-zag numbers of one and two bytes are decoded in place: they are nearly all there are.
@@ -55,9 +55,10 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
                     position += 1
                 else:
                     number, position = read_uvarint(body, position - 1)
+            if number & 1:
+                raise MalformedRecord(f"record {index} of {count} has a length below zero")
+            # Where this is behind the end, so is the next record, or what follows the last.
             stop = position + (number >> 1)
-            if number & 1 or stop > end:
-                raise MalformedRecord(f"record {index} of {count} has a length of {number / 2:g} where {end - position} bytes remain")
             position += 1  # attributes
             while body[position] >= 0x80:  # timestamp
                 position += 1
@@ -70,11 +71,7 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
                     position += 1
                 else:
                     number, position = read_uvarint(body, position - 1)
-            delta = number >> 1
-            if number & 1 or delta <= before:
-                raise MalformedRecord(f"record {index} of {count} has an offset delta of {number / 2:g} after {before}")
-            before = delta
-            add_delta(delta)
+            add_delta(number)
             number = body[position]
             position += 1
             if number >= 0x80:
@@ -95,10 +92,20 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
     except (IndexError, MalformedVarint) as wrong:
         raise MalformedRecord(f"a record is cut off: {wrong}") from wrong
     if position != end:
-        raise MalformedRecord(f"{end - position} bytes remain after the last of {count} records")
-    if before > header.last_offset_delta:
-        raise MalformedRecord(f"a record has offset delta {before} in a batch that ends at {header.last_offset_delta}")
-    return ScannedRecords(keys, deltas, tombstones, keyless)
+        raise MalformedRecord(f"the last of {count} records ends at {position} of {end} bytes")
+    return ScannedRecords(keys, _offset_deltas(deltas, header.last_offset_delta), tombstones, keyless)
+
+
+def _offset_deltas(numbers: list[int], last_offset_delta: int) -> list[int]:
+    count = len(numbers)
+    if count == last_offset_delta + 1 and numbers == list(range(0, 2 * count, 2)):
+        return list(range(count))
+    before = -1
+    for number in numbers:
+        if number & 1 or number >> 1 <= before or number >> 1 > last_offset_delta:
+            raise MalformedRecord(f"an offset delta of {number / 2:g} after {before} in a batch that ends at {last_offset_delta}")
+        before = number >> 1
+    return [number >> 1 for number in numbers]
 
 
 def record_bounds(body: bytes, count: int) -> list[int]:

@@ -37,7 +37,7 @@ def clean(
     should_stop: Callable[[], bool] = lambda: False,
     on_cleaned: Callable[[CleanedSegment], None] = lambda _: None,
 ) -> CleaningResult:
-    """One pass. ``throttle`` hears of every byte read or written and may wait; ``should_stop`` is asked between batches;
+    """One pass. ``throttle`` hears of every byte read or written and may wait; ``should_stop`` is asked every few megabytes;
     ``on_cleaned`` gets every group when its files are durable, so that it can be swapped in while the next is cleaned.
 
     ``Uncleanable``, ``CleaningStopped``, or ``OSError`` for the directory.

@@ -19,6 +19,7 @@ KEY_BYTES_MAX = 63
 DIGEST_BYTES = 64
 # The offset as an object, and twice a place in a list while the survivors are sorted.
 _OFFSET_OBJECT_BYTES = 32 + 2 * 8
+STRETCH_ENTRIES = 1024
 _BYTES_OBJECT_BYTES = 33
 _ALLOCATION_BYTES = 16
 # A dict has a table whose size is a power of two and two thirds of it in entries, of which each is three words.
@@ -56,6 +57,7 @@ class KeyMap:
         self.with_tombstones: set[int] = set()
         self._size_bytes_max = size_bytes_max
         self._entries_bytes = 0
+        self._free_entries = 0  # that fit for sure
         self._survivors: array[int] | None = None
 
     def __len__(self) -> int:
@@ -72,14 +74,24 @@ class KeyMap:
         if not keys:
             return True
         keys = map_keys(keys)
-        entry_bytes = _entry_bytes(max(map(len, keys)))
         latest = self.latest
-        if latest and not self._holds(len(keys), entry_bytes) and not self._holds(len(set(keys) - latest.keys()), entry_bytes):
-            return False
         before = len(latest)
+        entry_bytes = _entry_bytes(max(map(len, keys)))
+        if len(keys) > self._free_entries and latest and not self._has_room(keys, entry_bytes):
+            return False
         latest.update(zip(keys, offsets, strict=True))
-        self._entries_bytes += (len(latest) - before) * entry_bytes
+        added = len(latest) - before
+        self._entries_bytes += added * entry_bytes
+        self._free_entries -= added
         return True
+
+    def _has_room(self, keys: list[bytes], entry_bytes: int) -> bool:
+        # So that this is asked seldom, a stretch of entries is found that fit even if all are new and of the costliest kind.
+        for entries in (STRETCH_ENTRIES, len(keys)):
+            if self._holds(entries, _entry_bytes(DIGEST_BYTES)):
+                self._free_entries = entries
+                return True
+        return self._holds(len(set(keys) - self.latest.keys()), entry_bytes)
 
     def _holds(self, more: int, entry_bytes: int) -> bool:
         return self._entries_bytes + more * entry_bytes + _table_bytes(len(self.latest) + more) <= self._size_bytes_max

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.model.buffers import Buffer
-from barnabas.records.batch_header import BatchHeader
+from barnabas.records.batch_header import TRANSACTIONAL_BIT, BatchHeader
 from barnabas.records.control_batch import ControlType, read_end_transaction
 from barnabas.storage.transaction_index import AbortedTransaction
 
@@ -22,9 +22,9 @@ class CleanedTransactions:
 
     def aborts(self, header: BatchHeader) -> bool:
         """Whether a batch of data belongs to a transaction that was aborted."""
-        self._begin(header.last_offset)
-        if not header.transactional:
+        if not header.attributes & TRANSACTIONAL_BIT:
             return False
+        self._begin(header.last_offset)
         self._with_data.add(header.producer_id)
         aborted = self._aborted.get(header.producer_id)
         # Who begins in the middle of the log does not meet every marker.

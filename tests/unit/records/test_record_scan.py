@@ -1,0 +1,111 @@
+"""The scanner sees what the reader of records sees, only faster."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given, strategies as st
+
+from barnabas.records.batch_builder import build_batch
+from barnabas.records.batch_header import BatchHeader, read_header
+from barnabas.records.compression import Codec
+from barnabas.records.record import MalformedRecord, Record, read_records
+from barnabas.records.record_scan import body_of, rebase_record, record_bounds, scan_records, timestamp_delta_max
+from barnabas.wire.varint import read_uvarint
+
+KEY = st.one_of(st.none(), st.binary(max_size=4), st.binary(min_size=120, max_size=140))
+VALUE = st.one_of(st.none(), st.binary(max_size=4), st.binary(min_size=8000, max_size=8200).map(lambda value: value[:8200]))
+HEADERS = st.lists(st.tuples(st.text(max_size=3), st.one_of(st.none(), st.binary(max_size=3))), max_size=2).map(tuple)
+ROW = st.tuples(st.integers(1, 20_000), st.integers(0, 2**45), KEY, VALUE, HEADERS)
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[BatchHeader, bytes, list[Record]]:
+    """Of records with any gaps between their offsets, as compaction leaves them."""
+    offset, records = 70, []
+    for step, timestamp, key, value, headers in draw(st.lists(ROW, min_size=1, max_size=8)):
+        records.append(Record(offset, timestamp, key, value, headers))
+        offset += step
+    batch = bytes(build_batch(records, base_offset=70, codec=draw(st.sampled_from(Codec))))
+    header = read_header(batch)
+    return header, body_of(batch, header), records
+
+
+@given(batches())
+def test_it_finds_keys_offsets_and_what_has_no_value(made: tuple[BatchHeader, bytes, list[Record]]) -> None:
+    header, body, records = made
+    keys, deltas, tombstones, keyless = scan_records(header, body)
+    assert keys == [record.key or b"" for record in records]
+    assert [header.base_offset + delta for delta in deltas] == [record.offset for record in records]
+    assert tombstones == [index for index, record in enumerate(records) if record.value is None]
+    assert keyless == [index for index, record in enumerate(records) if record.key is None]
+
+
+@given(batches(), st.data())
+def test_any_records_can_be_cut_out_whole(made: tuple[BatchHeader, bytes, list[Record]], data: st.DataObject) -> None:
+    header, body, records = made
+    bounds = record_bounds(body, header.record_count)
+    kept = sorted(data.draw(st.sets(st.integers(0, len(records) - 1), min_size=1)))
+    pieces = b"".join(body[bounds[index] : bounds[index + 1]] for index in kept)
+    assert list(read_records(header._replace(record_count=len(kept)), pieces)) == [records[index] for index in kept]
+    largest = timestamp_delta_max(body, [bounds[index] for index in kept], known_max=header.max_timestamp - header.base_timestamp)
+    assert header.base_timestamp + largest == max(records[index].timestamp for index in kept)
+
+
+@given(batches(), st.integers(-(2**45), 2**45))
+def test_a_record_counts_its_timestamp_from_another_time(made: tuple[BatchHeader, bytes, list[Record]], base_timestamp: int) -> None:
+    header, body, records = made
+    bounds = record_bounds(body, header.record_count)
+    out = bytearray()
+    for start, stop in itertools.pairwise(bounds):
+        rebase_record(out, body[start:stop], header.base_timestamp - base_timestamp)
+    assert list(read_records(header._replace(base_timestamp=base_timestamp), out)) == records
+
+
+@given(batches(), st.data())
+def test_what_cannot_be_read_is_malformed_and_never_anything_else(
+    made: tuple[BatchHeader, bytes, list[Record]], data: st.DataObject
+) -> None:
+    header, body, _ = made
+    position = data.draw(st.integers(0, len(body) - 1))
+    damaged = bytearray(body)
+    damaged[position] ^= data.draw(st.integers(1, 255))
+    if data.draw(st.booleans()):
+        del damaged[position:]
+    try:
+        scanned = scan_records(header, bytes(damaged))
+        bounds = record_bounds(bytes(damaged), header.record_count)
+    except MalformedRecord:
+        return
+    # It does not look behind the key, so it may take what a reader would not; but records begin and end where they say.
+    assert len(scanned.keys) == len(scanned.deltas) == header.record_count
+    assert bounds[-1] == len(damaged)
+    for start, stop in itertools.pairwise(bounds):
+        length, behind = read_uvarint(bytes(damaged), start)
+        assert behind + length // 2 == stop
+
+
+@pytest.mark.parametrize(
+    ("count", "body"),
+    [
+        (-1, b""),
+        (1, b""),
+        (1, bytes([12, 0, 0, 0, 1, 2])),
+        (2, bytes([12, 0, 0, 0, 1, 1, 0])),
+        (1, bytes([12, 0, 0, 0, 3, 1, 0])),  # a key of length -2
+        (1, bytes([13, 0, 0, 0, 1, 1, 0])),  # a length below zero
+        (1, bytes([12, 0, 0, 1, 1, 1, 0])),  # an offset below the batch's
+        (1, bytes([12, 0, 0, 2, 1, 1, 0])),  # and one above
+        (1, bytes([12, 0, 0, 0, 8, 1, 0])),  # a key that is longer than its record
+    ],
+)
+def test_what_is_wrong_is_refused(count: int, body: bytes) -> None:
+    header = read_header(build_batch([Record(0, 0, b"", b"")]))._replace(record_count=count)
+    with pytest.raises(MalformedRecord):
+        scan_records(header, body)
+
+
+def test_a_missing_value_may_be_written_in_more_bytes_than_it_needs() -> None:
+    header = read_header(build_batch([Record(0, 0, b"", b"")]))
+    assert scan_records(header, bytes([14, 0, 0, 0, 1, 0x81, 0, 0])).tombstones == [0]
