@@ -160,8 +160,9 @@ class LogDirectory:
     def _open_future(
         self, directory: str, partition: TopicPartition, settings: LogSettings, *, clean: bool, now_ms: int
     ) -> Iterator[FoundLog]:
-        """Nothing is known of it but what is in it. It is only a copy: what is damaged goes, and is copied again."""
-        if partition in self.futures:
+        """Nothing is known of it but what is in it. It is only a copy: what is damaged or was never finished goes, and is copied again."""
+        topic_id = read_topic_id(self.disk, directory)
+        if partition in self.futures or topic_id is None:
             self.disk.remove_directory(directory)
             return
         try:
@@ -172,7 +173,7 @@ class LogDirectory:
             self.disk.remove_directory(directory)
             return
         self.futures[partition] = log
-        yield FoundLog(log, read_topic_id(self.disk, directory), log.log_start_offset, report, future=True)
+        yield FoundLog(log, topic_id, log.log_start_offset, report, future=True)
 
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         try:

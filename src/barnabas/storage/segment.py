@@ -22,6 +22,7 @@ from barnabas.records.batches import CorruptBatch, check_crc, check_shape
 from barnabas.storage.file_names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
+    PARTITION_METADATA,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     offset_name,
@@ -366,6 +367,7 @@ class Segment:
 
     def _sync(self) -> None:
         if self.nameless:
+            self._sync_owner()
             self.disk.sync_directory(self.directory)
             self.disk.sync_directory(self.directory.rpartition("/")[0])
             self.nameless = False
@@ -377,6 +379,16 @@ class Segment:
             if self.transaction_index.nameless:
                 self.disk.sync_directory(self.directory)
                 self.transaction_index.nameless = False
+
+    def _sync_owner(self) -> None:
+        """Whose the directory is, with the first of its records that are to last: under a wrong topic id they would be put aside."""
+        path = f"{self.directory}/{PARTITION_METADATA}"
+        if self.disk.exists(path):
+            file = self.disk.open(path)
+            try:
+                file.sync()
+            finally:
+                file.close()
 
     def close(self) -> None:
         self.file.close()
