@@ -22,6 +22,7 @@ from barnabas.env.disk import out_of_room
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.ids import Uuid
 from barnabas.records.batches import CorruptBatch
+from barnabas.replication.following import lacks_its_past
 from barnabas.replication.leader_session import SESSION_LOST, Asked, Key, LeaderSession
 from barnabas.replication.partition import Partition
 from barnabas.storage.leader_epochs import EpochStart
@@ -94,13 +95,14 @@ class Followed:
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.leader_epoch = partition.leader_epoch
-        self.ask = Ask.DATA
+        self.ask = Ask.LOCAL_START if lacks_its_past(partition.log) else Ask.DATA
         self.resumes_ms = 0
         self.failures = 0  # in a row
         self.failed = False
         self.asked: Asked | None = None  # in the request that is under way
         self.building = False  # from remote storage
-        self.leader_start = 0  # the leader's log start offset, when it said that what was asked for is remote
+        # The leader's log start offset, when it said that what was asked for is remote.
+        self.leader_start = partition.log.log_start_offset
 
     @property
     def now(self) -> Asked:
@@ -353,7 +355,7 @@ class FollowerFetch:
             self._refused(each, code or ErrorCode.UNKNOWN_SERVER_ERROR, now_ms)
         elif each.ask is Ask.LOCAL_START:
             each.ask = Ask.DATA
-            if answer.offset > partition.log.log_end_offset:
+            if answer.offset > partition.log.log_end_offset or lacks_its_past(partition.log):
                 self._build(each, TieredStart(answer.offset, answer.leader_epoch, min(each.leader_start, answer.offset)), now_ms)
         elif each.ask is Ask.END and answer.offset >= partition.log.log_end_offset:
             each.ask = Ask.START

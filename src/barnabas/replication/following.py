@@ -55,11 +55,21 @@ def begin_tiered(
     """Begin anew at ``offset``, where the leader's local log begins, with all that is known of what lies below: remote storage has it,
     and says who led and who produced there. The log still begins at ``log_start_offset``."""
     log.truncate_fully(offset)
-    log.leader_epochs.entries = [entry for entry in leader_epochs if entry.start_offset < offset]
-    log.leader_epochs.write()
+    log.log_start_offset = log_start_offset
     write_snapshot(log.disk, log.directory, offset, producers)
     log.rebuild_producers()
-    log.log_start_offset = log_start_offset
+    # Last: without them it is seen that the rest may be missing too.
+    log.leader_epochs.entries = [entry for entry in leader_epochs if entry.start_offset < offset]
+    log.leader_epochs.write()
+
+
+def lacks_its_past(log: Log) -> bool:
+    """Whether a follower was interrupted in :func:`begin_tiered`: what lies below its local log is remote, and nobody here knows who
+    led there."""
+    if not log.settings.remote_enabled or log.local_start_offset != log.log_end_offset or log.log_start_offset == log.log_end_offset:
+        return False
+    entries = log.leader_epochs.entries
+    return not entries or entries[0].start_offset > log.log_start_offset
 
 
 def append_fetched(log: Log, records: Buffer, *, leader_epoch: int, now_ms: int, begin_at: Callable[[int], None]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -502,6 +503,24 @@ def test_it_begins_there_with_what_remote_storage_knows_and_keeps_where_the_log_
     log = follower.partition.log
     assert (log.log_start_offset, log.local_start_offset, log.log_end_offset) == (2, 9, 9)
     assert log.leader_epochs.entries == [EpochStart(1, 0), EpochStart(2, 5)]
+
+
+def test_one_that_was_interrupted_in_that_does_it_again() -> None:
+    """It has an empty log that begins at 2 and goes on at 9, and knows of no leader before."""
+    follower = Follower()
+    log = follower.partition.log
+    log.settings = replace(log.settings, remote_enabled=True)
+    follower.partition.restart_at(9)
+    log.log_start_offset = 2
+    follower.core.forget(follower.partition)
+    follower.core.follow(follower.partition)
+    assert follower.asks().topics[0].partitions[0].timestamp == -4
+    follower.located(9, epoch=3)
+    start, built = follower.tiered_starts.pop()
+    assert (start.offset, start.log_start_offset) == (9, 2)
+    follower.partition.restart_tiered(9, log_start_offset=2, leader_epochs=[EpochStart(1, 2)], producers=[])
+    built(True)
+    assert follower.asked() == (3, 9, 1)
 
 
 def test_where_remote_storage_cannot_help_it_asks_its_leader_again_later() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from barnabas.node.remote_log.remote_storage import RemoteStorage
 from barnabas.node.remote_log.tiered_partition import TieredPartition
 from barnabas.replication.follower_fetch import TieredStart
+from barnabas.replication.following import lacks_its_past
 from barnabas.replication.partition import Partition
 from barnabas.storage.remote.aux_state import AuxState, fetch_aux_state
 from barnabas.storage.remote.store import RemoteStoreError
@@ -67,7 +68,10 @@ class FollowerStarts:
         built(failure is None)
 
     def _begin(self, partition: Partition, epoch: int, start: TieredStart, state: AuxState) -> bool:
-        if partition.leads or not partition.online or partition.leader_epoch != epoch or partition.log.log_end_offset >= state.offset:
+        if partition.leads or not partition.online or partition.leader_epoch != epoch:
+            return False
+        end = partition.log.log_end_offset
+        if end > state.offset or (end == state.offset and not lacks_its_past(partition.log)):
             return False
         try:
             partition.restart_tiered(

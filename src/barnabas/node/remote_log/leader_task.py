@@ -210,6 +210,10 @@ class LeaderTask:
         partition = tiered.partition
         log = partition.log
         refused: StoreRefused | None = None
+        entries = log.leader_epochs.entries
+        if not entries or entries[0].start_offset > log.log_start_offset:
+            # It does not know all of its own past, so nothing may look to it like another's.
+            return None
         remote_end = tiered.copied_offset + 1
         plan = plan_expiry(
             tiered.catalogue,

@@ -51,9 +51,11 @@ class TieredPartition:
 
     @property
     def copied_offset(self) -> int:
-        """The last offset of the log that is remote; -1 for none."""
+        """The last offset up to which everything is remote; -1 for none."""
         log = self.partition.log
-        return highest_copied_offset(self.catalogue, log.leader_epochs.entries, log.log_end_offset)
+        return highest_copied_offset(
+            self.catalogue, log.leader_epochs.entries, log.log_end_offset, local_start_offset=log.local_start_offset
+        )
 
     @property
     def chain(self) -> RemoteChain:
