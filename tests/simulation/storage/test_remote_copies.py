@@ -13,13 +13,13 @@ from barnabas.records.batches import walk
 from barnabas.records.control_batch import ControlType
 from barnabas.simulation.disk import PowerCut, SimulatedDisk
 from barnabas.storage.remote.catalogue import RemoteCatalogue
-from barnabas.storage.remote.chain import build_chain, highest_copied_offset
+from barnabas.storage.remote.chain import build_chain
 from barnabas.storage.remote.directory_store import DirectoryStore
 from barnabas.storage.remote.expiry_plan import ABANDONED_COPY_MS, ExpiryReason, plan_expiry
 from barnabas.storage.remote.segment_metadata import RemoteSegmentMetadata, RemoteSegmentUpdate
 from barnabas.storage.remote.segment_state import SegmentState
 from tests.unit.storage.logs import NOW_MS, append, fill, marker, open_partition, sent
-from tests.unit.storage.remote.worlds import NAMES, REMOTE, disk_with_store, nothing, prepare, reader
+from tests.unit.storage.remote.worlds import NAMES, REMOTE, copied_offset, disk_with_store, nothing, prepare, reader
 
 Event = RemoteSegmentMetadata | RemoteSegmentUpdate
 BATCHES = 34
@@ -69,7 +69,7 @@ class World:
             store.delete(NAMES.all_of(each.segment))
             self.announce(each.segment, SegmentState.DELETE_SEGMENT_FINISHED)
         while True:
-            copied = highest_copied_offset(self.catalogue(), epochs, end)
+            copied = copied_offset(self.catalogue(), log)
             copy = prepare(disk, log, number=len(self.topic) + 1, copied=copied)
             if copy is None:
                 return
@@ -93,7 +93,7 @@ class World:
             found, offset = found + read.records, read.next_offset
         made.close()
         assert self.content.startswith(found)
-        assert offset == highest_copied_offset(self.catalogue(), log.leader_epochs.entries, log.log_end_offset) + 1
+        assert offset == copied_offset(self.catalogue(), log) + 1
         return offset
 
 

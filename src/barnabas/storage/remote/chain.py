@@ -65,14 +65,29 @@ def build_chain(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart],
     return RemoteChain(tuple(links))
 
 
-def highest_copied_offset(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart], log_end_offset: int) -> int:
-    """The last offset of this log that is safely remote, -1 for none: where copying goes on, whoever copied so far."""
-    for epoch, _, last in reversed(list(_ranges(leader_epochs, log_end_offset))):
-        highest = catalogue.highest_offset(epoch)
-        if highest is not None:
-            # What reaches further than the epoch does here was written by a leader whose end was cut off.
-            return min(highest, last)
-    return NOTHING_COPIED
+def highest_copied_offset(
+    catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart], log_end_offset: int, *, local_start_offset: int
+) -> int:
+    """Up to and with which offset everything local is remote too, -1 for none: where copying goes on, whoever copied so far, and what may
+    leave the local disk.
+
+    Kafka takes the highest offset that was ever copied. That is the same as long as nothing is missing below it; but when remote storage
+    was turned off, which deletes everything remote, and on again, it counts what is gone. Here a segment counts while it is there.
+    """
+    offset = local_start_offset
+    for epoch, first, last in _ranges(leader_epochs, log_end_offset):
+        while first <= offset <= last:
+            segment = catalogue.segment_for(epoch, offset)
+            if segment is None:
+                break
+            offset = min(segment.epoch_end_offset(epoch), last) + 1
+    if offset > local_start_offset:
+        return offset - 1
+    before = local_start_offset - 1
+    is_remote = any(
+        first <= before <= last and catalogue.segment_for(epoch, before) for epoch, first, last in _ranges(leader_epochs, log_end_offset)
+    )
+    return before if is_remote else NOTHING_COPIED
 
 
 def earliest_remote_offset(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart]) -> int | None:

@@ -92,9 +92,11 @@ def plan_expiry(
         expired_before_ms=now_ms - retention_ms if retention_ms > NO_LIMIT else None,
         being_copied=being_copied,
     )
-    oldest = leader_epochs[0].epoch
-    for segment in catalogue.segments():
-        if segment.id not in being_copied and all(entry.epoch < oldest for entry in segment.leader_epochs):
+    oldest = leader_epochs[0]
+    # A log that does not remember its own beginning must take nothing for another's.
+    knows_its_past = oldest.start_offset <= log_start_offset
+    for segment in catalogue.segments() if knows_its_past else ():
+        if segment.id not in being_copied and all(entry.epoch < oldest.epoch for entry in segment.leader_epochs):
             choose(segment, ExpiryReason.OLD_EPOCHS)
     return ExpiryPlan(tuple(chosen.values()), new_start)
 

@@ -48,9 +48,10 @@ class SegmentCopy:
     """Made and released on the loop's thread, run on a worker's. Holds the log file open, so that a rename or removal does not matter."""
 
     def __init__(self, disk: Disk, directory: str, segment: Segment, plan: CopyPlan, metadata: RemoteSegmentMetadata) -> None:
-        """``directory`` is the partition's. Pins the segment's file; ``SegmentGone`` when it is not there any more."""
+        """``directory`` is the partition's. Pins the segment's file; ``SegmentGone`` when it is not what the plan was made for."""
+        if segment.size_bytes != plan.segment.size_bytes:
+            raise SegmentGone(f"the segment at {segment.base_offset} of {directory} has changed since its copy was planned")
         assert segment.base_offset == plan.segment.base_offset
-        assert segment.size_bytes == plan.segment.size_bytes, "only a sealed segment is copied"
         self.metadata = metadata
         self._disk = disk
         self._directory = directory

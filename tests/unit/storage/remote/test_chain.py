@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.remote.catalogue import RemoteCatalogue
 from barnabas.storage.remote.chain import NOTHING_COPIED, build_chain, earliest_remote_offset, highest_copied_offset, is_within
-from tests.unit.storage.remote.made import catalogue, lineage, random_events, segment, segment_id
+from tests.unit.storage.remote.made import DELETED, DELETING, catalogue, lineage, random_events, segment, segment_id, update
 
 
 def test_links_follow_each_other_over_epochs() -> None:
@@ -41,13 +41,40 @@ def test_a_hole_is_a_hole() -> None:
     assert chain.slot(35) == 2
 
 
+def copied(made: RemoteCatalogue, epochs: dict[int, int], *, local_start: int = 0) -> int:
+    return highest_copied_offset(made, lineage(epochs), 30, local_start_offset=local_start)
+
+
 def test_copying_goes_on_behind_the_last_offset_of_this_log_that_is_remote() -> None:
-    epochs = lineage({0: 0, 1: 10, 2: 15})
-    assert highest_copied_offset(RemoteCatalogue(), epochs, 30) == NOTHING_COPIED
-    assert highest_copied_offset(catalogue(segment(1, 0, 9)), epochs, 30) == 9
+    epochs = {0: 0, 1: 10, 2: 15}
+    one, two, three = segment(1, 0, 9), segment(2, 10, 19, {1: 10}), segment(3, 15, 24, {2: 15})
+    assert copied(RemoteCatalogue(), epochs) == NOTHING_COPIED
+    assert copied(catalogue(one), epochs) == 9
     # What epoch 1 copied reaches further than it does here: its end was cut off.
-    assert highest_copied_offset(catalogue(segment(1, 0, 9), segment(2, 10, 19, {1: 10})), epochs, 30) == 14
-    assert highest_copied_offset(catalogue(segment(3, 15, 24, {2: 15})), epochs, 30) == 24
+    assert copied(catalogue(one, two), epochs) == 14
+    assert copied(catalogue(one, two, three), epochs) == 24
+    assert copied(catalogue(three), epochs, local_start=17) == 24
+
+
+def test_what_has_left_the_local_disk_counts_as_copied_up_to_where_it_begins() -> None:
+    made = catalogue(segment(1, 0, 9), segment(2, 10, 19))
+    assert copied(made, {0: 0}, local_start=20) == 19
+    assert copied(made, {0: 0}, local_start=25) == NOTHING_COPIED
+    assert copied(made, {0: 0}, local_start=15) == 19
+
+
+def test_what_was_copied_and_deleted_since_is_not_remote() -> None:
+    """Remote storage was turned off for the topic, and on again: what is local was remote once, and must be copied anew before it goes."""
+    made = catalogue(segment(1, 0, 9), segment(2, 10, 19))
+    for number in (1, 2):
+        made.apply(update(number, DELETING))
+        made.apply(update(number, DELETED))
+    assert copied(made, {0: 0}, local_start=5) == NOTHING_COPIED
+    assert made.highest_offset(0) == 19
+
+
+def test_a_hole_ends_what_counts_as_copied() -> None:
+    assert copied(catalogue(segment(1, 0, 9), segment(3, 20, 24)), {0: 0}) == 9
 
 
 def test_the_log_begins_where_the_first_remote_segment_does() -> None:

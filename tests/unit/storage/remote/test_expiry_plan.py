@@ -89,6 +89,12 @@ def test_what_was_written_before_the_first_epoch_known_goes() -> None:
     assert numbers(plan(made, epochs={1: 15, 2: 20}, log_start=15)) == [1]
 
 
+def test_a_log_that_does_not_know_its_own_beginning_takes_nothing_for_anothers() -> None:
+    made = catalogue(segment(1, 0, 9, {0: 0}), segment(2, 10, 19, {2: 10}))
+    assert numbers(plan(made, epochs={2: 10}, log_start=0)) == []
+    assert numbers(plan(made, epochs={2: 10}, log_start=10)) == [1]
+
+
 def test_a_deletion_that_was_begun_is_finished() -> None:
     made = ten_days()
     made.apply(update(5, DELETING))

@@ -42,6 +42,12 @@ def local_segments(log: Log) -> list[LocalSegment]:
     ]
 
 
+def copied_offset(catalogue: RemoteCatalogue, log: Log) -> int:
+    return highest_copied_offset(
+        catalogue, log.leader_epochs.entries, log.log_end_offset, local_start_offset=log.segments.first.base_offset
+    )
+
+
 def prepare(disk: Disk, log: Log, *, number: int = 1, copied: int = NOTHING_COPIED, directory: str = DIRECTORY) -> SegmentCopy | None:
     """The next copy, if there is one to be made."""
     plan = next_copy(
@@ -76,7 +82,7 @@ class Tiered:
 
     @property
     def copied(self) -> int:
-        return highest_copied_offset(self.catalogue, self.epochs, self.log.log_end_offset)
+        return copied_offset(self.catalogue, self.log)
 
     @property
     def chain(self) -> RemoteChain:
