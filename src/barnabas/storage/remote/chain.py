@@ -91,11 +91,13 @@ def highest_copied_offset(
 
 
 def earliest_remote_offset(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart]) -> int | None:
-    """Where the remote log begins: what a new leader takes for the log start offset. None when nothing is remote."""
+    """Where the remote log begins: what a new leader takes for the log start offset. None when nothing is remote.
+
+    What is being deleted does not count, as it does in Kafka: a leader before has let it go, and readers would be promised what is gone.
+    """
     for entry in leader_epochs:
-        listed = catalogue.segments_of(entry.epoch)
-        if listed:
-            return listed[0].start_offset
+        for _, segment in catalogue.referenced(entry.epoch):
+            return segment.start_offset
     return None
 
 

@@ -81,6 +81,9 @@ def test_the_log_begins_where_the_first_remote_segment_does() -> None:
     made = catalogue(segment(2, 10, 19, {1: 10}), segment(3, 20, 29, {1: 20}))
     assert earliest_remote_offset(made, lineage({1: 5})) == 10
     assert earliest_remote_offset(made, lineage({2: 5})) is None
+    made.apply(update(2, DELETING))
+    made.apply(segment(1, 0, 9, {1: 0}))
+    assert earliest_remote_offset(made, lineage({1: 0})) == 20
 
 
 def test_a_segment_is_within_a_log_whose_epochs_are_its() -> None:
