@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+from itertools import pairwise
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import BatchHeader, read_header
@@ -13,6 +13,7 @@ from barnabas.records.compression import Codec
 from barnabas.records.record import MalformedRecord, Record, read_records
 from barnabas.records.record_scan import body_of, rebase_record, record_bounds, scan_records, timestamp_delta_max
 from barnabas.wire.varint import read_uvarint
+from tests.unit.records.made import repeatable
 
 # Some are long enough for lengths of two and three bytes.
 KEY = st.one_of(st.none(), st.binary(max_size=4), st.integers(120, 140).map(bytes))
@@ -33,7 +34,7 @@ def batches(draw: st.DrawFn) -> tuple[BatchHeader, bytes, list[Record]]:
     return header, body_of(batch, header), records
 
 
-@settings(max_examples=50, deadline=None)
+@settings(repeatable, max_examples=50)
 @given(batches())
 def test_it_finds_keys_offsets_and_what_has_no_value(made: tuple[BatchHeader, bytes, list[Record]]) -> None:
     header, body, records = made
@@ -44,7 +45,7 @@ def test_it_finds_keys_offsets_and_what_has_no_value(made: tuple[BatchHeader, by
     assert keyless == [index for index, record in enumerate(records) if record.key is None]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(repeatable, max_examples=50)
 @given(batches(), st.data())
 def test_any_records_can_be_cut_out_whole(made: tuple[BatchHeader, bytes, list[Record]], data: st.DataObject) -> None:
     header, body, records = made
@@ -56,18 +57,18 @@ def test_any_records_can_be_cut_out_whole(made: tuple[BatchHeader, bytes, list[R
     assert header.base_timestamp + largest == max(records[index].timestamp for index in kept)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(repeatable, max_examples=50)
 @given(batches(), st.integers(-(2**45), 2**45))
 def test_a_record_counts_its_timestamp_from_another_time(made: tuple[BatchHeader, bytes, list[Record]], base_timestamp: int) -> None:
     header, body, records = made
     bounds = record_bounds(body, header.record_count)
     out = bytearray()
-    for start, stop in itertools.pairwise(bounds):
+    for start, stop in pairwise(bounds):
         rebase_record(out, body[start:stop], header.base_timestamp - base_timestamp)
     assert list(read_records(header._replace(base_timestamp=base_timestamp), out)) == records
 
 
-@settings(max_examples=50, deadline=None)
+@settings(repeatable, max_examples=50)
 @given(batches(), st.data())
 def test_what_cannot_be_read_is_malformed_and_never_anything_else(
     made: tuple[BatchHeader, bytes, list[Record]], data: st.DataObject
@@ -86,7 +87,7 @@ def test_what_cannot_be_read_is_malformed_and_never_anything_else(
     # It does not look behind the key, so it may take what a reader would not; but records begin and end where they say.
     assert len(scanned.keys) == len(scanned.deltas) == header.record_count
     assert bounds[-1] == len(damaged)
-    for start, stop in itertools.pairwise(bounds):
+    for start, stop in pairwise(bounds):
         length, behind = read_uvarint(bytes(damaged), start)
         assert behind + length // 2 == stop
 

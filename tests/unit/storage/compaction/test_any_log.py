@@ -93,7 +93,7 @@ def keyed(log: Log) -> dict[int, tuple[bytes | None, bytes | None, int]]:
     return {record.offset: (record.key, record.value, record.timestamp) for record in committed(log) if record.key is not None}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(
     steps=st.lists(STEP, min_size=1, max_size=25),
     map_bytes_max=st.sampled_from([1, 700, 1500, 1 << 20]),
