@@ -1,7 +1,7 @@
-"""``barnabas reassign``: move partitions between brokers, watch them, call them back.
+"""``barnabas reassign``: move partitions between brokers and between the directories of a broker, watch them, call them back.
 
-The files are those of Kafka's ``kafka-reassign-partitions``. A move that is throttled stays so until ``verify`` finds it done and takes
-the throttle away, which is why somebody has to call that.
+The files are those of Kafka's ``kafka-reassign-partitions``, with ``log_dirs`` where a replica shall be in a certain directory. A move
+that is throttled stays so until ``verify`` finds it done and takes the throttle away, which is why somebody has to call that.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from barnabas.cli.reassignment_plan import (
     Assignment,
     Move,
     PartitionName,
+    ReplicaName,
     as_json as plan_as_json,
     follower_throttles,
     leader_throttles,
@@ -37,17 +38,21 @@ from barnabas.cli.reassignment_requests import (
     members,
     ongoing_reassignments,
     refuse_unknown_brokers,
+    set_directory_throttles,
     set_throttles,
 )
+from barnabas.cli.replica_directories import Place, place_replicas, places_of
 
 _MISSING = "-"
+# A replica that comes to a broker is there soon after the controller has said so. Kafka's tool waits as long.
+REPLICA_SECONDS_MAX = 10.0
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.json", help="Which replicas the partitions shall have.")]
 PreserveThrottles = Annotated[bool, typer.Option("--preserve-throttles", help="Leave the throttles as they are.")]
 
 
 def register(app: typer.Typer) -> None:
-    reassign = typer.Typer(help="Move partitions between brokers.", no_args_is_help=True)
+    reassign = typer.Typer(help="Move partitions between brokers and directories.", no_args_is_help=True)
     reassign.command("generate")(generate)
     reassign.command("execute")(execute)
     reassign.command("verify")(verify)
@@ -91,6 +96,9 @@ def generate(
 def execute(
     plan_file: PlanFile,
     throttle: Annotated[int | None, typer.Option("--throttle", metavar="BYTES", min=1, help="The most a broker moves in a second.")] = None,
+    directory_throttle: Annotated[
+        int | None, typer.Option("--directory-throttle", metavar="BYTES", min=1, help="The same, between its own directories.")
+    ] = None,
     additional: Annotated[bool, typer.Option("--additional", help="Although others are under way; also changes their throttle.")] = False,
     disallow_replication_factor_change: Annotated[
         bool, typer.Option("--disallow-replication-factor-change", help="Refuse plans with more or fewer replicas than there are.")
@@ -101,8 +109,6 @@ def execute(
 ) -> None:
     """Start to move partitions. What is there now is printed first, as the plan that would undo it."""
     plan = read_plan(plan_file)
-    if plan.directories:
-        raise Refused(f"{plan_file} chooses directories; replicas can be moved between brokers only, so log_dirs must be any.")
     cluster = reach(bootstrap, config_file)
     brokers = Brokers(cluster)
     under_way = ongoing_reassignments(brokers)
@@ -125,8 +131,16 @@ def execute(
         asked = _present({each: member for each, member in registered.items() if each in taking_part})
         set_throttles(brokers, leader_throttles(moves), follower_throttles(moves), dict.fromkeys(asked, throttle))
         typer.echo(f"Replication is throttled to {throttle} bytes a second until `barnabas reassign verify` finds the moves done.")
+    chosen_on = _present({each: registered[each] for each in sorted({replica.broker for replica in plan.directories})})
+    if directory_throttle is not None:
+        set_directory_throttles(brokers, dict.fromkeys(chosen_on, directory_throttle))
+        typer.echo(f"Moves between directories are throttled to {directory_throttle} bytes a second, until the same.")
+    # Before: a replica that comes to a broker is made in the directory that was chosen for it, if that is known by then.
+    place_replicas(brokers, chosen_on, plan.directories, seconds_max=0)
     refused = alter_reassignments(brokers, plan.assignment, may_change_replication_factor=not disallow_replication_factor_change)
     _refuse_some(refused, "Cannot reassign")
+    misplaced = place_replicas(brokers, chosen_on, plan.directories, seconds_max=REPLICA_SECONDS_MAX)
+    _refuse_some({str(replica): why for replica, why in misplaced.items()}, "Cannot move to its directory")
     typer.echo(f"Started to reassign {_names(plan.assignment)}.")
 
 
@@ -151,19 +165,31 @@ def verify(
         | {"replicas": there.get(each, []), "target": target}
         for each, target in sorted(plan.assignment.items())
     ]
-    clear = not under_way and not preserve_throttles
+    present = _present(members(brokers))
+    places = places_of(brokers, present, plan.directories)
+    replicas = [_placed(replica, directory, places.get(replica, Place())) for replica, directory in sorted(plan.directories.items())]
+    clear = not under_way and not preserve_throttles and all(row["state"] != "in progress" for row in replicas)
     if clear:
-        clear_throttles(brokers, topics=described, of_brokers=_present(members(brokers)))
+        clear_throttles(brokers, topics=described, of_brokers=present)
     if as_json:
-        print_json({"partitions": rows, "throttles_cleared": clear})
+        print_json({"partitions": rows, "replicas": replicas, "throttles_cleared": clear})
     else:
         print_table(
             ("Topic", "Partition", "State", "Replicas", "Target"),
             [(row["topic"], row["partition"], row["state"], _ids(row["replicas"]), _ids(row["target"])) for row in rows],
         )
+        if replicas:
+            typer.echo()
+            print_table(
+                ("Topic", "Partition", "Broker", "State", "Directory", "Target"),
+                [
+                    (row["topic"], row["partition"], row["broker"], row["state"], row["directory"] or _MISSING, row["target"])
+                    for row in replicas
+                ],
+            )
         if clear:
             typer.echo("\nNothing is being reassigned, so replication is not throttled any more.")
-    if any(row["state"] != "complete" for row in rows):
+    if any(row["state"] != "complete" for row in [*rows, *replicas]):
         raise typer.Exit(1)
 
 
@@ -182,8 +208,15 @@ def cancel(
         typer.echo(f"Cancelled the reassignment of {_names(moving)}.")
     else:
         typer.echo("None of these partitions is being reassigned.")
+    present = _present(members(brokers))
+    places = places_of(brokers, present, plan.directories)
+    # To where they are: that ends a move.
+    back = {replica: place.current for replica, place in places.items() if place.future is not None and place.current is not None}
+    if back:
+        _refuse_some({str(each): why for each, why in place_replicas(brokers, present, back, seconds_max=0).items()}, "Cannot keep")
+        typer.echo(f"Kept {', '.join(map(str, sorted(back)))} in the directories they are in.")
     if not preserve_throttles:
-        clear_throttles(brokers, topics=(each.topic for each in plan.assignment), of_brokers=_present(members(brokers)))
+        clear_throttles(brokers, topics=(each.topic for each in plan.assignment), of_brokers=present)
 
 
 def list_ongoing(as_json: AsJson = False, bootstrap: Bootstrap = None, config_file: ConfigFile = None) -> None:
@@ -224,7 +257,18 @@ def _state(replicas: list[int] | None, target: list[int], moving: bool) -> str:
     return "complete" if replicas == target else "not reassigned"
 
 
-def _refuse_some(refused: dict[PartitionName, str], doing: str) -> None:
+def _placed(replica: ReplicaName, target: str, place: Place) -> dict[str, Any]:
+    if place.current == target:
+        state = "complete"
+    elif place.future == target:
+        state = "in progress"
+    else:
+        state = "no such replica" if place.current is None else "not moved"
+    (topic, number), broker = replica
+    return {"topic": topic, "partition": number, "broker": broker, "state": state, "directory": place.current, "target": target}
+
+
+def _refuse_some(refused: Mapping[Any, str], doing: str) -> None:
     if refused:
         raise Refused(f"{doing} {'; '.join(f'{each}: {why}' for each, why in sorted(refused.items()))}.")
 

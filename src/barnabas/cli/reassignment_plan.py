@@ -37,6 +37,9 @@ class ReplicaName(NamedTuple):
     partition: PartitionName
     broker: int
 
+    def __str__(self) -> str:
+        return f"{self.partition} on broker {self.broker}"
+
 
 class Plan(NamedTuple):
     assignment: Assignment

@@ -113,6 +113,11 @@ def set_throttles(brokers: Brokers, leaders: Mapping[str, str], followers: Mappi
         _alter(brokers, broker, {LEADER_RATE: str(rate), FOLLOWER_RATE: str(rate)})
 
 
+def set_directory_throttles(brokers: Brokers, rates: Mapping[Broker, int]) -> None:
+    for broker, rate in rates.items():
+        _alter(brokers, broker, {DIRECTORY_RATE: str(rate)})
+
+
 def clear_throttles(brokers: Brokers, *, topics: Iterable[str], of_brokers: Iterable[Broker]) -> None:
     for broker in of_brokers:
         _alter(brokers, broker, dict.fromkeys((LEADER_RATE, FOLLOWER_RATE, DIRECTORY_RATE)))
