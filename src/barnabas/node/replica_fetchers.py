@@ -124,6 +124,7 @@ class ReplicaFetchers:
             throttled=self._throttled,
             on_bytes=self._came,
             on_tiered=lambda partition, start, built: self._begin_tiered(partition, start, built, wake),
+            skips_tiered=lambda: bool(self._metadata.effective.broker["follower.fetch.last.tiered.offset.enable"]),
         )
 
     def _begin_tiered(self, partition: Partition, start: TieredStart, built: Callable[[bool], None], wake: Callable[[], None]) -> None:

@@ -44,7 +44,7 @@ from barnabas.wire.messages.list_offsets import (
 )
 from barnabas.wire.types import RecordsSource
 
-LATEST, EARLIEST, EARLIEST_LOCAL = -1, -2, -4
+LATEST, EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD = -1, -2, -4, -6
 # The first wait after something failed is this part of replica.fetch.backoff.ms, and then it doubles: after an election the leader often
 # hears of it some milliseconds after its followers, and a whole second lost there is a second in which nothing is acknowledged.
 FIRST_BACKOFF_PART = 32
@@ -71,9 +71,15 @@ class Ask(Enum):
     END = "where the leader's log ends"
     START = "where the leader's log begins"
     LOCAL_START = "where the leader's local log begins"
+    PENDING_UPLOAD = "where the leader's log begins that is not remote yet"
 
 
-_TIMESTAMPS = {Ask.END: LATEST, Ask.START: EARLIEST, Ask.LOCAL_START: EARLIEST_LOCAL}
+_TIMESTAMPS = {
+    Ask.END: LATEST,
+    Ask.START: EARLIEST,
+    Ask.LOCAL_START: EARLIEST_LOCAL,
+    Ask.PENDING_UPLOAD: EARLIEST_PENDING_UPLOAD,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +140,12 @@ class FollowerFetch:
         throttled: Callable[[Partition], bool] = _never,
         on_bytes: Callable[[Partition, int], None] = _uncounted,
         on_tiered: Callable[[Partition, TieredStart, Callable[[bool], None]], None] = _not_tiered,
+        skips_tiered: Callable[[], bool] = lambda: False,
     ) -> None:
         """``on_event(what, partition, detail)`` hears of what an operator should know. Partitions that are ``throttled`` are left out of
         a fetch; ``on_bytes`` counts what came. ``on_tiered(partition, start, built)`` restarts a partition at ``start`` with what remote
-        storage knows of everything below, and then says whether it did; meanwhile the partition is not fetched."""
+        storage knows of everything below, and then says whether it did; meanwhile the partition is not fetched. ``skips_tiered()`` says
+        whether a new replica begins behind all that is remote (KIP-1023), and not already where the leader's local log does."""
         self._replica_id = replica_id
         self._limits = limits
         self._replica_epoch = replica_epoch
@@ -146,6 +154,7 @@ class FollowerFetch:
         self._throttled = throttled
         self._on_bytes = on_bytes
         self._on_tiered = on_tiered
+        self._skips_tiered = skips_tiered
         self._followed: dict[Key, Followed] = {}
         self._session = LeaderSession()
         self._under_way: Request | None = None
@@ -316,7 +325,8 @@ class FollowerFetch:
         if code is ErrorCode.OFFSET_OUT_OF_RANGE:
             each.ask = Ask.END
         elif code is ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE:
-            each.ask, each.leader_start = Ask.LOCAL_START, max(0, data.log_start_offset)
+            each.leader_start = max(0, data.log_start_offset)
+            each.ask = Ask.PENDING_UPLOAD if self._skips_tiered() and not partition.log.log_end_offset else Ask.LOCAL_START
         elif code:
             self._refused(each, code, now_ms)
         elif data.diverging_epoch.epoch >= 0:
@@ -351,9 +361,12 @@ class FollowerFetch:
         """Our end is not in the leader's log. Behind its end there is nothing to have; below its start there is nothing left."""
         code = known_error(answer.error_code)
         partition = each.partition
-        if code or answer.offset < 0:
+        if each.ask is Ask.PENDING_UPLOAD and not code and answer.offset < 0:
+            # This leader does not know yet what is remote.
+            each.ask = Ask.LOCAL_START
+        elif code or answer.offset < 0:
             self._refused(each, code or ErrorCode.UNKNOWN_SERVER_ERROR, now_ms)
-        elif each.ask is Ask.LOCAL_START:
+        elif each.ask in (Ask.LOCAL_START, Ask.PENDING_UPLOAD):
             each.ask = Ask.DATA
             if answer.offset > partition.log.log_end_offset or lacks_its_past(partition.log):
                 self._build(each, TieredStart(answer.offset, answer.leader_epoch, min(each.leader_start, answer.offset)), now_ms)

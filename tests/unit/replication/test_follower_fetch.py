@@ -56,6 +56,7 @@ class Follower:
         self.world = world or World()
         self.events: list[str] = []
         self.throttled = False
+        self.skips_tiered = False
         self.tiered_starts: list[tuple[TieredStart, Callable[[bool], None]]] = []
         self.partition = self.world.partition(image=led_by(LEADER, replicas=(ME, LEADER), epoch=leader_epoch))
         if epochs:
@@ -68,6 +69,7 @@ class Follower:
             on_event=lambda what, _, __: self.events.append(what),
             throttled=lambda _: self.throttled,
             on_tiered=lambda _, start, built: self.tiered_starts.append((start, built)),
+            skips_tiered=lambda: self.skips_tiered,
         )
         self.core.follow(self.partition)
 
@@ -503,6 +505,17 @@ def test_it_begins_there_with_what_remote_storage_knows_and_keeps_where_the_log_
     log = follower.partition.log
     assert (log.log_start_offset, log.local_start_offset, log.log_end_offset) == (2, 9, 9)
     assert log.leader_epochs.entries == [EpochStart(1, 0), EpochStart(2, 5)]
+
+
+def test_a_new_replica_may_begin_behind_all_that_is_remote() -> None:
+    follower = Follower()
+    follower.skips_tiered = True
+    moved(follower)
+    assert follower.asks().topics[0].partitions[0].timestamp == -6
+    follower.located(-1)
+    assert follower.asks().topics[0].partitions[0].timestamp == -4, "its leader does not know yet what is remote"
+    follower.located(9, epoch=3)
+    assert follower.tiered_starts.pop()[0].offset == 9
 
 
 def test_one_that_was_interrupted_in_that_does_it_again() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, LONG, STRING, ConfigKey, at_least, one_of, refused
-from barnabas.config.effects import SYSTEM_CHOOSES_BUFFERS, WITH_TIERED_STORAGE
+from barnabas.config.effects import SYSTEM_CHOOSES_BUFFERS
 
 KEYS = (
     ConfigKey("default.replication.factor", INT, 1, "How many replicas a topic created automatically gets."),
@@ -133,6 +133,5 @@ KEYS = (
         False,
         "Whether a new follower begins after what is already in remote storage.",
         scope=CLUSTER_WIDE,
-        effect=WITH_TIERED_STORAGE,
     ),
 )
