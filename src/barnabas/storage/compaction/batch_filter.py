@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barnabas.records.batch_header import DELETE_HORIZON_BIT, BatchHeader
+from barnabas.records.batch_header import DELETE_HORIZON_BIT, NO_TIMESTAMP, BatchHeader
 from barnabas.records.record_scan import body_of, scan_records
 from barnabas.storage.compaction.batch_rewrite import Batch, emptied, reduced, with_delete_horizon
 from barnabas.storage.compaction.cleaning_job import CleaningJob
@@ -57,8 +57,14 @@ class BatchFilter:
             kept, aborted = self._control(batch)
         else:
             kept = None if self._transactions.aborts(header) or not header.record_count else self._data(batch)
-        if kept is None and (ends_segment or self._must_stay(header)):
-            kept = emptied(header) if header.record_count else batch
+        if kept is None and (self._must_stay(header) or ends_segment):
+            if not header.record_count:
+                kept = batch
+            elif self._must_stay(header):
+                kept = emptied(header)
+            else:
+                # Nobody needs its time, and who looks for the youngest record of a segment would be led to it.
+                kept = emptied(header._replace(max_timestamp=NO_TIMESTAMP))
         return Filtered(kept, aborted)
 
     def _must_stay(self, header: BatchHeader) -> bool:

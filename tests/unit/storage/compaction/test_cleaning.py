@@ -154,6 +154,7 @@ def test_the_last_batch_of_a_segment_stays_even_when_it_is_empty() -> None:
     clean_all(log, group_bytes_max=0)
     assert [(header.base_offset, header.last_offset, header.record_count) for header in headers(log)] == [(1, 2, 0), (3, 3, 1), (4, 4, 1)]
     assert [segment.next_offset for segment in log.segments] == [3, 5, 5]
+    assert log.segments.first.max_timestamp == -1, "it has no record that could be the youngest"
     clean_and_swap(log, job_of(log))
     assert [header.base_offset for header in headers(log)] == [3, 4], "inside of a segment nobody needs it"
 
