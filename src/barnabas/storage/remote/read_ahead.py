@@ -94,6 +94,12 @@ class ReadAhead:
             self._fetch(key, piece, segment)
         return piece.data.result()
 
+    def forget(self, uuid: Uuid) -> None:
+        """Let a segment's pieces go; who has one keeps it."""
+        with self._lock:
+            for key, piece in [each for each in self._pieces.items() if each[0][0] == uuid and each[1].data.done()]:
+                self._drop(key, piece)
+
     def close(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
@@ -76,7 +77,8 @@ class RemoteReader:
             link = chain.links[slot]
             if link.start_offset > wanted:
                 break
-            found = self._read_link(chain, slot, wanted, min(size_bytes_max, READ_BYTES_MAX), at_least_one=at_least_one)
+            with self._forgetting_damage(link.segment):
+                found = self._read_link(chain, slot, wanted, min(size_bytes_max, READ_BYTES_MAX), at_least_one=at_least_one)
             if found is not None:
                 return self._with_aborted(chain, slot, found) if aborted and found.records else found
             # Compaction may have emptied the end of a segment; what follows is then in the next.
@@ -89,20 +91,24 @@ class RemoteReader:
             link = chain.links[slot]
             if link.segment.max_timestamp < timestamp:
                 continue
-            indexes = self._indexes.get(link.segment)
-            first = max(start_offset, link.start_offset)
-            position = indexes.position_for(max(first, indexes.offset_for_timestamp(timestamp)))
-            for batch in self._batches(chain, slot, position):
-                header = read_header(batch)
-                if header.last_offset < first or header.max_timestamp < timestamp:
-                    continue
-                record = _first_record(batch, timestamp, first)
-                if record is not None:
-                    return TimestampOffset(record.timestamp, max(record.offset, first), header.leader_epoch)
+            with self._forgetting_damage(link.segment):
+                found = self._first_at(chain, slot, timestamp, max(start_offset, link.start_offset))
+            if found is not None:
+                return found
         return None
 
     def close(self) -> None:
         self._read_ahead.close()
+
+    @contextmanager
+    def _forgetting_damage(self, segment: RemoteSegmentMetadata) -> Iterator[None]:
+        """What is damaged may be so only here: on its way, in memory, in the cached index. The next who asks gets it from the store."""
+        try:
+            yield
+        except RemoteDataDamaged:
+            self._indexes.remove([segment.id.uuid])
+            self._read_ahead.forget(segment.id.uuid)
+            raise
 
     # -- batches --------------------------------------------------------------------------------------------------------------
 
@@ -110,13 +116,17 @@ class RemoteReader:
         """None when the link has no batch at or above ``offset``."""
         link = chain.links[slot]
         segment = link.segment
-        position, expected = self._position_of(segment, offset), segment.start_offset
+        expected = segment.start_offset
+        position, indexed = self._position_of(segment, offset)
         window_bytes = max(size_bytes_max, SEARCH_BYTES)
         while position < segment.size_bytes:
             window = self._window(chain, slot, position, window_bytes)
             at, first_at, first_offset, oversized = 0, -1, -1, False
             while len(window) - at >= HEADER_BYTES:
                 base_offset, size_bytes, last_offset, crc = _step(window, at, position, expected, segment)
+                if indexed:
+                    _check_indexed(base_offset, offset, segment)
+                    indexed = False
                 if last_offset < offset:
                     at, expected = at + size_bytes, last_offset + 1
                     continue
@@ -177,18 +187,38 @@ class RemoteReader:
             views.append(piece[max(position - start, 0) : min(stop - start, piece_bytes)])
         return views[0] if len(views) == 1 else memoryview(b"".join(views))
 
-    def _position_of(self, segment: RemoteSegmentMetadata, offset: int) -> int:
+    def _position_of(self, segment: RemoteSegmentMetadata, offset: int) -> tuple[int, bool]:
+        """Where to begin, and whether that is the index's word for it."""
         if offset <= segment.start_offset:
-            return 0
+            return 0, False
         with self._lock:
             remembered = self._ends.get((segment.id.uuid, offset))
-        return remembered if remembered is not None else self._indexes.get(segment).position_for(offset)
+        if remembered is not None:
+            return remembered, False
+        position = self._indexes.get(segment).position_for(offset)
+        return position, position > 0
 
     def _remember_end(self, segment: RemoteSegmentMetadata, next_offset: int, position: int) -> None:
         with self._lock:
             self._ends[(segment.id.uuid, next_offset)] = position
             if len(self._ends) > REMEMBERED_ENDS:
                 self._ends.popitem(last=False)
+
+    def _first_at(self, chain: RemoteChain, slot: int, timestamp: int, start_offset: int) -> TimestampOffset | None:
+        segment = chain.links[slot].segment
+        indexes = self._indexes.get(segment)
+        offset = max(start_offset, indexes.offset_for_timestamp(timestamp))
+        position = indexes.position_for(offset)
+        for number, batch in enumerate(self._batches(chain, slot, position)):
+            header = read_header(batch)
+            if number == 0 and position > 0:
+                _check_indexed(header.base_offset, offset, segment)
+            if header.last_offset < start_offset or header.max_timestamp < timestamp:
+                continue
+            record = _first_record(batch, timestamp, start_offset)
+            if record is not None:
+                return TimestampOffset(record.timestamp, max(record.offset, start_offset), header.leader_epoch)
+        return None
 
     # -- transactions ---------------------------------------------------------------------------------------------------------
 
@@ -225,6 +255,12 @@ def _step(window: memoryview, at: int, position: int, expected: int, segment: Re
             f"offsets {base_offset} to {last_offset} where {expected} to {segment.end_offset} may be"
         )
     return base_offset, size_bytes, last_offset, crc
+
+
+def _check_indexed(base_offset: int, offset: int, segment: RemoteSegmentMetadata) -> None:
+    """An index leads to a batch at or before the one that is looked for. No checksum covers it: rot would let readers pass over records."""
+    if base_offset > offset:
+        raise RemoteDataDamaged(f"the index of remote segment {segment.id} leads to offset {base_offset}, behind {offset}")
 
 
 def _check_crc(window: memoryview, at: int, size_bytes: int, crc: int, base_offset: int, segment: RemoteSegmentMetadata) -> None:

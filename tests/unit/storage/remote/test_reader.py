@@ -98,8 +98,8 @@ def test_large_batches_over_many_pieces_are_whole() -> None:
 def test_behind_a_gap_comes_the_next_batch_also_in_the_next_segment() -> None:
     disk, store = disk_with_store()
     log = open_partition(disk)
-    batches = [data() for _ in range(30)]
-    for index, batch in enumerate(batches):
+    batches = [data() for _ in range(31)]
+    for index, batch in list(enumerate(batches))[1:]:
         # Offsets 10, 20, 30...: as compaction might have left it.
         batch[0:8] = (10 * index).to_bytes(8, "big")
         if index and index % 10 == 0:
@@ -236,6 +236,38 @@ def test_a_store_that_comes_back_is_read_again() -> None:
             made.read(tiered.chain, 5, size_bytes_max=1000)
     store.down = False
     assert made.read(tiered.chain, 5, size_bytes_max=1000).first_offset == 5
+
+
+def test_damage_that_was_only_here_is_healed_by_asking_again() -> None:
+    disk, store, tiered = world()
+    made = reader(disk, store)
+    name = f"{REMOTE}/{NAMES.name(tiered.segments[0], ObjectKind.LOG)}"
+    for deed in (
+        lambda: made.read(tiered.chain, 0, size_bytes_max=10_000).records,
+        lambda: made.offset_for_timestamp(tiered.chain, NOW_MS, 0),
+    ):
+        before = deed()
+        disk.flip_bit(name, 80)
+        made._read_ahead.forget(tiered.segments[0].id.uuid)
+        with pytest.raises(RemoteDataDamaged):
+            deed()
+        disk.flip_bit(name, 80)
+        assert deed() == before
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 31), st.integers(0, 7))
+def test_a_flipped_bit_in_an_index_lets_nobody_pass_over_records(position: int, bit: int) -> None:
+    disk, store, tiered = world(12)
+    first = tiered.segments[0]
+    disk.flip_bit(f"{REMOTE}/{NAMES.name(first, ObjectKind.INDEX)}", position, bit)
+    made = reader(disk, store)
+    for offset in range(1, first.end_offset + 1):
+        try:
+            assert made.read(tiered.chain, offset, size_bytes_max=1).first_offset == offset
+        except RemoteDataDamaged:
+            continue
+    made.close()
 
 
 def test_a_missing_object_is_told() -> None:
