@@ -13,6 +13,7 @@ from barnabas.records.record import Record
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 from tests.cli.test_log_verify import findings, patch, the_only
+from tests.scenarios.waiting import until
 
 METADATA = "__cluster_metadata-0"
 
@@ -24,7 +25,7 @@ def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with EmbeddedBroker(data_dir=directory, config={"metadata.log.max.record.bytes.between.snapshots": "1"}) as broker:
         for name in ("a", "b"):
             Cli(broker.bootstrap)("topics", "create", name).worked()
-    assert list((directory / METADATA).glob("*.checkpoint"))
+        until(lambda: list((directory / METADATA).glob("*.checkpoint")), "a snapshot is written")
     return directory
 
 

@@ -55,7 +55,7 @@ NOTHING_SAID = SaidElsewhere()
 def scrub_partition(scrub: Scrub, disk: Disk, directory: str, partition: TopicPartition | None, said: SaidElsewhere = NOTHING_SAID) -> None:
     scrub.partitions += 1
     for look in range(1, LOOKS_MAX + 1):
-        before, counted = _outline(disk, directory), (scrub.segments, scrub.batches, len(scrub.findings))
+        before, counted = _outline(disk, directory), (scrub.segments, scrub.batches, scrub.bytes_read, len(scrub.findings))
         try:
             _scrub(scrub, disk, directory, partition, said)
         except FileNotFoundError:
@@ -63,10 +63,10 @@ def scrub_partition(scrub: Scrub, disk: Disk, directory: str, partition: TopicPa
                 return  # the topic was deleted meanwhile
         except OSError as error:
             scrub.find_wrong(error.filename or directory, f"it cannot be read: {error.strerror}")
-        if look == LOOKS_MAX or len(scrub.findings) == counted[2] or before == _outline(disk, directory):
+        if look == LOOKS_MAX or len(scrub.findings) == counted[3] or before == _outline(disk, directory):
             return
-        scrub.segments, scrub.batches = counted[:2]
-        del scrub.findings[counted[2] :]
+        scrub.segments, scrub.batches, scrub.bytes_read = counted[:3]
+        del scrub.findings[counted[3] :]
 
 
 def _outline(disk: Disk, directory: str) -> list[tuple[str, int, int]]:
