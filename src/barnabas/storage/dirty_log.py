@@ -37,4 +37,5 @@ def job_for(log: Log, section: DirtySection, *, map_bytes_max: int, now_ms: int)
         delete_retention_ms=log.settings.delete_retention_ms,
         map_bytes_max=map_bytes_max,
         index_interval_bytes=log.settings.index_interval_bytes,
+        truncations=log.truncations,
     )

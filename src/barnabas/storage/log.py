@@ -102,6 +102,8 @@ class Log:
         self.recovery_point = recovery_point
         # Everything below was compacted; None where nothing was yet. Whoever compacts moves it, and cutting takes it back.
         self.cleaned_to: int | None = None
+        # How often the log was cut. Whoever works on its segments elsewhere sees from it that they may no longer be what they were.
+        self.truncations = 0
         # Everything below is safely in remote storage too; -1 where nothing is. Whoever copies moves it.
         self.remote_end_offset = -1
         # Where a log begins that turns out to be tiered, when its settings come to be known.
@@ -403,6 +405,7 @@ class Log:
             # A leader that never wrote in its epoch leaves an entry at the very end, which the next leader may contradict.
             self.leader_epochs.truncate_end(self.log_end_offset)
             return
+        self.truncations += 1
         self._read_ends.clear()
         if offset <= self.segments.first.base_offset:
             start = self.log_start_offset if self.settings.remote_enabled else offset
@@ -430,6 +433,7 @@ class Log:
     def truncate_fully(self, offset: int) -> None:
         """Start anew at ``offset`` with nothing. Durable on return."""
         self._touched = True
+        self.truncations += 1
         self._read_ends.clear()
         for segment in reversed(list(self.segments)):
             self._remove_files(segment)

@@ -142,7 +142,7 @@ class _Cleaning:
         except (Uncleanable, CleaningStopped, OSError):
             files.discard()
             raise
-        return CleanedSegment(sources, files.size_bytes, files.next_offset, unchanged=not files.differs)
+        return CleanedSegment(sources, files.size_bytes, files.next_offset, unchanged=not files.differs, truncations=self._job.truncations)
 
     def _write(self, files: CleanedFiles, batch: Batch, filtered: Filtered) -> None:
         stats, kept = self._stats, filtered.batch

@@ -50,6 +50,8 @@ class CleaningJob:
     # log.cleaner.dedupe.buffer.size for one cleaner, times its load factor.
     map_bytes_max: int
     index_interval_bytes: int
+    # Log.truncations when the job was made. A log that is cut meanwhile may have lost what made older records superfluous.
+    truncations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class CleanedSegment:
     size_bytes: int
     next_offset: int
     unchanged: bool = False
+    truncations: int = 0  # the job's
 
     @property
     def base_offset(self) -> int:

@@ -62,6 +62,8 @@ def swap_in(log: Log, cleaned: CleanedSegment) -> Removal | None:
 
 def _sources_in(log: Log, cleaned: CleanedSegment) -> list[Segment] | None:
     """The log's own segments that a cleaned one was made from, if they are still what they were, side by side and sealed."""
+    if log.truncations != cleaned.truncations:
+        return None
     present = {segment.base_offset: segment for segment in log.segments if segment is not log.segments.active}
     sources = [present[source.base_offset] for source in cleaned.sources if source.base_offset in present]
     if [(each.base_offset, each.next_offset, each.size_bytes) for each in sources] != [

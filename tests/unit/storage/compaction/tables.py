@@ -93,6 +93,7 @@ def job_of(
         delete_retention_ms=delete_retention_ms,
         map_bytes_max=map_bytes_max,
         index_interval_bytes=log.settings.index_interval_bytes,
+        truncations=log.truncations,
     )
 
 

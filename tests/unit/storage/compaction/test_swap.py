@@ -86,6 +86,22 @@ def test_a_log_that_was_cut_meanwhile_keeps_what_it_has() -> None:
     assert leftovers(log) == []
 
 
+def test_a_log_that_was_cut_and_grew_again_keeps_what_it_has() -> None:
+    """The newer value that made an older one superfluous is gone, though every segment looks as before."""
+    log = new_table()
+    put(log, (b"a", b"old"))
+    seal(log)
+    put(log, (b"a", b"new"), (b"b", b"1"))
+    seal(log)
+    segments = clean(job_of(log, group_bytes_max=0), log.disk).segments
+    log.truncate_to(1)
+    put(log, (b"c", b"new"), (b"b", b"1"))
+    seal(log)
+    assert [swap_in(log, segment) for segment in segments] == [None, None]
+    assert table(log) == {b"a": b"old", b"c": b"new", b"b": b"1"}
+    assert leftovers(log) == []
+
+
 def test_a_log_that_gave_up_segments_meanwhile_keeps_what_it_has() -> None:
     log = three_segments()
     segment = cleaned(log)
