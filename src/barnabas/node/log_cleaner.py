@@ -75,7 +75,7 @@ class LogCleaner:
         self._idle: dict[CleaningWorker, asyncio.TimerHandle] = {}
         self._uncleanable: WeakKeyDictionary[Log, int] = WeakKeyDictionary()  # and the bytes that wait in vain
         self._deaths: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], None] = {}  # in order, which a simulation repeats
         self._timer: asyncio.TimerHandle | None = None
         self._running = False
         self._counts = CleanerMetrics(ground.metrics)
@@ -102,7 +102,7 @@ class LogCleaner:
             cleaning.worker.end()
         for worker in list(self._idle):
             self._dismiss(worker)
-        for task in self._tasks:
+        for task in list(self._tasks):
             task.cancel()
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
@@ -334,11 +334,11 @@ class LogCleaner:
 
     def _do(self, deed: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(deed)
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         wrong = None if task.cancelled() else task.exception()
         if wrong is not None:
             # We are wrong. The node goes on, and so do the other logs.
