@@ -12,6 +12,7 @@ NOTHING_TO_SWEEP = no_effect("a finished request leaves nothing behind to be swe
 METRICS_ARE_COUNTERS = no_effect("metrics are plain counters; who scrapes them chooses the windows")
 
 APPENDED_AT_ONCE = no_effect("a coordinator appends each of its decisions at once, so there is nothing to collect")
+CLEANED_IN_PIECES = no_effect("segments are read in pieces of four megabytes and written in pieces of one, by each worker")
 READ_IN_PIECES = no_effect("a coordinator reads its log in pieces of a megabyte")
 MATCHED_WHEN_TOPICS_CHANGE = no_effect("patterns are matched anew whenever topics come or go")
 

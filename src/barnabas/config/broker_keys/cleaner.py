@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, DOUBLE, DOUBLE_MAX, INT, LONG, LONG_MAX, ConfigKey, at_least, between
+from barnabas.config.effects import CLEANED_IN_PIECES
 
 KEYS = (
     ConfigKey("log.cleaner.enable", BOOLEAN, True, "Whether compacted topics are compacted at all."),
@@ -28,6 +29,7 @@ KEYS = (
         "The memory that all workers share for reading and writing.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
+        effect=CLEANED_IN_PIECES,
     ),
     ConfigKey(
         "log.cleaner.io.buffer.load.factor",
