@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -12,6 +13,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from barnabas.model.errors import ErrorCode
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from peers.apache_kafka import free_port
 from tests.scenarios.client import FETCH_BY_NAME, Client, fetch_request
 from tests.scenarios.tiered.tiered_broker import (
     EARLIEST,
@@ -41,8 +43,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def broker(store: Path) -> Iterator[EmbeddedBroker]:
-    with tiered_broker(store) as kafka:
+def metrics_port() -> int:
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def broker(store: Path, metrics_port: int) -> Iterator[EmbeddedBroker]:
+    with tiered_broker(store, barnabas_prometheus_listener=f"127.0.0.1:{metrics_port}") as kafka:
         yield kafka
 
 
@@ -101,6 +108,16 @@ def test_kafka_python_reads_it_from_the_beginning(broker: EmbeddedBroker, topic:
         if number == total - 1:
             break
     consumer.close()
+
+
+def test_what_was_copied_and_read_back_is_counted(topic: str, metrics_port: int) -> None:
+    with urlopen(f"http://127.0.0.1:{metrics_port}/metrics") as answer:
+        lines = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if f'topic="{topic}"' in line)
+    counted = {name.partition("{")[0]: float(value) for name, value in lines.items() if "remote" in name}
+    for name in ("copy_bytes_total", "copy_requests_total", "fetch_bytes_total", "fetch_requests_total"):
+        assert counted[f"barnabas_remote_{name}"] > 0
+    assert counted["barnabas_remote_log_bytes"] == counted["barnabas_remote_copy_bytes_total"]
+    assert "barnabas_remote_copy_errors_total" not in counted
 
 
 def test_offsets_are_told_of_the_whole_log_the_local_part_and_the_remote_part(broker: EmbeddedBroker, client: Client, topic: str) -> None:

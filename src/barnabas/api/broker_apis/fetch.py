@@ -296,6 +296,8 @@ def _read_remotely(
     def expire() -> None:
         broker.metrics.counter(REMOTE_FETCHES_EXPIRED).value += 1
         complete()
+        for promise in asked.values():
+            promise.abandon()
 
     def give_up() -> None:
         timer.cancel()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.node.remote_log.quota import RemoteQuota
+from barnabas.node.remote_log.quota import LOOK_SECONDS, RemoteQuota
 from barnabas.node.remote_log.remote_metrics import RemoteMetrics
 from barnabas.node.remote_log.tiered_partition import TieredPartition
 from barnabas.node.remote_log.workers import TooManyWaiting, Workers
@@ -52,17 +52,23 @@ class RemoteReads:
         tiered = self._tiered(partition)
         if tiered is None or not tiered.ready:
             return Promise.kept(PartitionRead(_NOT_NOW))
-        if self._quota.exceeded():
-            return Promise.kept(_with_offsets(partition))
-        chain = tiered.chain
-        topic = partition.partition.topic
-        self._metrics.reads(topic).value += 1
-        reading = self._workers.run(
-            lambda: self._reader.read(chain, offset, size_bytes_max=size_bytes_max, at_least_one=at_least_one, aborted=committed)
-        )
         answer: Promise[PartitionRead] = Promise()
-        answer.if_abandoned(reading.cancel)
-        reading.add_done_callback(lambda done: self._came(partition, offset, committed, done, answer))
+        chain = tiered.chain
+
+        def begin() -> None:
+            if self._quota.exceeded():
+                # Who is answered at once asks again at once. Whoever waits for this knows how long he wants to.
+                timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, begin)
+                answer.if_abandoned(timer.cancel)
+                return
+            self._metrics.reads(partition.partition.topic).value += 1
+            reading = self._workers.run(
+                lambda: self._reader.read(chain, offset, size_bytes_max=size_bytes_max, at_least_one=at_least_one, aborted=committed)
+            )
+            answer.if_abandoned(reading.cancel)
+            reading.add_done_callback(lambda done: self._came(partition, offset, committed, done, answer))
+
+        begin()
         return answer
 
     def _came(
