@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -132,7 +132,7 @@ class System(ABC):
             except ServerDied:
                 self.close()
         if self._server is None:
-            self._server = self._launch()
+            self._server = self._launch({})
             try:
                 self._server.await_port()
                 if self.on_started is not None:
@@ -143,9 +143,9 @@ class System(ABC):
         return self._server
 
     @contextmanager
-    def fresh_server(self) -> Iterator[Server]:
-        """Just started on a newly formatted directory; its port is not open yet."""
-        server = self._launch()
+    def fresh_server(self, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
+        """Just started on a newly formatted directory, with more settings than others have; its port is not open yet."""
+        server = self._launch(settings or {})
         try:
             yield server
         finally:
@@ -156,12 +156,13 @@ class System(ABC):
         if server is not None:
             server.end()
 
-    def _launch(self) -> Server:
+    def _launch(self, settings: Mapping[str, str]) -> Server:
         directory = Path(tempfile.mkdtemp(prefix=f"bench-{self.key}-"))
         try:
             port, controller_port = apache_kafka.free_port(), apache_kafka.free_port()
             properties = directory / "server.properties"
-            apache_kafka.write_properties(properties, apache_kafka.server_properties(directory / "data", port, controller_port, SETTINGS))
+            given = SETTINGS | dict(settings)
+            apache_kafka.write_properties(properties, apache_kafka.server_properties(directory / "data", port, controller_port, given))
             self.format_storage(properties)
             return Server(self.name, self.command(properties), port, directory)
         except BaseException:

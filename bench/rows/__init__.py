@@ -21,6 +21,7 @@ from bench.rows import (
     small_requests,
     spark,
     start,
+    tiered_consume,
 )
 
 # Starting comes first: no server is alive yet that could disturb it. Spark comes last: its JVM stays.
@@ -39,6 +40,7 @@ ALL: tuple[Row, ...] = (
     *group_stability.ROWS,
     *resources.ROWS,
     *compaction.ROWS,
+    *tiered_consume.ROWS,
     *cluster_produce.ROWS,
     *failover.ROWS,
     *spark.ROWS,
