@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from barnabas.cli.log_dump.named_records import reader_of, vocabulary_of
 from barnabas.cli.log_dump.small_files import dump_leader_epochs, dump_partition_metadata, dump_producers
-from barnabas.cli.log_verify.findings import Scrub
+from barnabas.cli.log_verify.findings import Finding, Scrub, Severity
 from barnabas.cli.log_verify.index_scrub import read_all, scrub_indexes
 from barnabas.cli.log_verify.quorum_scrub import scrub_quorum_files
 from barnabas.cli.log_verify.segment_scrub import LogCourse, scrub_segment
@@ -30,7 +30,8 @@ from barnabas.storage.file_names import (
     parse_segment_file,
 )
 
-# A node that writes may rename and cut files while they are read. One that does so again and again is believed to be right.
+# A node that works may rename and cut files while they are read, so what looks wrong is looked at again. Where the files change each time,
+# what was seen twice is believed.
 LOOKS_MAX = 3
 _LEFT_OVER = {
     DELETED_SUFFIX: "a removal that is not finished",
@@ -54,19 +55,28 @@ NOTHING_SAID = SaidElsewhere()
 
 def scrub_partition(scrub: Scrub, disk: Disk, directory: str, partition: TopicPartition | None, said: SaidElsewhere = NOTHING_SAID) -> None:
     scrub.partitions += 1
+    earlier: list[Finding] = []
     for look in range(1, LOOKS_MAX + 1):
-        before, counted = _outline(disk, directory), (scrub.segments, scrub.batches, scrub.bytes_read, len(scrub.findings))
+        counted = scrub.segments, scrub.batches, scrub.bytes_read
+        first = len(scrub.findings)
+        before, vanished = _outline(disk, directory), False
         try:
             _scrub(scrub, disk, directory, partition, said)
         except FileNotFoundError:
             if not disk.exists(directory):
                 return  # the topic was deleted meanwhile
+            vanished = True
         except OSError as error:
             scrub.find_wrong(error.filename or directory, f"it cannot be read: {error.strerror}")
-        if look == LOOKS_MAX or len(scrub.findings) == counted[3] or before == _outline(disk, directory):
+        found = scrub.findings[first:]
+        if not vanished and (not found or before == _outline(disk, directory)):
             return
-        scrub.segments, scrub.batches, scrub.bytes_read = counted[:3]
-        del scrub.findings[counted[3] :]
+        if look == LOOKS_MAX:
+            scrub.findings[first:] = [each for each in found if each in earlier or each.severity is Severity.NOTE]
+            return
+        earlier = found
+        scrub.segments, scrub.batches, scrub.bytes_read = counted
+        del scrub.findings[first:]
 
 
 def _outline(disk: Disk, directory: str) -> list[tuple[str, int, int]]:
