@@ -272,7 +272,7 @@ class LogCleaner:
         log, job, stats = cleaning.log, cleaning.job, result.stats
         self._counts.passed(stats)
         self._deaths.pop(log, None)
-        if not self._is_wanted(cleaning) or log.segments.active.base_offset < job.end_offset:
+        if not self._is_wanted(cleaning) or log.truncations != job.truncations:
             return True
         if result.cleaned_to <= job.first_dirty_offset:
             self._leave_alone(cleaning.partition, "the keys of one batch do not fit into log.cleaner.dedupe.buffer.size")
