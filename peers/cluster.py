@@ -69,6 +69,7 @@ class Node:
         self.roles = roles
         self.directory = directory
         self.data = directory / "data"
+        self.log_dirs = [self.data]  # the metadata log lies in the first
         self.log = directory / "node.log"
         self.properties: dict[str, str] = {}
         # Where it listens, and where others are told that it does.
@@ -178,7 +179,8 @@ class Node:
     def wipe(self) -> None:
         """A new machine takes over its id: empty disks, formatted anew."""
         assert not self.running
-        shutil.rmtree(self.data)
+        for each in self.log_dirs:
+            shutil.rmtree(each)
         self.program.format([self])
 
 
@@ -198,7 +200,9 @@ class Cluster:
         per_node: Mapping[int, Mapping[str, str]] | None = None,
         programs: Mapping[int, Program] | None = None,
         proxied: bool = False,
+        log_dirs: int = 1,
     ) -> None:
+        self._log_dirs = log_dirs
         self._directory = tempfile.TemporaryDirectory(prefix="cluster-")
         self.links = Links() if proxied else None
         self._brokers = brokers
@@ -218,6 +222,7 @@ class Cluster:
         directory.mkdir()
         node = Node(program, node_id, roles, directory, ports, proxied=self.links is not None)
         node.on_start = self._started
+        node.log_dirs += [directory / f"data-{number}" for number in range(2, self._log_dirs + 1)]
         if self.links is not None:
             self.links.lead_to(node_id, port=node.advertised_port, target_port=node.port)
             self.links.lead_to(node_id, port=node.advertised_controller_port, target_port=node.controller_port)
@@ -245,7 +250,7 @@ class Cluster:
             "advertised.listeners": ",".join(advertised),
             "controller.listener.names": "CONTROLLER",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "log.dirs": str(node.data),
+            "log.dirs": ",".join(map(str, node.log_dirs)),
             "default.replication.factor": replicas,
             "min.insync.replicas": str(min(2, self._brokers)),
             "offsets.topic.replication.factor": replicas,

@@ -178,11 +178,14 @@ def survived(
     hold_seconds: float = SHORT_SECONDS,
     properties: Mapping[str, str] | None = None,
     programs: Mapping[int, Program] | None = None,
+    log_dirs: int = 1,
 ) -> History:
     """The deeds one after the other while clients work; then no anomaly is found, and the replicas hold the same bytes."""
     history, keys = History(), [Key(TOPIC, partition) for partition in range(PARTITIONS)]
     quick = {**QUICK, **(properties or {})}
-    with barnabas_cluster(brokers=brokers, controllers=controllers, proxied=proxied, properties=quick, programs=programs) as cluster:
+    with barnabas_cluster(
+        brokers=brokers, controllers=controllers, proxied=proxied, properties=quick, programs=programs, log_dirs=log_dirs
+    ) as cluster:
         view = ready(cluster)
         view.create_topic(TOPIC, PARTITIONS)
         chaos = Chaos(cluster, view, history, keys, random.Random(seed))
@@ -219,5 +222,5 @@ def replicas_agree(cluster: Cluster, view: View, keys: Sequence[Key]) -> None:
 
 
 def bytes_of(node: Node, key: Key) -> bytes:
-    directory = node.data / f"{key.topic}-{key.partition}"
-    return b"".join(segment.read_bytes() for segment in sorted(directory.glob("*.log")))
+    segments = [segment for data in node.log_dirs for segment in (data / f"{key.topic}-{key.partition}").glob("*.log")]
+    return b"".join(segment.read_bytes() for segment in sorted(segments))
