@@ -45,6 +45,18 @@ be set for one listener, as `listener.name.<listener>.<setting>` with the listen
 `connections.max.reauth.ms` may also be set for one mechanism, as `listener.name.<listener>.<mechanism>.<setting>`.
 """
 
+_REMOTE_STORE: Final = """\
+## Settings of the remote store
+
+What `remote.log.storage.url` names may need more: `remote.log.storage.config.<option>`, where the options are those of
+[obstore](https://developmentseed.org/obstore/) for that kind of store. For S3 these are for example `region`, `endpoint`, `access_key_id` and
+`secret_access_key`; for Azure `account_name` and `account_key`; for Google Cloud Storage `service_account`. What is not set is taken from where the
+cloud's own tools take it: `AWS_...`, `AZURE_...` and `GOOGLE_...` in the environment, or the machine's role. A directory has no options.
+
+How the topic `__remote_log_metadata` is made is set as in Kafka: `rlmm.config.remote.log.metadata.topic.num.partitions`,
+`...topic.replication.factor`, `...topic.min.isr` and `...topic.retention.ms`.
+"""
+
 _KIND_WORDS: Final = {
     EffectKind.SERVED: "served",
     EffectKind.NO_EFFECT: "without effect",
@@ -63,7 +75,7 @@ def page() -> str:
             DYNAMIC_ONLY_KEYS.values(),
         )
     )
-    parts += [_LISTENERS, _topic_table(), _group_table(), _client_metrics_table(), _quota_table()]
+    parts += [_LISTENERS, _REMOTE_STORE, _topic_table(), _group_table(), _client_metrics_table(), _quota_table()]
     return "\n".join(parts)
 
 
