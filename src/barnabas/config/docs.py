@@ -49,9 +49,10 @@ _REMOTE_STORE: Final = """\
 ## Settings of the remote store
 
 What `remote.log.storage.url` names may need more: `remote.log.storage.config.<option>`, where the options are those of
-[obstore](https://developmentseed.org/obstore/) for that kind of store. For S3 these are for example `region`, `endpoint`, `access_key_id` and
-`secret_access_key`; for Azure `account_name` and `account_key`; for Google Cloud Storage `service_account`. What is not set is taken from where the
-cloud's own tools take it: `AWS_...`, `AZURE_...` and `GOOGLE_...` in the environment, or the machine's role. A directory has no options.
+[obstore](https://developmentseed.org/obstore/) for that kind of store. For S3 these are for example `region`, `endpoint`,
+`access_key_id` and `secret_access_key`; for Azure `account_name` and `account_key`; for Google Cloud Storage `service_account`. What is
+not set is taken from where the cloud's own tools take it: `AWS_...`, `AZURE_...` and `GOOGLE_...` in the environment, or the machine's
+role. A directory has no options.
 
 How the topic `__remote_log_metadata` is made is set as in Kafka: `rlmm.config.remote.log.metadata.topic.num.partitions`,
 `...topic.replication.factor`, `...topic.min.isr` and `...topic.retention.ms`.
