@@ -25,7 +25,7 @@ def every_replica_moves(chaos: Chaos, cluster: Cluster, view: View) -> None:
                 assert move(client, TOPIC, node.log_dirs[1 - home], partition) == 0
         for partition, home in homes.items():
             name = f"{TOPIC}-{partition}"
-            until(lambda node=node, home=home, name=name: (node.log_dirs[1 - home] / name).exists(), f"{name} of node {node.id} is there")
+            until((node.log_dirs[1 - home] / name).exists, f"{name} of node {node.id} is there")
     chaos.await_progress()
 
 
@@ -44,7 +44,7 @@ def a_directory_fails(chaos: Chaos, cluster: Cluster, view: View) -> None:
         for partition in range(PARTITIONS):
             assert move(client, TOPIC, node.log_dirs[1], partition) == 0
     for partition in range(PARTITIONS):
-        until(lambda partition=partition: (node.log_dirs[1] / f"{TOPIC}-{partition}").exists(), "its replicas are in the second")
+        until((node.log_dirs[1] / f"{TOPIC}-{partition}").exists, "its replicas are in the second")
     chaos.await_progress()
     # Nothing that is under this name any more can be made, renamed or removed; open files are not enough to go on with.
     node.log_dirs[1].rename(node.directory / "lost")
