@@ -9,7 +9,10 @@ from barnabas.cli.log_dump.indexes import dump_offset_index, dump_time_index, du
 from barnabas.cli.log_verify.findings import Scrub
 from barnabas.cli.log_verify.segment_scrub import ScrubbedSegment
 from barnabas.env.disk import Disk
-from barnabas.storage.file_names import INDEX_SUFFIX, LOG_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+from barnabas.storage.file_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
+
+# On a full disk a node goes on without. The index of aborted transactions is another matter: nobody misses it when it is not there.
+_MISSING = "it is missing; the next start derives it from the log"
 
 
 def scrub_indexes(scrub: Scrub, disk: Disk, stem: str, base_offset: int, segment: ScrubbedSegment, *, active: bool) -> None:
@@ -18,7 +21,7 @@ def scrub_indexes(scrub: Scrub, disk: Disk, stem: str, base_offset: int, segment
     if disk.exists(path):
         read_all(scrub, path, dump_offset_index(disk, path, base_offset, lambda: segment.batches))
     else:
-        scrub.find_wrong(stem + LOG_SUFFIX, f"its {INDEX_SUFFIX} is missing")
+        scrub.note(path, _MISSING)
     path = stem + TIME_INDEX_SUFFIX
     if disk.exists(path):
         compared = (lambda: segment.batches) if segment.times_known else None
@@ -26,7 +29,7 @@ def scrub_indexes(scrub: Scrub, disk: Disk, stem: str, base_offset: int, segment
         if times is not None and not active and segment.times_known:
             _check_last_time(scrub, path, times, segment)
     else:
-        scrub.find_wrong(stem + LOG_SUFFIX, f"its {TIME_INDEX_SUFFIX} is missing")
+        scrub.note(path, _MISSING)
     _scrub_transaction_index(scrub, disk, stem + TRANSACTION_INDEX_SUFFIX, segment, active=active)
 
 

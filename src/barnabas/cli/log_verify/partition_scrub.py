@@ -136,12 +136,17 @@ def _begin_segment(scrub: Scrub, path: str, base_offset: int, course: LogCourse)
 
 
 def _scrub_beside(scrub: Scrub, disk: Disk, directory: str, names: list[str], bases: list[int], end: int | None) -> None:
+    for suffix, why in _LEFT_OVER.items():
+        left = [f"{directory}/{name}" for name in names if name.endswith(suffix)]
+        if left:
+            more = f" with {len(left) - 1} more such files" if len(left) > 1 else ""
+            scrub.note(left[0], f"left over{more}, {sum(map(disk.size_bytes, left))} bytes: {why}")
     for name in names:
         path = f"{directory}/{name}"
         parsed = parse_segment_file(name)
-        if (why := next((why for suffix, why in _LEFT_OVER.items() if name.endswith(suffix)), None)) is not None:
-            scrub.note(path, f"left over, {disk.size_bytes(path)} bytes: {why}")
-        elif parsed is not None and parsed[1] == SNAPSHOT_SUFFIX:
+        if name.endswith(tuple(_LEFT_OVER)):
+            continue
+        if parsed is not None and parsed[1] == SNAPSHOT_SUFFIX:
             _scrub_producers(scrub, disk, path, parsed[0], end)
         elif parsed is not None and parsed[1] in SEGMENT_SUFFIXES and parsed[0] not in bases:
             scrub.note(path, "left over: it has no log beside it")
