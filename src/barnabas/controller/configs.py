@@ -26,7 +26,7 @@ from barnabas.metadata.configs import ConfigResource, ConfigsImage, ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode, KafkaError
-from barnabas.model.topic_names import why_illegal
+from barnabas.model.topic_names import INTERNAL_TOPICS, REMOTE_LOG_METADATA, why_illegal
 from barnabas.wire.messages import alter_configs as replacing, incremental_alter_configs as incremental
 from barnabas.wire.metadata_records import ClearElrRecord, ConfigRecord, MetadataRecord
 
@@ -230,6 +230,8 @@ def check_topic_configs(topic: str, own: Mapping[str, str], effective: Effective
     """Whether a topic, which need not exist yet, may have these settings of its own."""
     values = parse_topic_config(own)
     before = effective.topic(topic)
+    if values.get(REMOTE_STORAGE_ENABLE) and (topic in INTERNAL_TOPICS or topic == REMOTE_LOG_METADATA):
+        raise ConfigError(f"{topic} is one of the cluster's own topics, which are not moved to remote storage.")
     if REMOTE_STORAGE_ENABLE in own or before[REMOTE_STORAGE_ENABLE]:
         check_tiered_topic(
             {**effective.topic_defaults, **values},

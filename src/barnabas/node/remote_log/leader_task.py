@@ -7,8 +7,8 @@ interrupted by                             what happens
 =========================================  ==========================================================================================
 the upload fails                           its objects are deleted (DELETE_SEGMENT_*), and it is copied again later under another name
 COPY_SEGMENT_FINISHED is not acknowledged  written again until it is: it may be committed already, and then nobody may delete the objects
-leadership is lost                         the upload is stopped; the next leader copies the segment itself, and deletes what was begun here
-the broker dies                            likewise
+leadership is lost                         the upload is stopped and its objects are deleted; the next leader copies the segment itself
+the broker dies                            likewise, and the next leader deletes what was begun when nobody can be at work on it any more
 the topic is deleted                       the upload is stopped, then everything is deleted
 =========================================  ==========================================================================================
 """

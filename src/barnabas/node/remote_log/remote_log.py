@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable
 
 from barnabas.api.broker import Broker
+from barnabas.config.keys import ConfigError
 from barnabas.config.remote_metadata_topic import MetadataTopicSettings
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
@@ -23,6 +24,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import REMOTE_LOG_METADATA
+from barnabas.node.cannot_start import CannotStart
 from barnabas.node.ground import Ground
 from barnabas.node.remote_log.follower_start import FollowerStarts
 from barnabas.node.remote_log.leader_task import LeaderTask
@@ -47,8 +49,8 @@ from barnabas.storage.remote.reader import RemoteReader
 
 class RemoteLog:
     def __init__(self, ground: Ground, replicas: LocalReplicas, broker: Callable[[], Broker], *, cache_directory: str) -> None:
-        """``cache_directory`` is the log directory in which indexes of remote segments are cached. ``ConfigError`` when the store cannot
-        be what the settings say."""
+        """``cache_directory`` is the log directory in which indexes of remote segments are cached. :class:`CannotStart` when the store
+        cannot be what the settings say."""
         settings, clock = ground.settings, ground.clock
         self._ground = ground
         self._replicas = replicas
@@ -60,11 +62,15 @@ class RemoteLog:
         url = settings.text("remote.log.storage.url")
         prefix = "remote.log.storage.config."
         options = {name.removeprefix(prefix): text for name, text in settings.of_plugins.items() if name.startswith(prefix)}
-        store, names = open_store(url, options, ground.disk), ObjectNames(ground.cluster_id)
+        try:
+            store, names = open_store(url, options, ground.disk), ObjectNames(ground.cluster_id)
+            topic_settings = MetadataTopicSettings.of(settings)
+        except ConfigError as wrong:
+            raise CannotStart(str(wrong)) from wrong
         indexes = RemoteIndexCache(
             ground.disk, cache_directory, store, names, size_bytes_max=integer("remote.log.index.file.cache.total.size.bytes")
         )
-        self.topic = MetadataTopic(broker, MetadataTopicSettings.of(settings))
+        self.topic = MetadataTopic(broker, topic_settings)
         self._storage = RemoteStorage(
             node_id=ground.node_id,
             store=store,
