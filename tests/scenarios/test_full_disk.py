@@ -65,7 +65,8 @@ def test_a_full_directory_refuses_serves_and_goes_on_when_there_is_room(
         full = in_small(small)
         taken = fill_up(client, full)
         assert taken > 50
-        assert client.produce_batch("t", full, batch_of([VALUE])).error_code == NO_ROOM
+        refused = client.produce_batch("t", full, batch_of([VALUE]))
+        assert (refused.error_code, refused.error_message) == (NO_ROOM, "the partition's log directory is full")
         # What is there is served, and the other directory does not mind.
         assert numbers(client, full) == list(range(taken))
         client.produce("t", [b"fine"], partition=1 - full)

@@ -25,6 +25,7 @@ from barnabas.api.produce_hints import HINTS_VERSION_MIN, give_hints
 from barnabas.api.request_context import RequestContext
 from barnabas.api.transaction_verification import Verdicts, verify
 from barnabas.coordinators.outcome import ProducerIdentity
+from barnabas.env.disk import out_of_room
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS
@@ -66,6 +67,7 @@ _INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "nobody but the broker it
 _WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
 _NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or higher")
 _DISK_FAILED = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the disk failed while appending")
+_DISK_FULL = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory is full")
 _NO_TRANSACTIONAL_ID = Refused(
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional batches need the transactional id in the request"
 )
@@ -139,7 +141,7 @@ def _append(
         return partition.append(data.records, acks, now_ms, verification)  # type: ignore[arg-type]
     except OSError as error:
         broker.replicas.disk_failed(partition.directory, error)
-        return _DISK_FAILED
+        return _DISK_FULL if out_of_room(error) else _DISK_FAILED
 
 
 # -- waiting for replicas -----------------------------------------------------------------------------------------------------
