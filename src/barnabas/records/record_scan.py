@@ -28,8 +28,8 @@ class ScannedRecords(NamedTuple):
 
 def body_of(batch: Buffer, header: BatchHeader) -> bytes:
     """The records of one whole batch, decompressed, as ``bytes``: indexing those is faster than indexing any other buffer."""
-    with memoryview(batch) as view:
-        return bytes(decompress(header.codec, view[HEADER_BYTES:]))
+    body = memoryview(batch)[HEADER_BYTES:]
+    return bytes(decompress(header.codec, body) if header.codec else body)
 
 
 def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:

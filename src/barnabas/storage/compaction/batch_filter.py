@@ -93,9 +93,11 @@ class BatchFilter:
     def _data(self, batch: Batch) -> Batch | None:
         header, key_map = batch.header, self._map
         base_offset, last_offset = header.base_offset, header.last_offset
-        if base_offset < key_map.start_offset or last_offset >= key_map.end_offset or base_offset in key_map.with_tombstones:
+        if base_offset < key_map.start_offset or last_offset >= key_map.end_offset:
             return self._data_by_key(batch)
         survivors = key_map.survivors(base_offset, last_offset + 1)
+        if survivors is None:
+            return self._data_by_key(batch)
         if len(survivors) == header.record_count:
             return batch
         if not survivors:
@@ -119,12 +121,12 @@ class BatchFilter:
         goes = set(keyless)
         if has_horizon and header.base_timestamp <= self._now_ms:
             goes.update(tombstones)
-        unmapped, find = self._map.end_offset - header.base_offset, latest.get
-        start = header.base_offset
+        base_offset, superseded = header.base_offset, self._map.is_superseded
+        unmapped = self._map.end_offset - base_offset
         kept = [
             index
             for index, (key, delta) in enumerate(zip(keys, deltas, strict=True))
-            if delta >= unmapped or (find(key, -1) <= start + delta and index not in goes)
+            if delta >= unmapped or (index not in goes and not superseded(key, base_offset + delta))
         ]
         if not kept:
             return None

@@ -109,12 +109,9 @@ class _Cleaning:
             skipped, first = set(keyless), key_map.start_offset - base_offset
             kept = [index for index, delta in enumerate(deltas) if delta >= first and index not in skipped]
             keys, deltas = [keys[index] for index in kept], [deltas[index] for index in kept]
+            tombstones = [place for place, index in enumerate(kept) if index in set(tombstones)]
             self._stats.keyless_records += len(keyless)
-        if not key_map.add(keys, [base_offset + delta for delta in deltas]):
-            return False
-        if tombstones:
-            key_map.with_tombstones.add(base_offset)
-        return True
+        return key_map.add(keys, [base_offset + delta for delta in deltas], tombstones)
 
     # -- the groups -------------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 KEY_BYTES_MAX = 63
@@ -47,14 +47,16 @@ def _table_bytes(entries: int) -> int:
 
 
 class KeyMap:
-    """Complete for ``[start_offset, end_offset)``: the batches in between were all :meth:`add`-ed, or have nothing to say."""
+    """Complete for ``[start_offset, end_offset)``: the batches in between were all :meth:`add`-ed, or have nothing to say.
+
+    With a key stands its latest offset, doubled, and one more where that record is a tombstone: the sums of both rise with the offset.
+    """
 
     def __init__(self, start_offset: int, *, size_bytes_max: int) -> None:
         self.start_offset = start_offset
         self.end_offset = start_offset
         self.latest: dict[bytes, int] = {}
-        # Base offsets of the batches with records that have no value: who finds one of them untouched must look inside all the same.
-        self.with_tombstones: set[int] = set()
+        self._has_tombstones = False
         self._size_bytes_max = size_bytes_max
         self._entries_bytes = 0
         self._free_entries = 0  # that fit for sure
@@ -67,9 +69,9 @@ class KeyMap:
     def size_bytes(self) -> int:
         return self._entries_bytes + _table_bytes(len(self.latest))
 
-    def add(self, keys: list[bytes], offsets: Iterable[int]) -> bool:
+    def add(self, keys: list[bytes], offsets: Iterable[int], tombstones: Sequence[int] = ()) -> bool:
         """All records of one batch, or none of them: False when there is no room. The first batch is always taken: a pass must come
-        further than the one before."""
+        further than the one before. ``tombstones`` are indexes of records."""
         assert self._survivors is None, "the map is complete"
         if not keys:
             return True
@@ -79,7 +81,11 @@ class KeyMap:
         entry_bytes = _entry_bytes(max(map(len, keys)))
         if len(keys) > self._free_entries and latest and not self._has_room(keys, entry_bytes):
             return False
-        latest.update(zip(keys, offsets, strict=True))
+        doubled = [2 * offset for offset in offsets]
+        for index in tombstones:
+            doubled[index] += 1
+            self._has_tombstones = True
+        latest.update(zip(keys, doubled, strict=True))
         added = len(latest) - before
         self._entries_bytes += added * entry_bytes
         self._free_entries -= added
@@ -96,12 +102,17 @@ class KeyMap:
     def _holds(self, more: int, entry_bytes: int) -> bool:
         return self._entries_bytes + more * entry_bytes + _table_bytes(len(self.latest) + more) <= self._size_bytes_max
 
-    def survivors(self, start_offset: int, end_offset: int) -> array[int]:
-        """The offsets in this range that are their keys' latest, rising. Only for ranges within the map; it takes no more keys then."""
+    def survivors(self, start_offset: int, end_offset: int) -> list[int] | None:
+        """The offsets in this range that are their keys' latest, rising; None when a tombstone is among them. Only for ranges within the
+        map, which takes no more keys then."""
         if self._survivors is None:
             self._survivors = array("q", sorted(self.latest.values()))
-        first = bisect_left(self._survivors, start_offset)
-        return self._survivors[first : bisect_left(self._survivors, end_offset, first)]
+        first = bisect_left(self._survivors, 2 * start_offset)
+        found = self._survivors[first : bisect_left(self._survivors, 2 * end_offset, first)]
+        if self._has_tombstones and any(each & 1 for each in found):
+            return None
+        return [each >> 1 for each in found]
 
-    def is_latest(self, key: bytes, offset: int) -> bool:
-        return self.latest.get(map_key(key), -1) <= offset
+    def is_superseded(self, key: bytes, offset: int) -> bool:
+        """``key`` as :func:`map_keys` gives it."""
+        return self.latest.get(key, -1) >> 1 > offset

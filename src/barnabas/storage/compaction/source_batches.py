@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from crc32c import crc32c
+
 from barnabas.env.disk import Disk
-from barnabas.records.batch_header import HEADER_BYTES, LENGTH_OVERHEAD_BYTES, read_header
+from barnabas.records.batch_header import CHECKSUMMED_POSITION, HEADER_BYTES, LENGTH_OVERHEAD_BYTES, read_header
 from barnabas.records.batches import CorruptBatch, check_crc, check_shape
 from barnabas.storage.compaction.batch_rewrite import Batch
 from barnabas.storage.compaction.cleaning_job import CleaningStopped, SourceSegment, Uncleanable
@@ -37,15 +39,17 @@ class SourceBatches:
                 while end - start >= HEADER_BYTES:
                     header = read_header(chunk, start)
                     check_shape(header, position + start)
-                    stop = start + header.batch_length + LENGTH_OVERHEAD_BYTES
+                    base_offset, length, _, _, crc, _, last_offset_delta, *_ = header
+                    stop = start + length + LENGTH_OVERHEAD_BYTES
                     if stop > end:
                         break
-                    if header.base_offset < expected:
-                        raise CorruptBatch(f"offset {header.base_offset} at position {position + start} follows {expected - 1}")
-                    expected = header.base_offset + header.last_offset_delta + 1
+                    if base_offset < expected:
+                        raise CorruptBatch(f"offset {base_offset} at position {position + start} follows {expected - 1}")
+                    expected = base_offset + last_offset_delta + 1
                     if expected > start_offset:
                         batch = chunk[start:stop]
-                        check_crc(batch, header)
+                        if crc32c(batch[CHECKSUMMED_POSITION:]) != crc:
+                            check_crc(batch, header)
                         yield Batch(header, batch)
                     start = stop
                 if not start:

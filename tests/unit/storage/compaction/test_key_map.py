@@ -11,9 +11,22 @@ def test_the_latest_offset_of_a_key_is_what_counts() -> None:
     latest = KeyMap(10, size_bytes_max=1 << 20)
     assert latest.add([b"a", b"b", b"a"], [10, 11, 12])
     assert latest.add([b"b"], [20])
-    assert latest.latest == {b"a": 12, b"b": 20}
-    assert list(latest.survivors(10, 21)) == [12, 20]
-    assert list(latest.survivors(13, 20)) == []
+    assert latest.survivors(10, 21) == [12, 20]
+    assert latest.survivors(13, 20) == []
+    assert latest.is_superseded(b"b", 19)
+    assert not latest.is_superseded(b"b", 20)
+    assert not latest.is_superseded(b"unknown", 0)
+
+
+def test_tombstones_are_told_apart() -> None:
+    latest = KeyMap(0, size_bytes_max=1 << 20)
+    assert latest.add([b"a", b"b"], [0, 1], [1])
+    assert latest.add([b"b", b"c"], [2, 3])
+    assert latest.survivors(0, 4) == [0, 2, 3], "one that was overwritten is nobody's concern"
+    latest = KeyMap(0, size_bytes_max=1 << 20)
+    assert latest.add([b"a", b"b", b"c"], [5, 6, 7], [1])
+    assert latest.survivors(5, 6) == [5]
+    assert latest.survivors(5, 7) is None
 
 
 def test_a_batch_is_taken_whole_or_not_at_all() -> None:
@@ -29,7 +42,7 @@ def test_keys_that_are_known_take_no_more_room() -> None:
     keys = [b"%d" % number for number in range(4)]
     for start in range(0, 400, 4):
         assert latest.add(keys, range(start, start + 4))
-    assert latest.latest[b"3"] == 399
+    assert latest.survivors(0, 400) == [396, 397, 398, 399]
 
 
 def test_the_first_batch_is_taken_however_little_room_there_is() -> None:
