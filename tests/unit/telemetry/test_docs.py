@@ -1,0 +1,37 @@
+"""What the pages tell of metrics and settings is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from barnabas.config.broker_keys import BROKER_KEYS
+from barnabas.config.topic_keys import TOPIC_KEYS
+from barnabas.telemetry.catalogue import CATALOGUE
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGES = ["log_life.md", "tiered_storage.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_metric_on_a_page_is_in_the_catalogue(page: str) -> None:
+    known = {metric.name for metric in CATALOGUE}
+    told = set(re.findall(r"`(barnabas_[a-z_]+)`", (DOCS / page).read_text()))
+    assert len(told) > 8
+    assert told <= known
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_setting_on_a_page_is_one(page: str) -> None:
+    known = BROKER_KEYS.keys() | TOPIC_KEYS.keys()
+    # Dotted words that are not files: settings, unless they are handed on to the store or the metadata topic, or are a client's.
+    told = set(
+        re.findall(
+            r"`((?:log|remote|cleanup|retention|local|segment|file|min|max|delete|cordoned)\.[a-z.]+[a-z])(?:=[^`]*)?`",
+            (DOCS / page).read_text(),
+        )
+    )
+    assert len(told) > 10
+    assert {name for name in told if not name.startswith("remote.log.storage.config")} <= known
