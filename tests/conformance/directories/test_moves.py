@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from peers.apache_kafka import why_missing
+from barnabas.testing import EmbeddedBroker
+from peers.apache_kafka import apache_kafka, free_port, why_missing
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 from tests.scenarios.client import Client
 from tests.scenarios.running import RunningNode
+from tests.scenarios.test_directory_moves import RATE, move
 from tests.scenarios.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
@@ -74,3 +76,43 @@ def test_replicas_are_moved_between_directories(tools: Tools, tmp_path: Path) ->
         tools.run(CONFIGS, *server, *cordon)
         client.create_topic("u", 2)
         assert sorted(each.name for each in away.glob("u-*")) == ["u-0", "u-1"]
+
+
+@pytest.mark.soak
+def test_a_move_that_one_program_begins_the_other_ends(tmp_path: Path) -> None:
+    """Apache Kafka 4.3 is killed in the middle of a move, then Barnabas is; each finds what the other has left."""
+    directories = [tmp_path / "first", tmp_path / "second"]
+    settings = {"log.dirs": ",".join(map(str, directories)), "broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}
+    port = free_port()
+
+    def begin_move(bootstrap: str) -> Path:
+        """To where the partition is not; it is held back."""
+        with Client(bootstrap) as client:
+            client.alter_configs(4, "1", {RATE: "1"})
+            away = next(each for each in directories if not (each / "t-0").exists())
+            assert move(client, "t", away) == 0
+            until(lambda: list(away.glob("t-0.*-future")), "the copy is there")
+        return away
+
+    def end_move(bootstrap: str, away: Path) -> None:
+        with Client(bootstrap) as client:
+            client.alter_configs(4, "1", {RATE: "100000000"})
+            until((away / "t-0").exists, "the replica is there")
+            assert [int((each or b"").partition(b" ")[0]) for each in client.values("t")] == list(range(3))
+            assert not [each for data in directories for each in data.glob("t-0.*-future")]
+
+    with apache_kafka(directories[0], extra=settings, format_storage=True, port=port) as (bootstrap, process):
+        with Client(bootstrap) as client:
+            client.create_topic("t")
+            for number in range(3):
+                client.produce("t", [b"%d " % number + b"x" * 900_000])
+        away = begin_move(bootstrap)
+        process.kill()
+        process.wait()
+    ours = EmbeddedBroker(process=True, data_dir=directories[0], port=port, config=settings)
+    ours.start()
+    end_move(ours.bootstrap, away)
+    back = begin_move(ours.bootstrap)
+    ours.kill()
+    with apache_kafka(directories[0], extra=settings, format_storage=False, port=port) as (bootstrap, _):
+        end_move(bootstrap, back)
