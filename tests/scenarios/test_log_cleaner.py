@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -219,12 +220,16 @@ def test_committed_offsets_are_compacted_and_the_coordinator_goes_on(tmp_path: P
         cleaning = Cleaning(running, client, tmp_path)
         client.create_topic("t")
         await_coordinator(client)
-        client.alter_configs(TOPIC, OFFSETS, {"min.cleanable.dirty.ratio": "0.01", "segment.ms": "100"})
-        for offset in range(300):
+        client.alter_configs(TOPIC, OFFSETS, {"min.cleanable.dirty.ratio": "0.01", "segment.ms": "20"})
+        segments = cleaning.replica(OFFSETS).log.segments
+        for offset in count():
             for group in groups:
                 commit(client, group, offset)
+            if segments.active.base_offset > 100:
+                break
         cleaning.await_clean(OFFSETS)
-        assert len(cleaning.records(OFFSETS)) < 400
+        keys = [key for at, key in cleaning.records(OFFSETS) if at < segments.active.base_offset]
+        assert len(keys) == len(set(keys)) == len(groups) + 1
         for group in groups:
             commit(client, group, 1000)
     with RunningNode([tmp_path], config=config) as running, Client(running.bootstrap) as client:
