@@ -88,8 +88,8 @@ QUICK = Effort(
     java_transactions=500,
     group_formations=2,
     compacted_megabytes=100,
-    spark_rows=250_000,
-    spark_small_batches=10,
+    spark_rows=100_000,
+    spark_small_batches=6,
     warm_up_seconds=2.0,
 )
 
