@@ -45,6 +45,9 @@ _PLAIN = """
 _SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
+    # It lives for seconds: what the second compiler would win is less than what it takes.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.streaming.pollingDelay": "10ms",
     # The plans of all batches stay, so that it can be said afterwards what each of them had to write.
     "spark.sql.streaming.minBatchesToRetain": "1000000",
 }
