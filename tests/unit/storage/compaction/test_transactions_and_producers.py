@@ -161,3 +161,14 @@ def test_control_batches_of_other_kinds_stay() -> None:
     for _ in range(2):
         clean_and_swap(log, job_of(log, now_ms=NOW_MS + 10 * DAY_MS, producers={}))
     assert kinds(log) == ["marker", "data"]
+
+
+def test_a_transaction_that_was_aborted_long_ago_says_nothing_about_the_next_of_its_producer() -> None:
+    log = new_table()
+    transaction(log, 1, 0, (b"a", b"aborted"), end=ControlType.ABORT)
+    seal(log)
+    transaction(log, 1, 1, (b"a", b"committed"), end=ControlType.COMMIT)
+    put(log, (b"z", b"1"))
+    seal(log)
+    clean_and_swap(log, job_of(log, first_dirty=2))
+    assert table(log) == {b"a": b"committed", b"z": b"1"}
