@@ -17,9 +17,9 @@ from hashlib import blake2b
 
 KEY_BYTES_MAX = 63
 DIGEST_BYTES = 64
+STRETCH_ENTRIES = 1024
 # The offset as an object, and twice a place in a list while the survivors are sorted.
 _OFFSET_OBJECT_BYTES = 32 + 2 * 8
-STRETCH_ENTRIES = 1024
 _BYTES_OBJECT_BYTES = 33
 _ALLOCATION_BYTES = 16
 # A dict has a table whose size is a power of two and two thirds of it in entries, of which each is three words.
@@ -93,7 +93,7 @@ class KeyMap:
 
     def _has_room(self, keys: list[bytes], entry_bytes: int) -> bool:
         # So that this is asked seldom, a stretch of entries is found that fit even if all are new and of the costliest kind.
-        for entries in (STRETCH_ENTRIES, len(keys)):
+        for entries in (max(STRETCH_ENTRIES, len(keys)), len(keys)):
             if self._holds(entries, _entry_bytes(DIGEST_BYTES)):
                 self._free_entries = entries
                 return True

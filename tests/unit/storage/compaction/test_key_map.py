@@ -37,6 +37,14 @@ def test_a_batch_is_taken_whole_or_not_at_all() -> None:
     assert latest.size_bytes <= 1000
 
 
+def test_a_batch_of_very_many_keys_is_no_exception() -> None:
+    latest = KeyMap(0, size_bytes_max=400_000)
+    assert latest.add([b"first"], [0])
+    assert not latest.add([b"%d" % number for number in range(5000)], range(1, 5001))
+    assert latest.add([b"%d" % number for number in range(1000)], range(1, 1001))
+    assert latest.size_bytes <= 400_000
+
+
 def test_keys_that_are_known_take_no_more_room() -> None:
     latest = KeyMap(0, size_bytes_max=1000)
     keys = [b"%d" % number for number in range(4)]
