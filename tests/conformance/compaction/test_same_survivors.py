@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.cli.log_dump.read_only_disk import ReadOnlyDisk
+from barnabas.cli.log_verify.directory_scrub import scrub_log_directory
+from barnabas.cli.log_verify.findings import Scrub
 from barnabas.records.batch_header import DELETE_HORIZON_BIT
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, run_tool, why_missing
@@ -105,6 +108,14 @@ def test_kafkas_tool_has_no_complaints(two: Two, suffix: str) -> None:
     text = QUIRK.sub("", text)
     assert text.count("Dumping ") == len(files)
     assert not COMPLAINTS.search(GAPS.sub("", text)), text[:4000]
+
+
+def test_a_scrub_finds_nothing_wrong_with_either(two: Two) -> None:
+    for data, _ in two.each():
+        scrub = Scrub(deep=True)
+        scrub_log_directory(scrub, ReadOnlyDisk(), str(data))
+        assert [each.text for each in scrub.wrong] == []
+        assert scrub.batches > 300
 
 
 def test_each_opens_what_the_other_cleaned_and_both_go_on_alike(two: Two, tmp_path: Path) -> None:

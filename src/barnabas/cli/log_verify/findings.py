@@ -10,6 +10,10 @@ from typing import Any
 from barnabas.cli.log_dump.entries import Damage
 
 
+# Progress is told every megabyte: a bar is slower than a batch.
+_PROGRESS_BITS = 20
+
+
 class Severity(StrEnum):
     WRONG = "wrong"  # something was lost, changed or contradicts something else
     NOTE = "note"  # what a crash or a change in progress leaves, and a node puts in order by itself
@@ -76,4 +80,5 @@ class Scrub:
 
     def has_read(self, size_bytes: int) -> None:
         self.bytes_read += size_bytes
-        self.progress(self.bytes_read)
+        if self.bytes_read >> _PROGRESS_BITS != (self.bytes_read - size_bytes) >> _PROGRESS_BITS:
+            self.progress(self.bytes_read)
