@@ -9,7 +9,6 @@ from typing import Any
 
 from barnabas.cli.log_dump.entries import Damage
 
-
 # Progress is told every megabyte: a bar is slower than a batch.
 _PROGRESS_BITS = 20
 
