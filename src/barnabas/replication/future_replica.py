@@ -16,7 +16,7 @@ gone, the epoch of a leader that has written nothing. So the exchange hands both
 
 from __future__ import annotations
 
-from barnabas.records.batches import check_crc, walk
+from barnabas.records.batches import CorruptBatch, check_crc, walk
 from barnabas.replication.following import truncation_offset
 from barnabas.storage.log import Log, OffsetOutOfRange
 from barnabas.storage.log_directory import LogDirectory
@@ -24,7 +24,7 @@ from barnabas.storage.regions import FileRegion
 
 
 class FutureReplica:
-    __slots__ = ("_settled_cuts", "_source", "cuts", "directory", "log")
+    __slots__ = ("_cleaned_to", "_settled_cuts", "_source", "cuts", "directory", "log")
 
     def __init__(self, source: Log, log: Log, directory: LogDirectory) -> None:
         """``source`` is the current log, ``directory`` where the copy lies."""
@@ -33,6 +33,9 @@ class FutureReplica:
         self.directory = directory
         self.cuts = 0  # of the current log: what was read of it before may not be true any more
         self._settled_cuts = -1
+        # What was compacted before the first of it was copied is so in the copy. What is compacted meanwhile may have been copied before.
+        empty = log.log_end_offset == log.log_start_offset
+        self._cleaned_to = source.cleaned_to if empty else None
 
     @property
     def lag(self) -> int:
@@ -93,6 +96,8 @@ class FutureReplica:
             if header.base_offset >= log.log_end_offset:
                 log.append_as_follower(batch, header, now_ms)
             elif header.last_offset >= log.log_end_offset:
+                if log.log_end_offset != log.log_start_offset:
+                    raise CorruptBatch(f"batch at offset {header.base_offset} came where {log.log_end_offset} was expected")
                 # Records were deleted up to somewhere inside this batch, and an empty log begins with the whole of it.
                 start = log.log_start_offset
                 log.truncate_fully(header.base_offset)
@@ -110,6 +115,8 @@ class FutureReplica:
         log.leader_epochs.write()
         log.take_producers(source.producers)
         log.remote_end_offset = source.remote_end_offset
+        if self._cleaned_to is not None and source.cleaned_to is not None:
+            log.cleaned_to = min(self._cleaned_to, source.cleaned_to)
         log.log_start_offset = source.log_start_offset
         log.settings = source.settings
         log.snapshot_producers()

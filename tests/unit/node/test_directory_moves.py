@@ -173,12 +173,14 @@ def test_it_arrives_with_all_that_the_old_one_knew() -> None:
         replica = await node.publish()
         fill(replica.log, 30)
         replica.log.leader_epochs.assign(7, 30)
+        replica.log.cleaned_to = 10
         producers = replica.log.producers
         node.moves.move(replica, node.away)
         await node.arrived(replica, node.away)
         assert values(replica.log) == [numbered(n) for n in range(30)]
         assert replica.log.leader_epochs.entries[-1] == EpochStart(7, 30)
         assert replica.log.producers is producers
+        assert replica.log.cleaned_to == 10
         assert node.reports.believed == node.away.directory_id
         assert list(node.away.logs) == [PARTITION]
         assert not node.home.logs
