@@ -8,14 +8,17 @@ import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from barnabas.node import log_cleaner
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from barnabas.replication.partition import Partition
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from tests.scenarios.client import Client, records_in
@@ -23,7 +26,7 @@ from tests.scenarios.running import RunningNode
 from tests.scenarios.waiting import until
 
 TOPIC, BROKER = 2, 4
-OFFSETS = "__consumer_offsets"
+OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 COMMIT_BY_NAME = 9
 SEGMENT_MS = 60_000
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": str(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.01"}
@@ -169,6 +172,29 @@ def test_a_topic_that_is_deleted_takes_its_cleaning_along_and_may_come_again(cle
     assert [key for _, key in cleaning.records("t")] == [b"key-%d" % number for number in range(KEYS)] + [b"last"]
 
 
+def test_as_many_logs_are_compacted_at_once_as_the_settings_say(cleaning: Cleaning) -> None:
+    cleaning.client.alter_configs(BROKER, "", CRAWL)
+    for topic in ("one", "two", "three"):
+        cleaning.client.create_topic(topic, configs=COMPACTED)
+        cleaning.fill(topic, value=b"v" * 500)
+    until(lambda: len(cleaning.workers()) == 1, "one works")
+    cleaning.client.alter_configs(BROKER, "", {"log.cleaner.threads": "2"})
+    until(lambda: len(cleaning.workers()) == 2, "two work")
+    assert cleaning.metric("barnabas_cleaner_logs") == 2
+    cleaning.client.alter_configs(BROKER, "", RUN | {"log.cleaner.threads": "1"})
+    for topic in ("one", "two", "three"):
+        cleaning.await_clean(topic)
+
+
+def test_a_worker_without_work_ends_and_another_comes_when_there_is_some(cleaning: Cleaning, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_cleaner, "IDLE_SECONDS_MAX", 0.1)
+    cleaning.client.create_topic("t", configs=COMPACTED)
+    for _ in range(2):
+        cleaning.fill("t")
+        cleaning.await_clean("t")
+        until(lambda: not cleaning.workers(), "the worker has ended")
+
+
 def test_records_that_wait_too_long_are_compacted_though_nobody_writes(cleaning: Cleaning) -> None:
     cleaning.client.create_topic("t", configs=COMPACTED | {"min.cleanable.dirty.ratio": "1.0"})
     cleaning.write("t", [b"key"] * 5)
@@ -235,6 +261,36 @@ def test_committed_offsets_are_compacted_and_the_coordinator_goes_on(tmp_path: P
     with RunningNode([tmp_path], config=config) as running, Client(running.bootstrap) as client:
         await_coordinator(client)
         assert [committed(client, group) for group in groups] == [1000] * 3
+
+
+def test_transactional_ids_are_compacted_and_their_epochs_go_on(tmp_path: Path) -> None:
+    config = {"log.cleaner.backoff.ms": "20", "transaction.state.log.num.partitions": "1"}
+    ids = ("a", "b")
+    with RunningNode([tmp_path], config=config) as running, Client(running.bootstrap) as client:
+        cleaning = Cleaning(running, client, tmp_path)
+        for name in ids:
+            until(lambda name=name: init(client, name).error_code == 0, "the coordinator is there")  # type: ignore[misc]
+        client.alter_configs(TOPIC, TRANSACTIONS, {"min.cleanable.dirty.ratio": "0.01", "segment.ms": "20"})
+        segments = cleaning.replica(TRANSACTIONS).log.segments
+        while segments.active.base_offset < 50:
+            before = [init(client, name) for name in ids]
+        cleaning.await_clean(TRANSACTIONS)
+        keys = [key for at, key in cleaning.records(TRANSACTIONS) if at < segments.active.base_offset]
+        assert sorted(keys, key=str) == sorted(set(keys), key=str)
+    with RunningNode([tmp_path], config=config) as running, Client(running.bootstrap) as client:
+        for name, last in zip(ids, before, strict=True):
+            again = until(lambda name=name: _if_done(init(client, name)), "the coordinator has read its log")  # type: ignore[misc]
+            assert (again.producer_id, again.producer_epoch) == (last.producer_id, last.producer_epoch + 1)
+
+
+def init(client: Client, name: str) -> Any:
+    request = InitProducerIdRequest(transactional_id=name, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1)
+    client.ask(FindCoordinatorRequest(key_type=1, coordinator_keys=[name]))
+    return client.ask(request, 5)
+
+
+def _if_done(answer: Any) -> Any:
+    return answer if answer.error_code == 0 else None
 
 
 def await_coordinator(client: Client) -> None:
