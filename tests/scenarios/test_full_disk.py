@@ -98,17 +98,34 @@ def test_a_node_that_is_stopped_while_a_directory_is_full_finds_everything(
     capfd.readouterr()
 
 
-def test_a_partition_for_which_there_is_no_room_is_made_when_there_is(
-    directories: list[Path], small: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_new_partitions_go_where_there_is_room(directories: list[Path], small: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with RunningNode(directories) as node, Client(node.bootstrap) as client:
         Ballast(small).fill()
         assert client.ask(creation("t", partitions=2)).topics[0].error_code == 0
+        for partition in range(2):
+            until(lambda partition=partition: taken(client, partition), "it is led")  # type: ignore[misc]
+        assert sorted(each.name for each in directories[0].glob("t-*")) == ["t-0", "t-1"]
+        assert not list(small.glob("t-*"))
+    capfd.readouterr()
+
+
+def test_a_partition_for_which_there_is_no_room_anywhere_is_made_when_there_is(
+    directories: list[Path], small: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with RunningNode(directories) as node, Client(node.bootstrap) as client:
+        # All new ones have to go to the small one.
+        client.alter_configs(4, "1", {"cordoned.log.dirs": str(directories[0])})
+        Ballast(small).fill()
+        assert client.ask(creation("t", partitions=1)).topics[0].error_code == 0
         assert not list(small.glob("t-*"))
         Ballast(small).drop()
-        until(lambda: list(small.glob("t-*")), "the partition is made")
-        until(lambda: client.produce_batch("t", in_small(small), batch_of([b"0 "])).error_code == 0, "it is led")
+        until(lambda: taken(client, 0), "it is led")
+        assert (small / "t-0").exists()
     capfd.readouterr()
+
+
+def taken(client: Client, partition: int) -> bool:
+    return client.produce_batch("t", partition, batch_of([b"0 "])).error_code == 0
 
 
 def test_a_node_whose_only_disk_is_full_waits_for_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

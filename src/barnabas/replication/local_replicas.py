@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from barnabas.env.disk import out_of_room
 from barnabas.model.ids import TopicPartition, Uuid
@@ -77,14 +77,15 @@ class LocalReplicas:
             del self._preferred[next(iter(self._preferred))]
         self._preferred[partition] = directory
 
-    def directory_for_new(self, partition: TopicPartition) -> LogDirectory | None:
+    def directory_for_new(self, partition: TopicPartition, *, full: Collection[LogDirectory] = ()) -> LogDirectory | None:
         """Where the replica goes: to the directory that somebody chose, or to the one that holds the fewest and is not cordoned. Where
-        all are, the controller had not heard of it when it chose this node, and the first must do."""
+        all are, the controller had not heard of it when it chose this node, and the first must do. Those that are ``full`` come last."""
         preferred = self._preferred.pop(partition, None)
         if preferred is not None and preferred.online:
             return preferred
         online = [directory for directory in self.directories if directory.online]
         free = [directory for directory in online if not directory.cordoned] or online[:1]
+        free = [directory for directory in free if directory not in full] or free
         return min(free, key=lambda directory: len(directory.logs) + directory.reserved) if free else None
 
     def exchange(self, partition: Partition, future: FutureReplica) -> None:

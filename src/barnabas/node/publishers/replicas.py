@@ -94,6 +94,7 @@ class ReplicaPublisher:
         # Replicas for which there was no room.
         self._unmade: dict[TopicPartition, _Wanted] = {}
         self._retrying: set[asyncio.Task[None]] = set()
+        self._full: dict[LogDirectory, None] = {}  # found so since all directories were last tried
         # Partitions that are gone, and still named in the checkpoints of the directory they were in.
         self._outdated: dict[LogDirectory, set[TopicPartition]] = {}
         self._effective: EffectiveConfigs | None = None
@@ -168,16 +169,23 @@ class ReplicaPublisher:
             if isinstance(log, OSError):
                 self._replicas.disk_failed(directory, log)
                 if out_of_room(log):
-                    self._make_later(each)
+                    self._make_later(each, directory)
                 continue
             directory.add(log)
             self._on_new_log(log)
             self._add(each.partition, each.topic_id, log, directory, 0, each.image)
 
-    def _make_later(self, wanted: _Wanted) -> None:
+    def _make_later(self, wanted: _Wanted, full: LogDirectory) -> None:
+        """In another directory at once, if there is one and the metadata does not name this one; and in any as soon as there is room."""
         self._unmade[wanted.partition] = wanted
+        news = full not in self._full
+        self._full[full] = None
         if self._retry is None:
-            self._retry = asyncio.get_running_loop().call_later(ROOM_RETRY_SECONDS, self._try_again)
+            others = any(each.online and not each.cordoned and each not in self._full for each in self._replicas.directories)
+            at_once = news and others
+            self._retry = asyncio.get_running_loop().call_later(0 if at_once else ROOM_RETRY_SECONDS, self._try_again)
+            if not at_once:
+                self._full.clear()
 
     def _try_again(self) -> None:
         self._retry = None
@@ -245,10 +253,10 @@ class ReplicaPublisher:
         node's id: what it held is gone, and the controller has been told so (it was no clean start)."""
         assigned = image.directory_of(self._node_id)
         if assigned == ZERO_UUID or self._is_lost(image):
-            return self._replicas.directory_for_new(partition)
+            return self._replicas.directory_for_new(partition, full=self._full)
         known = next((each for each in self._replicas.directories if each.directory_id == assigned), None)
         if known is None and self._replicas.all_online:
-            return self._replicas.directory_for_new(partition)
+            return self._replicas.directory_for_new(partition, full=self._full)
         return known if known is not None and known.online else None
 
     def _add(
@@ -325,7 +333,7 @@ class ReplicaPublisher:
                 for plan in [each for each in plans if each[1] is directory]:
                     plans.remove(plan)
                     directory.reserved -= 1
-                    self._make_later(plan[0])
+                    self._make_later(plan[0], directory)
 
     def _put_aside(self, directory: LogDirectory, mark: Callable[[TopicPartition, Uuid], str], partition: TopicPartition) -> list[str]:
         """The new name, unless the directory has failed."""
