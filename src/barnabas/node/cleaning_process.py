@@ -27,7 +27,6 @@ from typing import IO, Protocol
 
 from barnabas.env.disk import Disk
 from barnabas.env.real_disk import RealDisk
-from barnabas.storage.compaction.cleaning import clean
 from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult, CleaningStopped, Uncleanable
 
 # Whoever serves clients comes first where processors are scarce, and compaction still gets on: a third of a fair share.
@@ -197,6 +196,8 @@ class CleaningInPlace:
         self.ended = False
 
     def clean(self, job: CleaningJob, on_cleaned: Callable[[CleanedSegment], None]) -> CleaningResult:
+        from barnabas.storage.compaction.cleaning import clean
+
         return clean(job, self._disk, should_stop=lambda: self.ended, on_cleaned=on_cleaned)
 
     def pace(self, bytes_per_second: float) -> None:
@@ -232,6 +233,9 @@ def _receive(pipe: IO[bytes]) -> object | None:
 
 def serve(source: IO[bytes], target: IO[bytes], disk: Disk) -> None:
     """The child: jobs one after the other until the parent is gone."""
+    # Not by the parent, which starts faster without it.
+    from barnabas.storage.compaction.cleaning import clean
+
     jobs: SimpleQueue[CleaningJob] = SimpleQueue()
     throttle = Throttle()
 
