@@ -1,16 +1,11 @@
-"""Records of the metadata log: what they are by key, and the frame each is written in.
-
-A value is ``uvarint frame version = 1``, ``uvarint api key``, ``uvarint version``, then the message; there is no key. Kafka writes frame
-version 1 and refuses 0, whatever its documentation says.
-"""
+"""Records of the metadata log: what they are by key. They are framed as :mod:`~barnabas.wire.framed_records` says."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Final, TypeAlias
 
 from barnabas.model.buffers import Buffer
-from barnabas.wire.compiler import DECODE_ERRORS, decoder, encoder
-from barnabas.wire.declare import declaration_of
+from barnabas.wire.framed_records import by_key, decode_framed, encode_framed
 from barnabas.wire.metadata_records.abort_transaction import AbortTransactionRecord
 from barnabas.wire.metadata_records.access_control_entry import AccessControlEntryRecord
 from barnabas.wire.metadata_records.begin_transaction import BeginTransactionRecord
@@ -37,8 +32,6 @@ from barnabas.wire.metadata_records.unfence_broker import UnfenceBrokerRecord
 from barnabas.wire.metadata_records.unregister_broker import UnregisterBrokerRecord
 from barnabas.wire.metadata_records.user_scram_credential import UserScramCredentialRecord
 from barnabas.wire.metadata_records.zk_migration_state import ZkMigrationStateRecord
-from barnabas.wire.tagged_fields import MalformedMessage
-from barnabas.wire.varint import read_uvarint, write_uvarint
 
 __all__ = [
     "AbortTransactionRecord",
@@ -50,7 +43,6 @@ __all__ = [
     "ConfigRecord",
     "DelegationTokenRecord",
     "EndTransactionRecord",
-    "FRAME_VERSION",
     "FeatureLevelRecord",
     "FenceBrokerRecord",
     "MetadataRecord",
@@ -73,8 +65,6 @@ __all__ = [
     "decode_metadata_record",
     "encode_metadata_record",
 ]
-
-FRAME_VERSION = 1
 
 MetadataRecord: TypeAlias = (
     AbortTransactionRecord
@@ -105,38 +95,14 @@ MetadataRecord: TypeAlias = (
     | ZkMigrationStateRecord
 )
 
-RECORDS: dict[int, type[Any]] = {}
-for _record in MetadataRecord.__args__:
-    _key = declaration_of(_record).key
-    assert _key is not None
-    RECORDS[_key] = _record
+RECORDS: Final = by_key(MetadataRecord.__args__)
 
 
 def encode_metadata_record(record: MetadataRecord) -> bytes:
     """In the newest version, which metadata.version 4.3 allows for every record."""
-    declaration = declaration_of(type(record))
-    assert declaration.key is not None
-    out = bytearray((FRAME_VERSION,))
-    write_uvarint(out, declaration.key)
-    version = declaration.versions.highest
-    write_uvarint(out, version)
-    encoder(type(record), version)(record, out)
-    return bytes(out)
+    return encode_framed(record)
 
 
 def decode_metadata_record(value: Buffer) -> MetadataRecord:
-    try:
-        frame_version, position = read_uvarint(value, 0)
-        key, position = read_uvarint(value, position)
-        version, position = read_uvarint(value, position)
-        if frame_version != FRAME_VERSION:
-            raise MalformedMessage(f"frame version {frame_version} is not {FRAME_VERSION}")
-        if key not in RECORDS:
-            raise MalformedMessage(f"record type {key} is unknown")
-        record, end = decoder(RECORDS[key], version)(value, position)
-    except DECODE_ERRORS as wrong:
-        raise MalformedMessage(f"metadata record cannot be read: {wrong}") from wrong
-    if end != len(value):
-        raise MalformedMessage(f"{len(value) - end} bytes follow a {type(record).__name__}")
-    made: MetadataRecord = record
-    return made
+    record: MetadataRecord = decode_framed(value, RECORDS, "metadata record")
+    return record
