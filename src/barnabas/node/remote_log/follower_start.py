@@ -48,9 +48,9 @@ class FollowerStarts:
             failure = None if done.cancelled() else done.exception()
             if done.cancelled() or failure is not None:
                 storage.metrics.aux_state_errors(topic).value += 1
-                if failure is not None and not isinstance(failure, RemoteStoreError):
-                    raise failure
-                self._log.warning("a follower cannot begin", partition=str(partition.partition), error=str(failure))
+                expected = failure is None or isinstance(failure, RemoteStoreError)
+                say = self._log.warning if expected else self._log.error
+                say("a follower cannot begin", partition=str(partition.partition), error=str(failure) if expected else repr(failure))
                 built(False)
                 return
             if not self._begin(partition, epoch, start, done.result()):

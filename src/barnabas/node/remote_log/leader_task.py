@@ -65,12 +65,19 @@ class LeaderTask:
         self._stopped = Event()
         self._wake = asyncio.Event()
         self._task = asyncio.get_running_loop().create_task(self._run())
+        self._task.add_done_callback(self._ended)
 
     def stop(self) -> asyncio.Future[None]:
         """Done once nothing of this task goes to the store any more."""
         self._stopped.set()
         self._wake.set()
         return asyncio.shield(self._task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            # A mistake of ours. The partition is served on, and its local log only grows.
+            self._log.error("a tiered partition is not copied any more", partition=str(self._tiered.id), error=repr(failure))
 
     def wake(self) -> None:
         """Look now: settings have changed."""
@@ -132,8 +139,11 @@ class LeaderTask:
 
     async def _copy_all(self) -> None:
         tiered = self._tiered
-        log = tiered.partition.log
-        while self._leads() and not log.settings.remote_copy_disabled:
+        while self._leads():
+            # Another one after every copy, perhaps: replicas move between directories.
+            log = tiered.partition.log
+            if log.settings.remote_copy_disabled:
+                return
             tiered.learn_remote_end()
             plan = next_copy(
                 tiered.uncopied_segments(),

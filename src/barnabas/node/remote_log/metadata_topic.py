@@ -268,12 +268,11 @@ class MetadataTopic:
     async def _read_here(self, followed: _Followed) -> None:
         partition = self._broker.replicas.get(REMOTE_LOG_METADATA, followed.index)
         assert partition is not None
-        log = partition.log
-        followed.next_offset = max(followed.next_offset, log.log_start_offset)
+        followed.next_offset = max(followed.next_offset, partition.log.log_start_offset)
         started = monotonic()
         try:
             while followed.next_offset < partition.high_watermark:
-                for header, batch in log.batches(followed.next_offset, partition.high_watermark):
+                for header, batch in partition.log.batches(followed.next_offset, partition.high_watermark):
                     self._replay(followed, header, bytes(batch))
                     if monotonic() - started > READING_SLICE_SECONDS_MAX:
                         break

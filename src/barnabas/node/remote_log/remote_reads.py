@@ -114,9 +114,10 @@ class RemoteReads:
             # It has expired since, or is local after all: the reader is told so when it asks again.
             return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE if offset < partition.log.log_start_offset else _NOT_NOW)
         self._metrics.read_errors(partition.partition.topic).value += 1
-        if not isinstance(failure, (OffsetNotRemote, TooManyWaiting, RemoteStoreError)):
-            raise failure
-        if str(failure) != self._complaint:
+        if not isinstance(failure, (OffsetNotRemote, TooManyWaiting, RemoteStoreError, OSError)):
+            # Ours, then. Who waits must hear of something all the same.
+            self._log.error("a remote read went wrong", partition=str(partition.partition), offset=offset, error=repr(failure))
+        elif str(failure) != self._complaint:
             self._complaint = str(failure)
             self._log.warning("a remote read failed", partition=str(partition.partition), offset=offset, error=str(failure))
         return PartitionRead(_NOT_NOW)
