@@ -33,7 +33,6 @@ from barnabas.replication.future_replica import FutureReplica
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.throttle import UNLIMITED, ByteRate
-from barnabas.storage.file_names import future_name_fits
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.regions import FileRegion
@@ -124,8 +123,6 @@ class DirectoryMoves:
 
     def move(self, partition: Partition, target: LogDirectory) -> ErrorCode:
         """Begin to move a replica, or end its move where the target is the directory it lies in."""
-        if not future_name_fits(partition.partition):
-            return ErrorCode.INVALID_TOPIC_EXCEPTION
         if not target.online or not partition.online:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if target.cordoned:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from barnabas.records.compression import Codec
+from barnabas.wire.messages.alter_replica_log_dirs import AlterReplicaLogDir, AlterReplicaLogDirsRequest, AlterReplicaLogDirTopic
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.wire.messages.describe_log_dirs import DescribableLogDirTopic, DescribeLogDirsRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
-from tests.conformance.differential.pair import Pair
+from tests.conformance.differential.pair import Pair, Peer, Question
 from tests.conformance.differential.produced import batch_at, produce
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
@@ -132,3 +133,26 @@ def test_directories_and_what_lies_in_them(pair: Pair) -> None:
         "results[].topics[].partitions[].partition_size": "some batches are taken by one side only, for reasons given where they are sent"
     }
     pair.same(DescribeLogDirsRequest(topics=None), differ=sizes)
+
+
+def moving(directory: str, *topics: tuple[str, list[int]]) -> Question:
+    """To ``directory``; the one that each of the two has where it is "own"."""
+
+    def made(peer: Peer, version: int) -> AlterReplicaLogDirsRequest:
+        moved = [AlterReplicaLogDirTopic(name=name, partitions=partitions) for name, partitions in topics]
+        return AlterReplicaLogDirsRequest(dirs=[AlterReplicaLogDir(path=str(peer.data) if directory == "own" else directory, topics=moved)])
+
+    return made
+
+
+def test_moves_between_directories(pair: Pair) -> None:
+    """Both have one directory, so nothing goes anywhere; topics and partitions come back in no order that means something."""
+    name = pair.create("settled", 2)
+    for directory in ("own", "/nowhere", ""):
+        for partition in (0, 1, 7, -1):
+            pair.same(moving(directory, (name, [partition])))
+        pair.same(moving(directory, ("never-was", [0])))
+        pair.same(moving(directory, ("", [0])))
+        pair.same(moving(directory, ("x" * 249, [0])))
+        pair.same(moving(directory))
+    pair.same(AlterReplicaLogDirsRequest(dirs=[]))

@@ -3,7 +3,8 @@
 Behaviour: the answer says that a move has begun, not that it is done; DescribeLogDirs shows how far it is. A replica that is not here yet
 is answered with REPLICA_NOT_AVAILABLE, and will be made in that directory when it comes. A directory that this broker does not have is
 LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR (and so is any while another has failed: the copy might lie there), a cordoned one
-INVALID_REPLICA_ASSIGNMENT. To ask for the directory where a replica lies ends its move.
+INVALID_REPLICA_ASSIGNMENT; a topic whose name is too long for the directory of a copy is INVALID_TOPIC_EXCEPTION. To ask for the
+directory where a replica lies ends its move.
 
 Version notes: 2 is flexible.
 """
@@ -14,6 +15,7 @@ from barnabas.api.broker import Broker
 from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
+from barnabas.storage.file_names import future_name_fits
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
@@ -41,6 +43,8 @@ def handle(broker: Broker, context: RequestContext, request: AlterReplicaLogDirs
 
 
 def _move(broker: Broker, partition: TopicPartition, path: str, directory: LogDirectory | None) -> ErrorCode:
+    if not future_name_fits(partition):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
     if directory is None:
         return ErrorCode.KAFKA_STORAGE_ERROR if path in broker.replicas.unopened else ErrorCode.LOG_DIR_NOT_FOUND
     if not directory.online:
