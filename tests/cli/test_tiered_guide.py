@@ -48,4 +48,4 @@ def test_the_example_does_what_the_page_says(tmp_path: Path) -> None:
         dumped = Cli()(*dump[1:-1], tmp_path / dump[-1], "--json").json_lines
         remote = [each for each in dumped if each["kind"] == "batch"]
         assert (remote[0]["base_offset"], remote[-1]["last_offset"]) == (0, shown["remote"]["last_offset"])
-        assert Cli()(*verify[1:-1], tmp_path / "data").text.splitlines()[-1].startswith("102 partitions, ")
+        assert ": nothing wrong" in Cli()(*verify[1:-1], tmp_path / "data").text
