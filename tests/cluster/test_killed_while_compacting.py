@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -64,8 +65,9 @@ class Table:
 
     def kill_worker(self) -> None:
         for task in Path(f"/proc/{self.broker.pid}/task").iterdir():
-            for pid in (task / "children").read_text().split():
-                os.kill(int(pid), signal.SIGKILL)
+            with suppress(FileNotFoundError, ProcessLookupError):
+                for pid in (task / "children").read_text().split():
+                    os.kill(int(pid), signal.SIGKILL)
 
 
 def torture(data: Path, seed: int, rounds: int) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -86,14 +87,18 @@ class Cleaning:
         return sum(found)
 
     def workers(self) -> list[int]:
-        return [pid for pid in _children() if b"cleaning_process" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return [pid for pid, command in _children() if b"cleaning_process" in command]
 
     def await_worker(self) -> int:
         return until(lambda: next(iter(self.workers()), None), "a worker is there")
 
 
-def _children() -> list[int]:
-    return [int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()]
+def _children() -> Iterator[tuple[int, bytes]]:
+    """Processes of this one's, and their command lines. Threads and children may end while they are looked at."""
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for pid in (task / "children").read_text().split():
+                yield int(pid), Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ What may come between, and what becomes of it:
 
 - the topic is deleted or the replica moves away: the worker is killed, nothing more is swapped;
 - the log is cut, or retention takes segments: a group that is no longer the log's is thrown away, and the log is looked at again;
-- the worker dies: what it left is thrown away, the log is tried again at the next look, and after some deaths in a row left alone;
+- the worker dies: what it left is thrown away, the log is tried again soon, and after some deaths in a row left alone;
 - a batch cannot be read: the log is left alone, which is said once and counted, until the node has opened it anew;
-- the disk is full: tried again at the next look. Any other error of the disk costs the directory, as everywhere;
+- the disk is full: tried again soon. Any other error of the disk costs the directory, as everywhere;
 - the node is killed: recovery finishes or forgets a swap, and an old checkpoint only means that something is compacted twice.
 
 Who leads does not matter: every replica compacts its own log, below the high watermark.
@@ -50,6 +50,8 @@ from barnabas.telemetry.metrics import Reading
 IDLE_SECONDS_MAX = 30.0
 # A log under which so many workers died in a row is taken for the reason.
 DEATHS_MAX = 5
+# How long a log waits whose cleaning came to nothing.
+PUT_OFF_MS = 1000
 
 
 @dataclass(slots=True, eq=False)
@@ -75,6 +77,7 @@ class LogCleaner:
         self._idle: dict[CleaningWorker, asyncio.TimerHandle] = {}
         self._uncleanable: WeakKeyDictionary[Log, int] = WeakKeyDictionary()  # and the bytes that wait in vain
         self._deaths: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
+        self._not_before_ms: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
         self._tasks: dict[asyncio.Task[None], None] = {}  # in order, which a simulation repeats
         self._timer: asyncio.TimerHandle | None = None
         self._running = False
@@ -168,15 +171,26 @@ class LogCleaner:
             if chosen is None:
                 return
             section = next(section for each, section, _ in looked_at if each is chosen)
-            self._clean(chosen, section)
+            try:
+                self._clean(chosen, section)
+            except OSError as error:
+                self._put_off(chosen.log)
+                self._disk_failed(chosen.directory, error)
 
     def _candidates(self) -> Iterator[Partition]:
         for partition in self._replicas:
             log = partition.log
             # A log of one segment has nothing but the active one, and most have.
             some = log.settings.compacts and len(log.segments) > 1
-            if some and partition.online and log not in self._cleanings and log not in self._uncleanable:
+            if some and partition.online and log not in self._cleanings and log not in self._uncleanable and not self._is_put_off(log):
                 yield partition
+
+    def _put_off(self, log: Log) -> None:
+        """So that a log which cannot be cleaned now does not keep others waiting, though it stays the dirtiest."""
+        self._not_before_ms[log] = self._ground.clock.monotonic_ms() + PUT_OFF_MS
+
+    def _is_put_off(self, log: Log) -> bool:
+        return self._ground.clock.monotonic_ms() < self._not_before_ms.get(log, 0)
 
     def _measure(self, partition: Partition) -> DirtySection:
         return measure(partition.log, high_watermark=partition.high_watermark, now_ms=self._ground.clock.wall_ms())
@@ -185,11 +199,7 @@ class LogCleaner:
 
     def _clean(self, partition: Partition, section: DirtySection) -> None:
         log = partition.log
-        try:
-            job = job_for(log, section, map_bytes_max=self._settings.map_bytes_each, now_ms=self._ground.clock.wall_ms())
-        except OSError as error:
-            self._disk_failed(partition.directory, error)
-            return
+        job = job_for(log, section, map_bytes_max=self._settings.map_bytes_each, now_ms=self._ground.clock.wall_ms())
         cleaning = self._cleanings[log] = _Cleaning(partition, log, self._hire(), job)
         self._do(self._pass(cleaning))
 
@@ -198,9 +208,10 @@ class LogCleaner:
         cleaned = False
         try:
             # A segment with gaps may only lie below a recovery point that is on the disk: above, recovery would take a gap for a loss.
-            await self._written(directory.recovery_point_checkpoint())
+            await self._written(directory.write_down_bounds({}))
             result = await self._swapping(cleaning)
-            cleaned = await self._finish(cleaning, result)
+            await self._finish(cleaning, result)
+            cleaned = True
         except CleaningStopped as stopped:
             self._ground.log.debug("compaction was stopped", partition=str(cleaning.log.partition), reason=str(stopped))
         except WorkerDied as died:
@@ -213,8 +224,9 @@ class LogCleaner:
         finally:
             del self._cleanings[cleaning.log]
             self._rest(cleaning.worker)
-        if cleaned:
-            self._begin()
+        if not cleaned:
+            self._put_off(cleaning.log)
+        self._begin()
 
     async def _swapping(self, cleaning: _Cleaning) -> CleaningResult:
         """Every group is put in its place while the worker goes on with the next."""
@@ -267,16 +279,15 @@ class LogCleaner:
 
         self._do(remove())
 
-    async def _finish(self, cleaning: _Cleaning, result: CleaningResult) -> bool:
-        """Whether there may be more to do for the worker."""
+    async def _finish(self, cleaning: _Cleaning, result: CleaningResult) -> None:
         log, job, stats = cleaning.log, cleaning.job, result.stats
         self._counts.passed(stats)
         self._deaths.pop(log, None)
         if not self._is_wanted(cleaning) or log.truncations != job.truncations:
-            return True
+            return
         if result.cleaned_to <= job.first_dirty_offset:
             self._leave_alone(cleaning.partition, "the keys of one batch do not fit into log.cleaner.dedupe.buffer.size")
-            return True
+            return
         log.cleaned_to = result.cleaned_to
         self._ground.log.info(
             "log compacted",
@@ -288,7 +299,6 @@ class LogCleaner:
             records_after=stats.records_kept,
         )
         await self._written(cleaning.partition.directory.cleaner_checkpoint())
-        return True
 
     async def _checkpoint(self, directory: LogDirectory) -> None:
         try:
@@ -301,10 +311,13 @@ class LogCleaner:
             await asyncio.get_running_loop().run_in_executor(self._ground.executor, write)
 
     def _is_wanted(self, cleaning: _Cleaning) -> bool:
-        """Whether the log is still a replica's: the topic may be gone, and a replica that was moved has another log."""
+        """Whether the log is still a replica's: the topic may be gone, its directory may have failed, and a replica that was moved has
+        another log."""
         topic, number = cleaning.partition.partition
         replica = self._replicas.get(topic, number)
-        return self._running and not cleaning.spoiled and replica is cleaning.partition and replica.log is cleaning.log
+        if replica is None or replica is not cleaning.partition or replica.log is not cleaning.log:
+            return False
+        return self._running and replica.online and not cleaning.spoiled
 
     # -- what goes wrong ------------------------------------------------------------------------------------------------------
 
