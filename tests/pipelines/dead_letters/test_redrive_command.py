@@ -11,9 +11,6 @@ from typer.testing import CliRunner
 from barnabas.cli.main import Refused, build_app
 from tests.pipelines.topics import Topics
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
-
 PIPELINE = """
 name: careful
 bootstrap: {bootstrap}

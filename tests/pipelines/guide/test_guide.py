@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -98,8 +99,9 @@ ROUTED = {
 class Guide:
     """Runs a group of rows when the first of them is asked for."""
 
-    def __init__(self, session: SparkSession, topics: Topics, checkpoint: str) -> None:
+    def __init__(self, session: SparkSession, topics: Topics, checkpoint: str, group_size: int) -> None:
         self.topics = topics
+        self._group_size = group_size
         self._session = session
         self._checkpoint = checkpoint
         self._rows = rows()
@@ -107,7 +109,7 @@ class Guide:
 
     def records(self, operation: str) -> list[Read]:
         number = next(position for position, row in enumerate(self._rows) if row.operation == operation)
-        self._run(number // GROUP_SIZE)
+        self._run(number // self._group_size)
         return self.topics.read(self._topic(number))
 
     def _run(self, group: int) -> None:
@@ -118,7 +120,7 @@ class Guide:
         for name, fields in sources().items():
             kind = "table" if "table" in fields else "topic"
             pipeline.source(name, **{**fields, kind: self.topics.name(fields[kind])})
-        for number, row in list(enumerate(self._rows))[group * GROUP_SIZE : (group + 1) * GROUP_SIZE]:
+        for number, row in list(enumerate(self._rows))[group * self._group_size : (group + 1) * self._group_size]:
             self._add(pipeline, number, row)
         pipeline.run(session=self._session, checkpoint=self._checkpoint, available_now=True)
 
@@ -137,9 +139,9 @@ class Guide:
         return self.topics.name(f"out-{number}")
 
 
-@pytest.fixture(scope="module")
-def guide(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guide]:
-    with EmbeddedBroker(process=True) as broker, Topics(broker.bootstrap, "guide") as topics:
+@contextmanager
+def guide_on(bootstrap: str, session: SparkSession, checkpoint: str, group_size: int) -> Iterator[Guide]:
+    with Topics(bootstrap, "guide") as topics:
         orders, payments, customers = (
             topics.create("orders"),
             topics.create("payments"),
@@ -158,11 +160,24 @@ def guide(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         topics.send_record(customers, b"ann", json.dumps({"name": "Ann", "city": "Oslo"}).encode())
         topics.send_record(customers, b"bob", json.dumps({"name": "Bob", "city": "Rome"}).encode())
         topics.send_record(customers, b"bob", None)
-        yield Guide(spark, topics, str(tmp_path_factory.mktemp("guide")))
+        yield Guide(session, topics, checkpoint, group_size)
+
+
+@pytest.fixture(scope="module")
+def guide(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guide]:
+    with (
+        EmbeddedBroker(process=True) as broker,
+        guide_on(broker.bootstrap, spark, str(tmp_path_factory.mktemp("guide")), GROUP_SIZE) as guide,
+    ):
+        yield guide
 
 
 @pytest.mark.parametrize("operation", VALUES)
 def test_a_row_gives_these_values(guide: Guide, operation: str) -> None:
+    check_values(guide, operation)
+
+
+def check_values(guide: Guide, operation: str) -> None:
     found = guide.records(operation)
     if any(each.key is not None for each in found):
         last = {each.key: each for each in found}

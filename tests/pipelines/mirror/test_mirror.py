@@ -21,9 +21,6 @@ from barnabas.pipelines.mirror.selection import Policy
 from tests.pipelines.mirror.conftest import RunMirror
 from tests.pipelines.topics import PATIENCE_SECONDS, Read, Topics
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
-
 
 def contents(records: list[Read]) -> list[tuple[Any, ...]]:
     """Without offsets, in the order of each partition."""
@@ -72,6 +69,7 @@ def test_it_goes_on_where_it_stopped_with_and_without_its_checkpoint(
         assert contents(there.read(f"A.{orders}")) == contents(topics.read(orders))
 
 
+@pytest.mark.soak
 def test_many_small_batches_keep_the_order(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders", partitions=2)
     topics.send(orders, [{"n": number} for number in range(500)], key="n")
@@ -79,6 +77,7 @@ def test_many_small_batches_keep_the_order(topics: Topics, there: Topics, run_mi
     assert contents(there.read(f"A.{orders}")) == contents(topics.read(orders))
 
 
+@pytest.mark.soak
 def test_topics_come_with_their_partitions_and_settings_and_stay_in_step(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     profiles = topics.create("profiles", 2, cleanup_policy="compact", min_insync_replicas="1", segment_bytes="1048576")
     run_mirror()
@@ -102,6 +101,7 @@ def test_topics_come_with_their_partitions_and_settings_and_stay_in_step(topics:
     assert there.values(f"A.{later}") == [{"n": 1}]
 
 
+@pytest.mark.soak
 def test_only_what_was_asked_for(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     for each in ("orders", "orders-test", "payments", "re-orders"):
         topics.send(topics.create(each), [{"n": 1}])
@@ -110,10 +110,12 @@ def test_only_what_was_asked_for(topics: Topics, there: Topics, run_mirror: RunM
     assert mine == {f"A.{topics.name('orders')}"}
 
 
+@pytest.mark.soak
 def test_no_topic_yet_is_no_error(topics: Topics, run_mirror: RunMirror) -> None:
     assert all(each.records == 0 for each in run_mirror(topics.name("nothing.*")))
 
 
+@pytest.mark.soak
 def test_aborted_records_are_not_copied(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     from confluent_kafka import Producer
 
@@ -132,6 +134,7 @@ def test_aborted_records_are_not_copied(topics: Topics, there: Topics, run_mirro
     assert [each.value for each in there.read(f"A.{orders}", isolation="read_uncommitted")] == [b"1", b"3"]
 
 
+@pytest.mark.soak
 def test_two_mirrors_that_rename_do_not_go_round(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     here, over_there = topics.create("orders"), there.create("orders")
     topics.send(here, [{"from": "A"}])
@@ -146,6 +149,7 @@ def test_two_mirrors_that_rename_do_not_go_round(topics: Topics, there: Topics, 
     assert {name for name in names(there) if name.endswith(suffix)} == {suffix, f"A.{suffix}"}
 
 
+@pytest.mark.soak
 def test_two_mirrors_that_keep_names_do_not_go_round(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     there.create("orders")

@@ -15,9 +15,6 @@ from barnabas.pipelines.sinks.jdbc import JdbcSinkSettings, UpsertedTable
 from tests.pipelines.databases import KINDS, Database, database
 from tests.pipelines.topics import Topics
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -13,9 +13,6 @@ from barnabas.pipelines import Pipeline
 from barnabas.pipelines.running.runner import start
 from tests.pipelines.databases import KINDS, Database, database
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -80,6 +77,7 @@ def test_changed_rows_are_found_by_their_time(spark: SparkSession, db: Database,
     ]
 
 
+@pytest.mark.soak
 def test_bulk_reads_all_of_it_every_time(spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path) -> None:
     orders(db)
     pipeline = polled(db, tmp_path / "out", mode="bulk")

@@ -12,9 +12,6 @@ from barnabas.pipelines.errors import CannotRun, DeclarationError
 from barnabas.pipelines.running.runner import start
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -29,7 +26,7 @@ STEPS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("way", STEPS)
+@pytest.mark.parametrize("way", [pytest.param("sql", marks=pytest.mark.soak), "join"])
 def test_a_stream_meets_the_latest_values(way: str, spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, rated = topics.create("payments", partitions=2), topics.create("rated")
     limits = topics.create("limits", partitions=2, cleanup_policy="compact")
@@ -56,6 +53,7 @@ def test_a_stream_meets_the_latest_values(way: str, spark: SparkSession, topics:
     assert later == {107: (2.5, 30.0), 108: (2.5, None), 109: (2.5, None), 110: (2.5, 40.0)}
 
 
+@pytest.mark.soak
 def test_sql_sees_changes_while_it_runs(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, rated = topics.create("payments"), topics.create("rated")
     limits = topics.create("limits", cleanup_policy="compact")
@@ -86,6 +84,7 @@ def found(topics: Topics, name: str) -> dict[int, tuple[float, float | None]]:
     return {each["id"]: (each["amount"], each["most"]) for each in values}
 
 
+@pytest.mark.soak
 def test_all_types_of_a_stream_survive_the_join(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, out = topics.create("payments"), topics.create("out")
     limits = topics.create("limits", cleanup_policy="compact")
