@@ -108,11 +108,6 @@ class DirectoryMovesPort(Protocol):
         """Begin to move a replica to another directory of this broker, or end its move where it lies there already."""
 
 
-class DirectoryMovesPort(Protocol):
-    def move(self, partition: Partition, target: LogDirectory) -> ErrorCode:
-        """Begin to move a replica to another directory of this broker, or end its move where it lies there already."""
-
-
 @dataclass(slots=True)
 class Broker:
     node_id: NodeId
@@ -134,8 +129,6 @@ class Broker:
     internal_topics: InternalTopics = field(default_factory=InternalTopics)
     # None without tiered storage.
     remote_log: RemoteLogPort | None = None
-    # None where there are no replicas to be moved.
-    directory_moves: DirectoryMovesPort | None = None
     # None where there are no replicas to be moved.
     directory_moves: DirectoryMovesPort | None = None
     questions_to_coordinators: QuestionsToCoordinators = field(default_factory=QuestionsToCoordinators)
