@@ -282,12 +282,13 @@ class LogDirectory:
         }
 
     def write_down_bounds(self, starts: Mapping[TopicPartition, int]) -> Callable[[], None]:
-        """Recovery points, and starts as they will be: what returns has both on the disk when it is done."""
-        for name in (checkpoints.LOG_START_OFFSETS, checkpoints.RECOVERY_POINTS):
+        """Recovery points, ends of what was compacted, and starts as they will be: what returns has all on the disk when it is done."""
+        for name in (checkpoints.LOG_START_OFFSETS, checkpoints.RECOVERY_POINTS, checkpoints.CLEANER_OFFSETS):
             self._written.pop(name, None)
         writes = (
             self._checkpoint(checkpoints.LOG_START_OFFSETS, {**self._starts(), **starts}),
             self._checkpoint(checkpoints.RECOVERY_POINTS, self._recovery_points()),
+            self.cleaner_checkpoint(),
         )
 
         def write_all() -> None:
