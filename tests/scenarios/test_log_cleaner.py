@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.node import log_cleaner
+from barnabas.node import cleaning_workers
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from barnabas.replication.partition import Partition
@@ -192,7 +192,7 @@ def test_as_many_logs_are_compacted_at_once_as_the_settings_say(cleaning: Cleani
 
 
 def test_a_worker_without_work_ends_and_another_comes_when_there_is_some(cleaning: Cleaning, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_cleaner, "IDLE_SECONDS_MAX", 0.1)
+    monkeypatch.setattr(cleaning_workers, "IDLE_SECONDS_MAX", 0.1)
     cleaning.client.create_topic("t", configs=COMPACTED)
     for _ in range(2):
         cleaning.fill("t")

@@ -25,15 +25,16 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from barnabas.env.disk import out_of_room
-from barnabas.env.real_disk import RealDisk
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.node.cleaner_metrics import CleanerMetrics
 from barnabas.node.cleaner_settings import CleanerSettings
-from barnabas.node.cleaning_process import CleaningInPlace, CleaningProcess, CleaningWorker, WorkerDied
+from barnabas.node.cleaning_process import CleaningWorker, WorkerDied
+from barnabas.node.cleaning_workers import CleaningWorkers
 from barnabas.node.ground import Ground
+from barnabas.node.removals import Removals
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.storage.compaction.cleaned_files import remove_cleaned
@@ -43,15 +44,12 @@ from barnabas.storage.compaction_plan import DirtySection, dirtiest, must_roll
 from barnabas.storage.dirty_log import job_for, measure
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.removal import Removal
 from barnabas.telemetry.metrics import Reading
 
-# A worker that has had nothing to do for so long gives its memory back.
-IDLE_SECONDS_MAX = 30.0
 # A log under which so many workers died in a row is taken for the reason.
 DEATHS_MAX = 5
-# How long a log waits whose cleaning came to nothing.
-PUT_OFF_MS = 1000
+# How long a log waits at least whose cleaning came to nothing.
+PUT_OFF_MS_MIN = 1000
 
 
 @dataclass(slots=True, eq=False)
@@ -67,14 +65,17 @@ class _Cleaning:
 
 
 class LogCleaner:
-    def __init__(self, ground: Ground, replicas: LocalReplicas, effective: EffectiveConfigs, *, flush: Callable[[Log], None]) -> None:
+    def __init__(
+        self, ground: Ground, replicas: LocalReplicas, removals: Removals, effective: EffectiveConfigs, *, flush: Callable[[Log], None]
+    ) -> None:
         """``flush`` makes a log durable in the background: only what is on the disk may be compacted."""
         self._ground = ground
         self._flush = flush
         self._replicas = replicas
+        self._removals = removals
         self._settings = CleanerSettings.of(effective.broker)
         self._cleanings: dict[Log, _Cleaning] = {}
-        self._idle: dict[CleaningWorker, asyncio.TimerHandle] = {}
+        self._workers = CleaningWorkers(ground.disk, self._settings.bytes_per_second_each)
         self._uncleanable: WeakKeyDictionary[Log, int] = WeakKeyDictionary()  # and the bytes that wait in vain
         self._deaths: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
         self._not_before_ms: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
@@ -101,10 +102,7 @@ class LogCleaner:
         self._running = False
         if self._timer is not None:
             self._timer.cancel()
-        for cleaning in self._cleanings.values():
-            cleaning.worker.end()
-        for worker in list(self._idle):
-            self._dismiss(worker)
+        self._workers.end()
         for task in list(self._tasks):
             task.cancel()
 
@@ -114,8 +112,7 @@ class LogCleaner:
             return
         settings = CleanerSettings.of(effective.broker)
         before, self._settings = self._settings, settings
-        for worker in [*(each.worker for each in self._cleanings.values()), *self._idle]:
-            worker.pace(settings.bytes_per_second_each)
+        self._workers.pace(settings.bytes_per_second_each)
         if self._running and settings != before:
             self._look_later()
 
@@ -187,7 +184,7 @@ class LogCleaner:
 
     def _put_off(self, log: Log) -> None:
         """So that a log which cannot be cleaned now does not keep others waiting, though it stays the dirtiest."""
-        self._not_before_ms[log] = self._ground.clock.monotonic_ms() + PUT_OFF_MS
+        self._not_before_ms[log] = self._ground.clock.monotonic_ms() + max(PUT_OFF_MS_MIN, self._settings.backoff_ms)
 
     def _is_put_off(self, log: Log) -> bool:
         return self._ground.clock.monotonic_ms() < self._not_before_ms.get(log, 0)
@@ -200,7 +197,7 @@ class LogCleaner:
     def _clean(self, partition: Partition, section: DirtySection) -> None:
         log = partition.log
         job = job_for(log, section, map_bytes_max=self._settings.map_bytes_each, now_ms=self._ground.clock.wall_ms())
-        cleaning = self._cleanings[log] = _Cleaning(partition, log, self._hire(), job)
+        cleaning = self._cleanings[log] = _Cleaning(partition, log, self._workers.hire(), job)
         self._do(self._pass(cleaning))
 
     async def _pass(self, cleaning: _Cleaning) -> None:
@@ -221,9 +218,13 @@ class LogCleaner:
         except OSError as error:
             if self._is_wanted(cleaning):
                 self._disk_failed(directory, error)
+        except Exception as wrong:
+            # We are wrong, and would be again.
+            self._leave_alone(cleaning.partition, repr(wrong))
+            raise
         finally:
             del self._cleanings[cleaning.log]
-            self._rest(cleaning.worker)
+            self._workers.rest(cleaning.worker)
         if not cleaned:
             self._put_off(cleaning.log)
         self._begin()
@@ -265,19 +266,7 @@ class LogCleaner:
         cleaning.done.add(cleaned.base_offset)
         if removal.paths:
             self._counts.reclaimed(removal.size_bytes - cleaned.size_bytes)
-            self._remove_later(cleaning.partition.directory, removal, cleaning.log.settings.file_delete_delay_ms)
-
-    def _remove_later(self, directory: LogDirectory, removal: Removal, delay_ms: int) -> None:
-        """Readers that hold regions of the old files have this long to finish. A node that stops meanwhile removes them when it starts."""
-
-        async def remove() -> None:
-            await asyncio.sleep(delay_ms / 1000)
-            try:
-                await self._written(removal.finish)
-            except OSError as error:
-                self._disk_failed(directory, error)
-
-        self._do(remove())
+            self._removals.later(cleaning.partition.directory, removal.finish, cleaning.log.settings.file_delete_delay_ms)
 
     async def _finish(self, cleaning: _Cleaning, result: CleaningResult) -> None:
         log, job, stats = cleaning.log, cleaning.job, result.stats
@@ -360,28 +349,3 @@ class LogCleaner:
     def _per_directory(self, count: Callable[[Log], int]) -> list[Reading]:
         """Asked from another thread, so what may change in size is copied before it is walked."""
         return [((each.path,), sum(count(log) for log in list(each.logs.values()))) for each in self._replicas.directories]
-
-    # -- workers --------------------------------------------------------------------------------------------------------------
-
-    def _hire(self) -> CleaningWorker:
-        pace = self._settings.bytes_per_second_each
-        if self._idle:
-            worker, timer = self._idle.popitem()
-            timer.cancel()
-            worker.pace(pace)
-            return worker
-        disk = self._ground.disk
-        return CleaningProcess(pace) if isinstance(disk, RealDisk) else CleaningInPlace(disk)
-
-    def _rest(self, worker: CleaningWorker) -> None:
-        """Until there is more to do, and not for long."""
-        if worker.ended:
-            return
-        if not self._running:
-            worker.end()
-            return
-        self._idle[worker] = asyncio.get_running_loop().call_later(IDLE_SECONDS_MAX, self._dismiss, worker)
-
-    def _dismiss(self, worker: CleaningWorker) -> None:
-        self._idle.pop(worker).cancel()
-        worker.end()
