@@ -90,18 +90,19 @@ class BrokerParts:
         self._directory_failures = DirectoryFailures(ground, directories, lifecycle, self._leads_in)
         replicas.on_full = self._directory_failures.full
         self._housekeeping = LogHousekeeping(replicas, settings, applier, clock, ground.executor, ground.metrics)
-        self._cleaner = LogCleaner(ground, replicas, applier.effective, flush=self._housekeeping.flush)
+        self._removals = Removals(ground.executor, replicas.disk_failed)
+        self._cleaner = LogCleaner(ground, replicas, self._removals, applier.effective, flush=self._housekeeping.flush)
         self._retention = LogRetention(
             replicas,
             clock,
             ground.executor,
+            self._removals,
             ground.metrics,
             ground.log,
             interval_ms=settings.integer("log.retention.check.interval.ms"),
             flush=self._housekeeping.flush,
         )
         self._directory_reports = DirectoryReports(channel, node_id, broker_epoch)
-        self._removals = Removals(ground.executor, replicas.disk_failed)
         self._moves = DirectoryMoves(
             replicas,
             applier,

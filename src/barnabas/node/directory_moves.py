@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
+from functools import partial
 
 from barnabas.api.broker import MetadataView
 from barnabas.config.settings import BrokerSettings
@@ -204,7 +205,7 @@ class DirectoryMoves:
             except OSError as error:
                 self._replicas.disk_failed(target, error)
             else:
-                self._removals.later([(target, path)], 0)
+                self._removals.later(target, partial(target.remove_marked, path), 0)
 
     # -- copying --------------------------------------------------------------------------------------------------------------
 
@@ -337,4 +338,4 @@ class DirectoryMoves:
         except OSError as error:
             self._replicas.disk_failed(source, error)
         else:
-            self._removals.later([(source, path)], partition.log.settings.file_delete_delay_ms)
+            self._removals.later(source, partial(source.remove_marked, path), partition.log.settings.file_delete_delay_ms)

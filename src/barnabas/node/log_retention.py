@@ -15,11 +15,11 @@ from concurrent.futures import Executor
 from typing import NamedTuple
 
 from barnabas.env.clock import Clock
+from barnabas.node.removals import Removals
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
-from barnabas.storage.removal import Removal
 from barnabas.storage.retention import Expired, Kept, expired
 from barnabas.telemetry.catalogue import RETENTION_BYTES, RETENTION_SEGMENTS
 from barnabas.telemetry.logs import Log as EventLog
@@ -40,6 +40,7 @@ class LogRetention:
         replicas: LocalReplicas,
         clock: Clock,
         executor: Executor,
+        removals: Removals,
         metrics: Metrics,
         log: EventLog,
         *,
@@ -49,25 +50,22 @@ class LogRetention:
         self._replicas = replicas
         self._clock = clock
         self._executor = executor
+        self._removals = removals
         self._log = log
         self._segments = metrics.counter(RETENTION_SEGMENTS)
         self._bytes = metrics.counter(RETENTION_BYTES)
         self._interval_seconds = interval_ms / 1000
         self._flush = flush
         self._next: asyncio.TimerHandle | None = None
-        self._removals: dict[asyncio.TimerHandle, Removal] = {}
         self._stopped = False
 
     def start(self) -> None:
         self._look_again(self._interval_seconds)
 
     def stop(self) -> None:
-        """What is renamed and still there, the next start removes."""
         self._stopped = True
         if self._next is not None:
             self._next.cancel()
-        for timer in self._removals:
-            timer.cancel()
 
     def _look_again(self, seconds: float) -> None:
         if not self._stopped:
@@ -179,19 +177,4 @@ class LogRetention:
             by_size=going.by_size,
             by_time=going.by_time,
         )
-        self.remove_later(removal, partition.directory, partition.log.settings.file_delete_delay_ms)
-
-    def remove_later(self, removal: Removal, directory: LogDirectory, delay_ms: int) -> None:
-        loop = asyncio.get_running_loop()
-
-        def remove() -> None:
-            self._removals.pop(timer, None)
-            loop.run_in_executor(self._executor, removal.finish).add_done_callback(finish)
-
-        def finish(done: asyncio.Future[None]) -> None:
-            failure = None if done.cancelled() else done.exception()
-            if isinstance(failure, OSError):
-                self._replicas.disk_failed(directory, failure)
-
-        timer = loop.call_later(delay_ms / 1000, remove)
-        self._removals[timer] = removal
+        self._removals.later(partition.directory, removal.finish, partition.log.settings.file_delete_delay_ms)

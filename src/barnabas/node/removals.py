@@ -1,18 +1,16 @@
-"""Directories of partitions that were taken away, removed some time later and by a worker.
+"""Files that were taken away, removed some time later and by a worker: segments, and directories of partitions.
 
-Who holds a file region of a deleted topic has ``file.delete.delay.ms`` to finish. What a stop or a crash leaves behind says ``-delete`` in
-its name, and is removed at the next start.
+Who holds a file region of theirs has ``file.delete.delay.ms`` to finish. What a stop or a crash leaves behind says ``.deleted`` or
+``-delete`` in its name, and is removed at the next start.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
 
 from barnabas.storage.log_directory import LogDirectory
-
-Marked = tuple[LogDirectory, str]
 
 
 class Removals:
@@ -21,17 +19,15 @@ class Removals:
         self._on_failure = on_failure
         self._waiting: dict[asyncio.TimerHandle, None] = {}
 
-    def later(self, marked: Sequence[Marked], delay_ms: int) -> None:
+    def later(self, directory: LogDirectory, remove: Callable[[], None], delay_ms: int) -> None:
         loop = asyncio.get_running_loop()
 
-        def remove() -> None:
+        def begin() -> None:
             self._waiting.pop(handle, None)
-            for directory, path in marked:
-                if directory.online:
-                    removed = loop.run_in_executor(self._executor, directory.remove_marked, path)
-                    removed.add_done_callback(lambda done, directory=directory: self._removed(done, directory))  # type: ignore[misc]
+            if directory.online:
+                loop.run_in_executor(self._executor, remove).add_done_callback(lambda done: self._removed(done, directory))
 
-        handle = loop.call_later(delay_ms / 1000, remove)
+        handle = loop.call_later(delay_ms / 1000, begin)
         self._waiting[handle] = None
 
     def _removed(self, done: asyncio.Future[None], directory: LogDirectory) -> None:

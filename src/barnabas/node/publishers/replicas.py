@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from functools import partial
 from typing import NamedTuple
 
 from barnabas.env.clock import Clock
@@ -215,7 +216,8 @@ class ReplicaPublisher:
         for directory, other in own[1:]:
             if other.log.log_end_offset <= claimed[1].log.log_end_offset:
                 names = self._put_aside(directory, directory.mark_deleted, partition)
-                self._removals.later([(directory, name) for name in names], 0)
+                for name in names:
+                    self._removals.later(directory, partial(directory.remove_marked, name), 0)
             else:
                 names = self._put_aside(directory, directory.mark_stray, partition)
                 self._log.warning("of a partition that was found twice, the one nobody knows of was put aside", directories=names)
@@ -303,21 +305,18 @@ class ReplicaPublisher:
 
     def _remove(self, replicas: list[Partition]) -> None:
         """Of topics that were deleted, and those that were moved to other brokers."""
-        marked: list[tuple[LogDirectory, str]] = []
-        delay_ms = 0
         for replica in replicas:
+            directory = replica.directory
             self._replicas.remove(replica.partition)
             self._on_removed(replica)
-            if replica.directory.online:
-                delay_ms = replica.log.settings.file_delete_delay_ms
+            if directory.online:
                 try:
-                    path = replica.directory.mark_deleted(replica.partition, Uuid(random_uuid(self._entropy)))
-                    marked.append((replica.directory, path))
-                    self._outdated.setdefault(replica.directory, set()).add(replica.partition)
+                    path = directory.mark_deleted(replica.partition, Uuid(random_uuid(self._entropy)))
                 except OSError as error:
-                    self._replicas.disk_failed(replica.directory, error)
-        if marked:
-            self._removals.later(marked, delay_ms)
+                    self._replicas.disk_failed(directory, error)
+                    continue
+                self._outdated.setdefault(directory, set()).add(replica.partition)
+                self._removals.later(directory, partial(directory.remove_marked, path), replica.log.settings.file_delete_delay_ms)
 
     async def _forget_bounds(self, plans: list[tuple[_Wanted, LogDirectory]]) -> None:
         """With the start and the recovery point of a partition of the same name that is gone, the next start after a crash would throw
