@@ -25,7 +25,7 @@ from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import PartitionRead
-from barnabas.storage.log import TimestampOffset
+from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.telemetry.logs import Log
 from barnabas.telemetry.metrics import Metrics

@@ -23,12 +23,12 @@ from barnabas.env.disk import Disk, out_of_room
 from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
-from barnabas.records.batch_header import BatchHeader, assign_offset, read_header
+from barnabas.records.batch_header import BatchHeader, assign_offset
 from barnabas.records.batches import walk
-from barnabas.records.record import Record, open_batch
 from barnabas.records.validation import Refused
 from barnabas.storage.append_plan import RollReason, roll_reason
 from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, offset_name
+from barnabas.storage.finding_by_time import TimestampOffset, first_at_or_after, first_of_largest
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, snapshot_path, write_snapshot
@@ -65,12 +65,6 @@ class OffsetOutOfRange(ValueError):
 
 class OffsetIsRemote(OffsetOutOfRange):
     """The log has it, and this disk does not: a tiered log reaches back further than its local segments."""
-
-
-class TimestampOffset(NamedTuple):
-    timestamp: int
-    offset: int
-    leader_epoch: int
 
 
 class Log:
@@ -358,39 +352,12 @@ class Log:
                 return location.last_offset + 1
         return segment.next_offset
 
-    # -- finding by time ------------------------------------------------------------------------------------------------------
-
     def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
         """The first record whose timestamp is at or after ``timestamp``."""
-        for segment in self.segments:
-            if segment.next_offset <= self.log_start_offset and segment is not self.segments.active:
-                continue
-            # The first such batch need not have the record: it may lie below the log start offset.
-            for position, header in segment.batches_at_or_after(timestamp, self.log_start_offset):
-                record = _first_record(
-                    segment.read_batch(position, header),
-                    lambda record: record.offset >= self.log_start_offset and record.timestamp >= timestamp,
-                )
-                if record is not None:
-                    return TimestampOffset(record.timestamp, max(record.offset, self.log_start_offset), header.leader_epoch)
-        return None
+        return first_at_or_after(self.segments, timestamp, start_offset=self.log_start_offset)
 
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
-        """The record with the largest timestamp; of several, the first."""
-        largest = max(self.segments, key=lambda segment: segment.max_timestamp)
-        if largest.max_timestamp < 0:
-            return None
-        for position, header in largest.headers(self._batch_position(largest, largest.offset_of_max_timestamp)):
-            if header.max_timestamp == largest.max_timestamp:
-                record = _first_record(largest.read_batch(position, header), lambda record: record.timestamp == largest.max_timestamp)
-                if record is not None:
-                    return TimestampOffset(record.timestamp, record.offset, header.leader_epoch)
-        return None
-
-    @staticmethod
-    def _batch_position(segment: Segment, offset: int) -> int:
-        location = segment.locate(offset)
-        return location.position if location is not None else 0
+        return first_of_largest(self.segments)
 
     # -- cutting --------------------------------------------------------------------------------------------------------------
 
@@ -616,12 +583,3 @@ class Log:
 
     def size_bytes(self) -> int:
         return self.segments.size_bytes()
-
-
-def _first_record(batch: bytes, wanted: Callable[[Record], bool]) -> Record | None:
-    """The first record that fits. A batch that cannot be read, since batches are accepted closed, stands for its first record."""
-    try:
-        return next((record for record in open_batch(batch) if wanted(record)), None)
-    except ValueError:
-        header = read_header(batch)
-        return Record(header.base_offset, header.max_timestamp, None, None)

@@ -10,7 +10,8 @@ from barnabas.records.batch_header import assign_offset, read_header
 from barnabas.records.batches import walk
 from barnabas.records.compression import Codec
 from barnabas.records.record import Record
-from barnabas.storage.log import REMEMBERED_READ_ENDS, Log, OffsetOutOfRange, Read, TimestampOffset
+from barnabas.storage.finding_by_time import TimestampOffset
+from barnabas.storage.log import REMEMBERED_READ_ENDS, Log, OffsetOutOfRange, Read
 from barnabas.storage.log_settings import LogSettings
 from tests.unit.records.made import repeatable, with_body, with_header
 from tests.unit.storage.logs import (

@@ -25,7 +25,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import READ_COMMITTED, check_leader
-from barnabas.storage.log import TimestampOffset
+from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,

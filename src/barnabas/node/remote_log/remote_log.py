@@ -40,7 +40,7 @@ from barnabas.replication.follower_fetch import TieredStart
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import PartitionRead
-from barnabas.storage.log import TimestampOffset
+from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.storage.remote.index_cache import RemoteIndexCache
 from barnabas.storage.remote.object_names import ObjectNames
 from barnabas.storage.remote.open_store import open_store

@@ -13,7 +13,7 @@ from barnabas.node.remote_log.tiered_partition import TieredPartition
 from barnabas.node.remote_log.workers import TooManyWaiting, Workers
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_partition
-from barnabas.storage.log import TimestampOffset
+from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.storage.remote.reader import OffsetNotRemote, RemoteRead, RemoteReader
 from barnabas.storage.remote.store import RemoteStoreError
 from barnabas.storage.transaction_index import AbortedTransaction

@@ -19,7 +19,7 @@ from crc32c import crc32c
 from barnabas.model.ids import Uuid
 from barnabas.records.batch_header import CHECKSUMMED_POSITION, HEADER_BYTES, LENGTH_OVERHEAD_BYTES, MAGIC, read_header
 from barnabas.records.record import Record, open_batch
-from barnabas.storage.log import TimestampOffset
+from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.storage.remote.chain import RemoteChain
 from barnabas.storage.remote.index_cache import RemoteIndexCache
 from barnabas.storage.remote.object_names import ObjectNames
