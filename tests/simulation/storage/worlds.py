@@ -108,14 +108,16 @@ class Owner:
 
 
 def open_survivor(disk: SimulatedDisk, settings: LogSettings = SETTINGS, *, clean: bool | None = None) -> Log:
-    """As the next process opens it, with what the last one wrote down."""
-    return open_partition(
+    """As the next process opens it, with what the last one wrote down; then it learns what the topic's settings are."""
+    log = open_partition(
         disk,
         settings,
         clean=disk.exists(CLEAN_MARK) if clean is None else clean,
         recovery_point=read_offsets(disk, f"/data/{RECOVERY_POINTS}").get(PARTITION, 0),
-        log_start_offset=read_offsets(disk, f"/data/{LOG_START_OFFSETS}").get(PARTITION, 0),
+        log_start_offset=read_offsets(disk, f"/data/{LOG_START_OFFSETS}").get(PARTITION),
     )
+    log.configure(settings)
+    return log
 
 
 # -- scenarios ------------------------------------------------------------------------------------------------------------------

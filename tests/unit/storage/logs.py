@@ -42,7 +42,7 @@ def open_reporting(
     *,
     clean: bool = False,
     recovery_point: int = 0,
-    log_start_offset: int = 0,
+    log_start_offset: int | None = None,
     directory: str = DIRECTORY,
 ) -> tuple[Log, RecoveryReport]:
     return open_log(
@@ -58,7 +58,7 @@ def open_reporting(
 
 
 def open_partition(
-    disk: Disk, settings: LogSettings = SMALL, *, clean: bool = False, recovery_point: int = 0, log_start_offset: int = 0
+    disk: Disk, settings: LogSettings = SMALL, *, clean: bool = False, recovery_point: int = 0, log_start_offset: int | None = None
 ) -> Log:
     return open_reporting(disk, settings, clean=clean, recovery_point=recovery_point, log_start_offset=log_start_offset)[0]
 
