@@ -76,8 +76,8 @@ def highest_of_ours(value: Any) -> Any:
 
 # Where a node lives and listens; the default of the last one comes out of a Java hash map.
 OF_THE_INSTALLATION = {"log.dirs", "listeners", "advertised.listeners", "controller.quorum.voters", "listener.security.protocol.map"}
-# Read by Kafka's authorizer straight from the file, so Kafka does not list them.
-NOT_LISTED_BY_KAFKA = {"super.users", "allow.everyone.if.no.acl.found"}
+# Read by Kafka's authorizer straight from the file, so Kafka does not list them; the last one names a store, where Kafka names a class.
+NOT_LISTED_BY_KAFKA = {"super.users", "allow.everyone.if.no.acl.found", "remote.log.storage.url"}
 
 
 def settings(value: Any) -> Any:
