@@ -144,7 +144,8 @@ def test_a_timeout_ends_the_wait_for_more(cli: Cli, topic: str) -> None:
 def test_a_consumer_leaves_no_trace(cli: Cli, topic: str) -> None:
     cli("produce", topic, stdin=b"x\n").worked()
     cli("consume", topic, *ALL).worked()
-    assert [each["name"] for each in cli("topics", "list", "--internal", "--json").json] == [topic]
+    assert cli("groups", "list", "--json").json == []
+    assert [each["name"] for each in cli("topics", "list", "--json").json] == [topic]
 
 
 def test_looking_for_a_topic_does_not_make_it(cli: Cli) -> None:
