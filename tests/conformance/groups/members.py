@@ -57,6 +57,9 @@ class Received(NamedTuple):
     value: bytes
 
 
+GOODBYE_SECONDS = 5.0
+
+
 def eventually(condition: Callable[[], bool], what: Callable[[], object] = lambda: "", seconds: float = SECONDS_MAX) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
@@ -97,6 +100,12 @@ class Member:
         self._leaving.set()
         self._thread.join(SECONDS_MAX)
         assert not self._thread.is_alive(), "the member did not end"
+
+    def let_go(self) -> None:
+        """Tell it to leave and do not wait for long: after a restart librdkafka sometimes waits for ever for the answer to its goodbye,
+        which it sent to the broker's last life."""
+        self._leaving.set()
+        self._thread.join(GOODBYE_SECONDS)
 
     def news(self, since: int = 0) -> list[Event]:
         """What callbacks said that was not empty, from their number ``since`` on."""

@@ -82,7 +82,7 @@ def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
                 restart(mortal, ending)
     finally:
         for member in (member for team in teams for member in team):
-            member.leave()
+            member.let_go()
     for number, (kind, team) in enumerate(zip(ALL_MEMBERS, teams, strict=True)):
         # Nothing was missed; read again is at most what had not been committed.
         for partition in range(2):
