@@ -141,10 +141,6 @@ class _FailingFile(RealFile):
         self._disk.check(self.path, "write")
         super().write_at(position, data)
 
-    def write_all_at(self, position: int, parts: Sequence[Buffer]) -> None:
-        self._disk.check(self.path, "write")
-        super().write_all_at(position, parts)
-
     def sync(self) -> None:
         self._disk.check(self.path, "sync")
         super().sync()

@@ -16,7 +16,6 @@ is room it goes on.
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -43,9 +42,6 @@ class DiskFile(Protocol):
         """Fewer bytes only at the end of the file."""
 
     def write_at(self, position: int, data: Buffer) -> None: ...
-
-    def write_all_at(self, position: int, parts: Sequence[Buffer]) -> None:
-        """Several buffers, one behind the other, in one call to the system."""
 
     def truncate(self, size_bytes: int) -> None: ...
 

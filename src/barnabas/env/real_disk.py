@@ -10,7 +10,6 @@ import fcntl
 import os
 import resource
 import shutil
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar
 
@@ -21,7 +20,6 @@ from barnabas.model.buffers import Buffer
 FILES_OPEN_MIN = 256
 # Closing a file costs a later open; do it in strides so that a node at its limit does not close one per append.
 CLOSED_AT_ONCE = 64
-WRITEV_PARTS_MAX = 1024  # IOV_MAX on Linux
 
 
 class _OpenFiles:
@@ -95,14 +93,6 @@ class RealFile:
         written = os.pwrite(descriptor if descriptor >= 0 else self.descriptor(), data, position)
         if written != len(data):
             self._write_rest(position, memoryview(data), written)
-
-    def write_all_at(self, position: int, parts: Sequence[Buffer]) -> None:
-        if len(parts) > WRITEV_PARTS_MAX:
-            self.write_at(position, b"".join(parts))
-            return
-        written = os.pwritev(self.descriptor(), parts, position)
-        if written != sum(map(len, parts)):
-            self._write_rest(position, memoryview(b"".join(parts)), written)
 
     def _write_rest(self, position: int, data: memoryview, written: int) -> None:
         # A short write is how a full disk begins; the next one says so with an error.

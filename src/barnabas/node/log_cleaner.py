@@ -286,6 +286,7 @@ class LogCleaner:
             bytes_after=stats.bytes_kept,
             records_before=stats.records_read,
             records_after=stats.records_kept,
+            without_key=stats.keyless_records,
         )
         await self._written(cleaning.partition.directory.cleaner_checkpoint())
 

@@ -253,9 +253,6 @@ class SimulatedFile:
         if len(data):
             inode.edit(_Write(position, bytes(data)))
 
-    def write_all_at(self, position: int, parts: Sequence[Buffer]) -> None:
-        self.write_at(position, b"".join(parts))
-
     def truncate(self, size_bytes: int) -> None:
         inode = self._opened()
         self._disk.before_change(Operation.TRUNCATE, self.path, f"to {size_bytes}")

@@ -36,7 +36,6 @@ class LogSettings:
     min_cleanable_dirty_ratio: float = 0.5
     remote_enabled: bool = False
     remote_copy_disabled: bool = False
-    remote_delete_on_disable: bool = False
     local_retention_ms: int = 604_800_000
     local_retention_bytes: int = -1
     rules: BatchRules = field(default_factory=BatchRules)
@@ -65,7 +64,6 @@ class LogSettings:
             min_cleanable_dirty_ratio=values["min.cleanable.dirty.ratio"],
             remote_enabled=values["remote.storage.enable"],
             remote_copy_disabled=values["remote.log.copy.disable"],
-            remote_delete_on_disable=values["remote.log.delete.on.disable"],
             local_retention_ms=_unless_as_total(values["local.retention.ms"], values["retention.ms"]),
             local_retention_bytes=_unless_as_total(values["local.retention.bytes"], values["retention.bytes"]),
             rules=BatchRules(

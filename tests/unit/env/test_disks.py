@@ -57,15 +57,6 @@ def test_a_write_behind_the_end_leaves_zeros_between(disk: Disk, root: str) -> N
     file.close()
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 1500])
-def test_many_buffers_go_down_in_one_call(disk: Disk, root: str, count: int) -> None:
-    file = disk.open(f"{root}/a")
-    file.write_at(0, b"head")
-    file.write_all_at(4, [b"%04d" % n for n in range(count)])
-    assert disk.read(f"{root}/a") == b"head" + b"".join(b"%04d" % n for n in range(count))
-    file.close()
-
-
 def test_truncating_cuts_and_grows(disk: Disk, root: str) -> None:
     file = disk.open(f"{root}/a")
     file.write_at(0, b"hello")

@@ -35,7 +35,6 @@ DEFAULTS = {
     "min.cleanable.dirty.ratio": 0.5,
     "remote.storage.enable": False,
     "remote.log.copy.disable": False,
-    "remote.log.delete.on.disable": False,
     "local.retention.ms": -2,
     "local.retention.bytes": -2,
 }

@@ -79,7 +79,7 @@ class _Cleaning:
                 end_offset = batch.header.base_offset
                 break
         key_map.end_offset = end_offset
-        self._stats.map_entries, self._stats.map_bytes = len(key_map), key_map.size_bytes
+        self._stats.map_bytes = key_map.size_bytes
         return key_map
 
     def _committed(self) -> Iterator[Batch]:

@@ -75,7 +75,6 @@ class CleanedSegment:
 @dataclass(slots=True)
 class CleaningStats:
     map_bytes_read: int = 0
-    map_entries: int = 0
     map_bytes: int = 0
     bytes_read: int = 0
     bytes_kept: int = 0

@@ -29,8 +29,6 @@ from barnabas.wire.remote_log_records import (
 )
 from barnabas.wire.tagged_fields import MalformedMessage
 
-REMOTE_LOG_METADATA_TOPIC = "__remote_log_metadata"
-
 RemoteLogEvent: TypeAlias = RemoteSegmentMetadata | RemoteSegmentUpdate | RemotePartitionDelete
 
 
