@@ -211,6 +211,21 @@ def test_a_swap_keeps_no_index_of_the_segment_it_replaces() -> None:
     assert log.segments.first.index.file.read_all() == []
 
 
+@pytest.mark.parametrize("step", range(1, 12))
+def test_wherever_the_power_is_cut_no_old_segment_comes_back_behind_the_compacted_one(step: int) -> None:
+    disk = closed()
+    write_file(disk, name(0, ".log.swap"), compacted(3, 11, 19))
+    disk.open(path(0, ".log.swap")).sync()
+    disk.sync_directory(DIRECTORY)
+    disk.crash_after(step)
+    with suppress(PowerCut):
+        open_partition(disk, COMPACTED)
+    for _ in range(60):
+        log = open_partition(disk.crash(), COMPACTED)
+        assert base_offsets(log) == [0, 20]
+        assert values(log) == [numbered(n) for n in (3, 11, 19, *range(20, 25))]
+
+
 def test_indexes_of_a_swap_whose_log_is_in_place_follow_it() -> None:
     disk = closed()
     good = files(disk)
