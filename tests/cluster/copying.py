@@ -176,10 +176,15 @@ class Copiers:
         return [f"{name}, exit code {each.exit_code}: {each.where()}" for name, each in named]
 
     def await_fencing(self) -> None:
-        """Every zombie has noticed that it is one, and ended for that reason."""
+        """No zombie lives on. What it did before it ended is judged by the copy, as with all of them.
+
+        The Java client's consumer may end first: one that wakes up after its partitions were given away sometimes fails in its poll
+        ("No current assignment for partition"), before its producer could be told that it is fenced.
+        """
         for zombie in self.zombies:
             code = until(lambda zombie=zombie: zombie.exit_code, "the zombie ends")  # type: ignore[misc]
-            assert code == FENCED, f"a zombie ended with {code}: {zombie.said()}"
+            if code != FENCED:
+                self.own_exits.append(f"a zombie ended with {code}: {zombie.said()}")
 
 
 # -- what goes in -------------------------------------------------------------------------------------------------------------
