@@ -76,6 +76,8 @@ def test_a_good_file_says_what_it_means() -> None:
         (3, "trigger: 1 second", "alerts.yaml:4: 'trigger' stands here twice; it was said first on line 3."),
         (4, "trigger: soon", "alerts.yaml:4: 'trigger' (a duration, available_now or continuous) is a duration such as '10 seconds'"),
         (7, "    topik: payments", "alerts.yaml:6: source 'payments' reads one of topic, topics, pattern,"),
+        (7, "    topic: pay ments", "alerts.yaml:7: 'topic' of source 'payments' names no topic: 'pay ments' has characters other than"),
+        (7, "    topics: [a, ..]", "alerts.yaml:7: 'topics' of source 'payments' names no topic: '..' is no topic name."),
         (7, "    topic: ''", "alerts.yaml:7: 'topic' of source 'payments' is a text, not ''."),
         (
             9,
@@ -104,6 +106,12 @@ def test_a_good_file_says_what_it_means() -> None:
             17,
             "  out: {from: once, topic: t, guarantee: twice}",
             "alerts.yaml:17: 'guarantee' of sink 'out' is one of exactly_once, at_least_once",
+        ),
+        (17, "  out: {from: once, topic: a/b}", "alerts.yaml:17: 'topic' of sink 'out' names no topic: 'a/b' has characters other than"),
+        (
+            17,
+            "  out: {from: once, topic: t, console: {}}",
+            "alerts.yaml:17: sink 'out' writes to one of topic, jdbc, lake, files, console, but says topic and console.",
         ),
         (17, "  out: {from: once, consol: {}}", "alerts.yaml:17: sink 'out' writes to one of topic,"),
         (17, "  out: {from: once, topic: t", "alerts.yaml:18: this is not YAML"),

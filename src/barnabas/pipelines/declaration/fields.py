@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
+from barnabas.model.topic_names import why_illegal
 from barnabas.pipelines.declaration.located import Located, Mapped, Place, plain
 from barnabas.pipelines.errors import DeclarationError
 
@@ -79,6 +80,17 @@ class Fields:
         if not values or not all(isinstance(value, str) and value for value in values):
             raise found.place.error(f"{name!r} of {self.what} is a list of texts, not {_said(plain(found))}.")
         return values
+
+    def topic(self, name: str) -> str:
+        topic = self.text(name)
+        self._check_topic(name, topic)
+        return topic
+
+    def topics(self, name: str) -> tuple[str, ...]:
+        topics = self.texts(name)
+        for topic in topics:
+            self._check_topic(name, topic)
+        return topics
 
     def integer(self, name: str, *, minimum: int = 0) -> int:
         return self._needed(name, "a whole number", self.optional_integer(name, minimum=minimum))
@@ -165,6 +177,10 @@ class Fields:
                 guess = ending(name, known)
                 hint = f"; it may have {', '.join(sorted(known))}." if guess == "." and known else guess
                 raise self.error(f"{self.what} has no field {name!r}{hint}", name)
+
+    def _check_topic(self, name: str, topic: str) -> None:
+        if (why := why_illegal(topic)) is not None:
+            raise self.error(f"{name!r} of {self.what} names no topic: {why}.", name)
 
     def _needed(self, name: str, expected: str, value: Needed | None) -> Needed:
         if value is None:

@@ -31,8 +31,8 @@ def declare_sink(name: str, found: Located) -> SinkDeclaration:
     fields = Fields(found, what)
     kinds = [kind for kind in SINKS.names if kind in fields]
     if len(kinds) != 1:
-        said = f"says {' and '.join(kinds)}" if kinds else "says nothing of the kind"
-        raise fields.error(f"{what} writes to one of {', '.join(SINKS.names)}, but {said}{_nearest(fields)}")
+        said = f"says {' and '.join(kinds)}." if kinds else f"says nothing of the kind{_nearest(fields)}"
+        raise fields.error(f"{what} writes to one of {', '.join(SINKS.names)}, but {said}")
     (kind,) = kinds
     source = fields.text("from")
     mode = fields.choice("mode", ("append", "update", "complete"), default="append")

@@ -59,8 +59,8 @@ def declare_source(name: str, found: Located) -> SourceDeclaration:
     fields = Fields(found, what)
     kinds = [kind for kind in SOURCES.names if kind in fields]
     if len(kinds) != 1:
-        said = f"says {' and '.join(kinds)}" if kinds else "says nothing of the kind"
-        raise fields.error(f"{what} reads one of {', '.join(SOURCES.names)}, but {said}{_nearest(fields)}")
+        said = f"says {' and '.join(kinds)}." if kinds else f"says nothing of the kind{_nearest(fields)}"
+        raise fields.error(f"{what} reads one of {', '.join(SOURCES.names)}, but {said}")
     (kind,) = kinds
     decoding = _declare_decoding(fields) if SOURCES.constant(kind, "DECODES", False) else None
     watermark = _declare_watermark(fields)
@@ -92,7 +92,7 @@ def _declare_decoding(fields: Fields) -> Decoding:
     dead_letters = fields.optional_nested("dead_letters")
     topic = None
     if dead_letters is not None:
-        topic = DeadLetters(dead_letters.text("topic"))
+        topic = DeadLetters(dead_letters.topic("topic"))
         dead_letters.end()
     tolerance = fields.choice("tolerance", ("none", "all"), default="none" if topic is None else "all")
     if topic is not None and tolerance == "none":

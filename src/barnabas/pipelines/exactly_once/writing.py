@@ -1,7 +1,7 @@
 """One writer's part of one batch: found to be written already, or written in one transaction.
 
 This is what runs inside a Spark task, but it knows nothing of Spark: rows come as Arrow batches. Producers stay open from batch to batch,
-because a new one costs librdkafka up to half a second; the next batch may be given to another process, whose new producer then fences
+because a new one costs some round trips and a connection; the next batch may be given to another process, whose new producer then fences
 ours. So the marker goes into the transaction before the first row does: a producer that was overtaken learns it there, while rows can
 still be given to a new one.
 
@@ -23,7 +23,7 @@ import pyarrow as pa
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from barnabas.pipelines.errors import RunFailed
-from barnabas.pipelines.exactly_once.markers import ANSWER_SECONDS_MAX, Marker, Markers
+from barnabas.pipelines.exactly_once.markers import ANSWER_SECONDS_MAX, MARKER_TOPIC, Marker, Markers
 from barnabas.pipelines.exactly_once.records import produce_all
 
 # Producers (and groups) that a worker process keeps open: several queries with a few writers each. The one used longest ago is closed.
@@ -194,6 +194,9 @@ _markers: OrderedDict[str, Markers] = OrderedDict()
 
 def _open(part: Part, settings: Mapping[str, Any]) -> Any:
     producer = Producer({**settings, "transactional.id": part.transactional_id})
+    # librdkafka looks for its coordinator at once, and again only after half a second if no connection was up by then. So one is, first.
+    with suppress(KafkaException):
+        producer.list_topics(MARKER_TOPIC, ANSWER_SECONDS_MAX)
     while True:
         try:
             # Ends what earlier producers of this id have begun; waits for what they are committing.

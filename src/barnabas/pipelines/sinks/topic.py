@@ -53,7 +53,7 @@ class TopicSinkSettings:
 def declare(fields: Fields) -> TopicSinkSettings:
     value = fields.optional_texts("value")
     return TopicSinkSettings(
-        topic=fields.text("topic"),
+        topic=fields.topic("topic"),
         key=fields.optional_text("key"),
         value=None if value in (None, ("all",)) else value,
         format=declare_format(fields),

@@ -94,7 +94,7 @@ def _declare_topics(fields: Fields) -> tuple[tuple[str, ...], str | None]:
                 f"'pattern' of {fields.what} is a regular expression, but {pattern!r} is not: {wrong}.", "pattern"
             ) from wrong
         return (), pattern
-    return (fields.texts("topics") if "topics" in fields else (fields.text("topic"),)), None
+    return (fields.topics("topics") if "topics" in fields else (fields.topic("topic"),)), None
 
 
 def _declare_start(fields: Fields, names: tuple[str, ...]) -> dict[str, str]:
