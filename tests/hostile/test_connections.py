@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -50,11 +51,11 @@ def test_thousands_of_idle_connections_cost_little_and_hold_up_nobody(victim: Vi
     idle = [crowd.enter_context(victim.client()) for _ in range(IDLE_CONNECTIONS)]
     for each in idle[::100]:
         each.probe()
-    started = time.monotonic()
+    worked = victim.worked_seconds()
     with victim.client() as client:
         for _ in range(50):
             client.probe()
-    assert time.monotonic() - started < 5
+    assert victim.worked_seconds() - worked < 5
     crowd.close()
     until(lambda: victim.open_files() <= before + 10, "all descriptors are given back")
 
@@ -144,18 +145,20 @@ def test_too_many_from_one_address_are_hung_up_on_at_once_and_others_are_not() -
 
 
 def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
-    with EmbeddedBroker(config={"connections.max.idle.ms": "1500"}) as kafka, ExitStack() as stack:
+    idle_seconds_max = 2.5
+    with EmbeddedBroker(config={"connections.max.idle.ms": str(round(idle_seconds_max * 1000))}) as kafka, ExitStack() as stack:
         idle, halfway, parked, busy = (stack.enter_context(Client(kafka.bootstrap)) for _ in range(4))
         busy.create_topic("t")
         halfway.send_bytes(b"\x00\x00\x01\x00half")
         waits = fetch_request([("t", 0, 0)], min_bytes=1, max_wait_ms=600_000)
         parked.send(waits, FETCH_BY_NAME)
         started = time.monotonic()
-        while time.monotonic() - started < 4:
-            busy.probe()
-            time.sleep(0.05)
-        assert idle.hung_up()
-        assert halfway.hung_up()
+        with ThreadPoolExecutor(2) as threads:
+            ends = [threads.submit(each.hung_up) for each in (idle, halfway)]
+            while time.monotonic() - started < 2 * idle_seconds_max or not all(each.done() for each in ends):
+                busy.probe()
+                time.sleep(0.05)
+        assert all(each.result() for each in ends)
         # Somebody who waits for records is not idle.
         busy.produce("t", [b"x"])
         assert parked.receive(waits, FETCH_BY_NAME)[1].responses[0].partitions[0].error_code == 0
@@ -171,7 +174,7 @@ def test_a_peer_that_takes_none_of_its_answers_is_idle_too() -> None:
         deaf = victim.client(receive_buffer_bytes=4096)
         deaf.send_bytes(frame_of(fetch_request([("t", 0, 0)]), FETCH_BY_NAME) * 10)
         try:
-            until(lambda: victim.open_files() <= before - 1, "it is hung up on", seconds_max=6)
+            until(lambda: victim.open_files() <= before - 1, "it is hung up on")
         finally:
             deaf.close()
 
