@@ -33,9 +33,9 @@ from tests.scenarios.client import (
     produce_request,
 )
 
+MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 # What the broker may do for somebody who misbehaves while a bystander waits, in seconds of its own work: on a machine that is busy with
 # other things these take longer by the clock. A healthy answer takes a millisecond. That it comes at all is what the client waits for.
-# things these take longer by the clock. A healthy answer takes a millisecond. That it comes at all is what the client's patience is for.
 BYSTANDER_SECONDS_MAX = 3.0
 
 
