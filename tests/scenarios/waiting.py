@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 
 def until(condition: Callable[[], T | None], what: str, *, seconds_max: float = PATIENCE_SECONDS) -> T:

@@ -21,13 +21,13 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.clients.conftest import OLD_WAY
 from tests.conformance.clients.three_clients import SECONDS_MAX
-from tests.conformance.groups.members import QUIET, Member
+from tests.conformance.groups.members import QUIET, SESSION_MS, Member
 
-# Kafka's waits, shortened: they bound how long a test about a crash must last.
+# Kafka's waits, shortened: they bound how long a test about a crash must last. Sessions are shortened by such a test itself.
 QUICK = {
     "group.min.session.timeout.ms": "500",
     "group.consumer.min.session.timeout.ms": "500",
-    "group.consumer.session.timeout.ms": "2000",
+    "group.consumer.session.timeout.ms": str(SESSION_MS),
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "200",
     "group.consumer.assignment.interval.ms": "0",
@@ -92,6 +92,17 @@ def make_topic(admin: AdminClient) -> MakeTopic:
 def create(admin: AdminClient, name: str, partitions: int = 1) -> str:
     admin.create_topics([NewTopic(name, partitions, 1)])[name].result(SECONDS_MAX)
     return name
+
+
+def configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> None:
+    """Of the new protocol: in the old one a member brings its own."""
+    # Here, because the first to load kafka-python is warned.
+    from kafka import KafkaAdminClient
+    from kafka.admin import ConfigResource, ConfigResourceType
+
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, group, configs=settings)])
+    admin.close()
 
 
 @cache

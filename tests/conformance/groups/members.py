@@ -101,11 +101,12 @@ class Member:
         self._thread.join(SECONDS_MAX)
         assert not self._thread.is_alive(), "the member did not end"
 
-    def let_go(self) -> None:
+    def let_go(self) -> bool:
         """Tell it to leave and do not wait for long: after a restart librdkafka sometimes waits for ever for the answer to its goodbye,
-        which it sent to the broker's last life."""
+        which it sent to the broker's last life. Whether it is gone."""
         self._leaving.set()
         self._thread.join(GOODBYE_SECONDS)
+        return not self._thread.is_alive()
 
     def news(self, since: int = 0) -> list[Event]:
         """What callbacks said that was not empty, from their number ``since`` on."""

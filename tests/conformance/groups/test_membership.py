@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
 
 from tests.conformance.groups.at_once import for_each_of
-from tests.conformance.groups.conftest import Join, MakeTopic, MemberProcess, fill, numbered
+from tests.conformance.groups.conftest import Join, MakeTopic, MemberProcess, configure_group, fill, numbered
 from tests.conformance.groups.members import (
     ALL_MEMBERS,
     CLASSIC_MEMBERS,
@@ -16,11 +15,13 @@ from tests.conformance.groups.members import (
     LibrdkafkaMember,
     Member,
     NewProtocolMember,
+    Partition,
     eventually,
     share_out,
 )
 
 EVERY_MEMBER = for_each_of(ALL_MEMBERS)
+SHORT_SESSION_MS = 2000
 
 
 @EVERY_MEMBER
@@ -49,18 +50,15 @@ def test_a_killed_member_is_replaced_when_its_session_ends(
     group: str,
 ) -> None:
     topic = make_topic(2)
-    session_seconds = 2.0 if kind is NewProtocolMember else 1.5
+    configure_group(bootstrap, group, {"consumer.session.timeout.ms": str(SHORT_SESSION_MS)})
     survivor = join(kind, group, [topic])
     share_out([survivor], 2)
-    victim = join_apart(kind, group, topic, session_ms=1500)
+    victim = join_apart(kind, group, topic, session_ms=SHORT_SESSION_MS)
     eventually(lambda: len(victim.partitions) == len(survivor.partitions) == 1, lambda: (victim.partitions, survivor.events))
-    killed = time.monotonic()
+    (orphan,) = victim.partitions
     victim.kill()
-    (orphan,) = {0, 1} - survivor.partitions
     fill(bootstrap, topic, numbered(0, 10), orphan)
     share_out([survivor], 2)
-    # The last heartbeat was sent a little before the end.
-    assert time.monotonic() - killed > session_seconds / 2
     eventually(lambda: survivor.values == numbered(0, 10), lambda: survivor.values)
 
 
@@ -122,7 +120,13 @@ def test_eager_members_give_up_everything_before_they_share_anew(
     share_out([first, second], 4)
     everything = frozenset((topic, partition) for partition in range(4))
     told = [(kind, partitions) for kind, partitions in first.events if partitions]
-    assert told == [("assigned", everything), ("revoked", everything), ("assigned", first.owned)]
+    assert told[:2] == [("assigned", everything), ("revoked", everything)]
+    # However often they share: a client that joins twice makes the others share once more.
+    held: frozenset[Partition] = frozenset()
+    for what, partitions in told:
+        assert held == (frozenset() if what == "assigned" else partitions), told
+        held = partitions if what == "assigned" else frozenset()
+    assert held == first.owned
 
 
 @for_each_of([LibrdkafkaMember, KafkaPythonMember, NewProtocolMember])

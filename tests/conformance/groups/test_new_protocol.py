@@ -6,9 +6,8 @@ import pytest
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType
 
-from tests.conformance.groups.conftest import Join, MakeTopic, create, fill, numbered
+from tests.conformance.groups.conftest import Join, MakeTopic, configure_group, create, fill, numbered
 from tests.conformance.groups.members import KafkaPythonMember, LibrdkafkaMember, Member, NewProtocolMember, describe, eventually, share_out
 
 
@@ -70,9 +69,7 @@ def test_a_pattern_that_is_none_is_refused(join: Join, group: str) -> None:
 
 
 def test_a_group_has_settings_of_its_own(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
-    admin.alter_configs([ConfigResource(ConfigResourceType.GROUP, group, configs={"consumer.heartbeat.interval.ms": "150"})])
-    admin.close()
+    configure_group(bootstrap, group, {"consumer.heartbeat.interval.ms": "150"})
     share_out([join(NewProtocolMember, group, [make_topic(2)])], 2)
 
 

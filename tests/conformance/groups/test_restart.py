@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType, TopicPartition
@@ -66,8 +67,10 @@ def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
     try:
         for number, kind in enumerate(ALL_MEMBERS):
             topic = new_topic(mortal, f"topic-{number}", 2)
-            patience = {"reconnect.backoff.max.ms": 200} if issubclass(kind, LibrdkafkaMember) else {}
-            teams.append([kind(mortal.bootstrap, f"group-{number}", [topic], settings=patience) for _ in range(2)])
+            settings: dict[str, int] = {"auto_commit_interval_ms": 100}
+            if issubclass(kind, LibrdkafkaMember):
+                settings = {"auto.commit.interval.ms": 100, "reconnect.backoff.max.ms": 200}
+            teams.append([kind(mortal.bootstrap, f"group-{number}", [topic], settings=settings) for _ in range(2)])
         for first in (0, 10):
             for number, team in enumerate(teams):
                 share_out(team, 2)
@@ -80,14 +83,19 @@ def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
                 )
             if first == 0:
                 restart(mortal, ending)
+        for number, team in enumerate(teams):
+            # Nothing was missed; read again is at most what had not been committed.
+            for partition in range(2):
+                eventually(partial(_all_read, team, partition), lambda team=team: [member.received for member in team])  # type: ignore[misc]
+                eventually(lambda n=number, p=partition: committed(mortal.bootstrap, f"group-{n}", f"topic-{n}", p)[0] == 20)  # type: ignore[misc]
     finally:
-        for member in (member for team in teams for member in team):
-            member.let_go()
-    for number, (kind, team) in enumerate(zip(ALL_MEMBERS, teams, strict=True)):
-        # Nothing was missed; read again is at most what had not been committed.
-        for partition in range(2):
-            assert {each.offset for member in team for each in member.received if each.partition[1] == partition} == set(range(20))
-            assert committed(mortal.bootstrap, f"group-{number}", f"topic-{number}", partition)[0] == 20
-        described = describe(mortal.bootstrap, f"group-{number}")
-        assert described.state is ConsumerGroupState.EMPTY
-        assert described.type is (ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC)
+        gone = [member.let_go() for team in teams for member in team]
+    for number, kind in enumerate(ALL_MEMBERS):
+        described = partial(describe, mortal.bootstrap, f"group-{number}")
+        assert described().type is (ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC)
+        if all(gone[2 * number : 2 * number + 2]):
+            eventually(lambda described=described: described().state is ConsumerGroupState.EMPTY, described)  # type: ignore[misc]
+
+
+def _all_read(team: list[Member], partition: int) -> bool:
+    return {each.offset for member in team for each in member.received if each.partition[1] == partition} == set(range(20))

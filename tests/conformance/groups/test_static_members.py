@@ -8,7 +8,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import MemberToRemove
 
 from tests.conformance.groups.at_once import for_each_of
-from tests.conformance.groups.conftest import Join, MakeTopic, MemberProcess, fill, numbered
+from tests.conformance.groups.conftest import Join, MakeTopic, MemberProcess, configure_group, fill, numbered
 from tests.conformance.groups.members import (
     ALL_MEMBERS,
     KafkaPythonMember,
@@ -21,6 +21,8 @@ from tests.conformance.groups.members import (
 )
 
 EVERY_MEMBER = for_each_of(ALL_MEMBERS)
+# Of whoever comes back, however busy the machine is; and of whoever does not.
+LONG_SESSION_MS, SHORT_SESSION_MS = 45_000, 2_000
 
 
 @EVERY_MEMBER
@@ -28,8 +30,12 @@ def test_a_static_member_returns_without_a_rebalance(
     kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str
 ) -> None:
     topic = make_topic(3)
-    members = [join(kind, group, [topic], instance=f"instance-{number}") for number in range(3)]
-    share_out(members, 3)
+    configure_group(bootstrap, group, {"consumer.session.timeout.ms": str(LONG_SESSION_MS)})
+    members: list[Member] = []
+    for number in range(3):
+        # One after the other, so that the first leads.
+        members.append(join(kind, group, [topic], instance=f"instance-{number}", session_ms=LONG_SESSION_MS))
+        share_out(members, 3)
     instances = {member.group_instance_id for member in describe(bootstrap, group).members}
     assert instances == {"instance-0", "instance-1", "instance-2"}
     away, *others = members
@@ -39,7 +45,7 @@ def test_a_static_member_returns_without_a_rebalance(
     held, heard = away.owned, [len(other.events) for other in others]
     away.leave()
     fill(bootstrap, topic, numbered(0, 10), next(iter(away_partitions(held))))
-    back = join(kind, group, [topic], instance=away.instance)
+    back = join(kind, group, [topic], instance=away.instance, session_ms=LONG_SESSION_MS)
     share_out([*others, back], 3)
     assert back.owned == held
     eventually(lambda: back.values == numbered(0, 10), lambda: back.received)
@@ -52,26 +58,27 @@ def away_partitions(held: frozenset[tuple[str, int]]) -> set[int]:
 
 def test_the_generation_stays_when_a_static_member_returns(join: Join, make_topic: MakeTopic, group: str) -> None:
     topic = make_topic(2)
-    stays = join(KafkaPythonMember, group, [topic], instance="stays")
+    stays = join(KafkaPythonMember, group, [topic], instance="stays", session_ms=LONG_SESSION_MS)
     share_out([stays], 2)
-    goes = join(KafkaPythonMember, group, [topic], instance="goes")
+    goes = join(KafkaPythonMember, group, [topic], instance="goes", session_ms=LONG_SESSION_MS)
     share_out([stays, goes], 2)
     generation = stays.generation
     assert goes.generation == generation
     goes.leave()
-    back = join(KafkaPythonMember, group, [topic], instance="goes")
+    back = join(KafkaPythonMember, group, [topic], instance="goes", session_ms=LONG_SESSION_MS)
     share_out([stays, back], 2)
     assert stays.generation == back.generation == generation
 
 
 @for_each_of([LibrdkafkaMember, NewProtocolMember])
 def test_a_static_member_that_stays_away_is_replaced(
-    kind: type[Member], join: Join, join_apart: Callable[..., MemberProcess], make_topic: MakeTopic, group: str
+    kind: type[Member], join: Join, join_apart: Callable[..., MemberProcess], make_topic: MakeTopic, bootstrap: str, group: str
 ) -> None:
     topic = make_topic(2)
-    stays = join(kind, group, [topic], instance="stays", session_ms=1500)
+    configure_group(bootstrap, group, {"consumer.session.timeout.ms": str(SHORT_SESSION_MS)})
+    stays = join(kind, group, [topic], instance="stays")
     share_out([stays], 2)
-    goes = join_apart(kind, group, topic, instance="goes", session_ms=1500)
+    goes = join_apart(kind, group, topic, instance="goes", session_ms=SHORT_SESSION_MS)
     eventually(lambda: len(goes.partitions) == len(stays.partitions) == 1, lambda: (goes.partitions, stays.events))
     goes.kill()
     share_out([stays], 2)

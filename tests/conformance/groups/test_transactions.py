@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +26,8 @@ from tests.conformance.clients.three_clients import SECONDS_MAX
 from tests.conformance.groups.conftest import QUICK, MakeTopic, create, fill, numbered
 from tests.conformance.groups.members import QUIET, eventually
 from tests.conformance.groups.test_commits import PROTOCOLS, committed, consumer_of, take
+
+LONGER_THAN_ANYBODY_WAITS_MS = 200_000
 
 
 def transactional(bootstrap: str, transactional_id: str, **config: Any) -> Producer:
@@ -108,14 +109,14 @@ def test_an_open_transaction_holds_back_readers_of_committed(make_topic: MakeTop
 
     assert (end(IsolationLevel.READ_COMMITTED), end(IsolationLevel.READ_UNCOMMITTED)) == (1, 3)
     # Somebody who waits for more is given it the moment the transaction ends.
-    waiting = consumer_of(bootstrap, "waiting", isolation_level="read_committed", fetch_wait_max_ms=10_000)
+    waiting = consumer_of(
+        bootstrap, "waiting", isolation_level="read_committed", fetch_wait_max_ms=LONGER_THAN_ANYBODY_WAITS_MS, socket_timeout_ms=300_000
+    )
     waiting.assign([TopicPartition(topic, 0, 0)])
     assert take(waiting, 1) == [b"before"]
     assert waiting.poll(0.2) is None
     producer.commit_transaction(SECONDS_MAX)
-    ended = time.monotonic()
     assert take(waiting, 2) == [b"within", b"after"]
-    assert time.monotonic() - ended < 5
     waiting.close()
     assert (end(IsolationLevel.READ_COMMITTED), end(IsolationLevel.READ_UNCOMMITTED)) == (4, 4)
 
