@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +9,7 @@ from confluent_kafka import Producer
 
 from peers.apache_kafka import apache_kafka, why_missing
 from tests.cli.running import Cli
+from tests.scenarios.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
 
@@ -32,11 +32,8 @@ def test_topics_and_records(cli: Cli) -> None:
     cli("topics", "alter", "orders", "--partitions", 3).worked()
     assert "already exists" in cli("topics", "create", "orders").complaint
     cli("topics", "delete", "orders").worked()
-    deadline = time.monotonic() + 30
-    while cli("topics", "list", "--json").json:
-        # Deleted by the controller; Kafka's brokers hear of it a little later.
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    # Deleted by the controller; Kafka's brokers hear of it a little later.
+    until(lambda: not cli("topics", "list", "--json").json, "the topic is gone")
 
 
 def test_aborted_transactions_are_seen_only_by_those_who_want_to(cli: Cli) -> None:
@@ -71,11 +68,14 @@ def test_internal_topics_are_listed_on_request(cli: Cli) -> None:
     ],
 )
 def test_settings_of_every_kind(cli: Cli, words: tuple[object, ...], name: str, value: str, source: str) -> None:
+    def described() -> set[tuple[str, str, str]]:
+        return {(each["name"], each["value"], each["source"]) for each in cli("configs", "describe", *words, "--json").json}
+
     cli("configs", "alter", *words, "--set", f"{name}={value}").worked()
-    found = {each["name"]: each for each in cli("configs", "describe", *words, "--json").json}[name]
-    assert (found["value"], found["source"]) == (value, source)
+    # Kafka's broker hears of what its controller answered a little later.
+    until(lambda: (name, value, source) in described(), f"{name} is {value}")
     cli("configs", "alter", *words, "--delete", name).worked()
-    assert name not in {each["name"] for each in cli("configs", "describe", *words, "--json").json if each["source"] == source}
+    until(lambda: (name, value, source) not in described(), f"{name} is not {value} any more")
 
 
 def test_loggers(cli: Cli) -> None:

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.scenarios.waiting import until
 
 PROTOCOLS = ("classic", "consumer")
 KINDS = {"classic": "Classic", "consumer": "Consumer"}
@@ -30,13 +31,15 @@ def orders(kafka: EmbeddedBroker) -> str:
 
 @contextmanager
 def member(kafka: EmbeddedBroker, group: str, topic: str, protocol: str = "classic", **more: Any) -> Iterator[Consumer]:
-    """A consumer that was given partitions, read one record and committed that."""
+    """A consumer that was given partitions, read one record and committed that, and as which the group knows it."""
     settings = {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest", "client.id": "me", "log_level": 0}
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "enable.auto.commit": False, **settings, **more})
     try:
         consumer.subscribe([topic])
         assert consumer.poll(PATIENCE_SECONDS) is not None
         consumer.commit(asynchronous=False)
+        # In the new protocol a member says with its next heartbeat that it has what it was given.
+        until(lambda: Cli(kafka.bootstrap)("groups", "describe", group, "--json").json["state"] == "Stable", "the group is stable")
         yield consumer
     finally:
         consumer.close()

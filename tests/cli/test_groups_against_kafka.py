@@ -13,6 +13,7 @@ from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, why_missing
 from tests.cli.running import PATIENCE_SECONDS, Cli
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
+from tests.scenarios.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
 
@@ -71,6 +72,8 @@ def test_groups_are_told_alike(cli: Cli, tools: Tools, bootstrap: str, protocol:
     assert consumer.poll(PATIENCE_SECONDS) is not None
     consumer.commit(asynchronous=False)
     at = ("--bootstrap-server", bootstrap)
+    # In the new protocol a member says with its next heartbeat that it has what it was given.
+    until(lambda: cli("groups", "describe", group, "--json").json["state"] == "Stable", "the group is stable")
 
     ours = our_progress(cli, group)
     assert ours["orders", "0"][:3] == ("1", "3", "2")

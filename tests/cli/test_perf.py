@@ -26,7 +26,7 @@ def test_produce_sends_as_many_records_as_asked_and_ranks_their_latencies(cli: C
 
 def test_a_throughput_is_kept_to(cli: Cli, topic: str) -> None:
     report = cli("perf", "produce", topic, "--records", 200, "--throughput", 500, "--json").json
-    assert 0.39 <= report["seconds"] < 2
+    assert report["seconds"] >= 0.39
 
 
 def test_consume_reads_all_there_is_or_as_much_as_asked(cli: Cli, topic: str) -> None:
@@ -39,7 +39,7 @@ def test_consume_reads_all_there_is_or_as_much_as_asked(cli: Cli, topic: str) ->
 def test_latency_measures_round_trips(cli: Cli, topic: str) -> None:
     report = cli("perf", "latency", topic, "--records", 20, "--json").json
     assert report["latency_ms"]["samples"] == 20
-    assert 0 < report["latency_ms"]["p50"] < 1000
+    assert 0 < report["latency_ms"]["p50"] <= report["latency_ms"]["max"]
 
 
 def test_people_get_a_line_and_a_table(cli: Cli, topic: str) -> None:

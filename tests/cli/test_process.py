@@ -71,7 +71,7 @@ def test_a_process_ends_with_the_sentence_and_code_1() -> None:
 def test_a_reader_that_has_seen_enough_is_no_error_to_shout_about(cli: Cli) -> None:
     cli("topics", "create", "many").worked()
     cli("produce", "many", stdin=b"0123456789" * 20 + b"\n" + b"line\n" * 20_000).worked()
-    process = cli.process("consume", "many", "--from-beginning", "--timeout", "5")
+    process = cli.process("consume", "many", "--from-beginning", "--timeout", PATIENCE_SECONDS)
     assert process.stdout is not None
     assert process.stderr is not None
     assert process.stdout.readline() == b"0123456789" * 20 + b"\n"

@@ -17,6 +17,7 @@ from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.scenarios.waiting import until
 
 LAST_PRODUCE_WITHOUT_IMPLICIT_PARTITIONS = 11
 ORDERS = Partition("orders", 0)
@@ -72,8 +73,10 @@ def test_an_open_transaction_is_described_by_its_coordinator_and_by_its_partitio
     (known,) = cli("transactions", "describe-producers", "--topic", orders, "--partition", 0, "--json").json
     assert (known["producer_id"], known["start_offset"], known["coordinator_epoch"]) == (described["producer_id"], 0, None)
     producer.commit_transaction(PATIENCE_SECONDS)
+    # It is decided; the markers follow.
+    until(lambda: cli("transactions", "describe", "tx", "--json").json["state"] == "CompleteCommit", "the transaction is over")
     described = cli("transactions", "describe", "tx", "--json").json
-    assert (described["state"], described["duration_ms"], described["partitions"]) == ("CompleteCommit", None, [])
+    assert (described["duration_ms"], described["partitions"]) == (None, [])
     assert cli("transactions", "describe-producers", "--topic", orders, "--partition", 0).rows[0][-1] == "-"
     assert cli("transactions", "describe-producers", "--topic", orders, "--partition", 1).text == ""
 
@@ -123,6 +126,7 @@ def test_a_hanging_transaction_is_found_and_aborted(careless: EmbeddedBroker) ->
         assert (found["topic"], found["partition"], found["producer_id"], found["start_offset"]) == ("orders", 0, producer_id, 0)
     assert cli("transactions", "find-hanging", "--max-transaction-timeout", 0).rows[0][:3] == ["orders", "0", str(producer_id)]
     alive.commit_transaction(PATIENCE_SECONDS)
+    until(lambda: cli("transactions", "describe", "tx", "--json").json["state"] == "CompleteCommit", "the transaction is over")
     read = ("consume", "orders", "--from-beginning", "--until-end")
     assert cli(*read).text == "", "what is committed waits behind what hangs"
     aborted = cli("transactions", "abort", "--topic", "orders", "--partition", 0, "--start-offset", 0).text

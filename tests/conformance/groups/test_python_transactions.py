@@ -12,9 +12,8 @@ from kafka.errors import KafkaError, ProducerFencedError
 
 from tests.conformance.clients.three_clients import SECONDS_MAX, run
 from tests.conformance.groups.conftest import MakeTopic, fill, numbered
-from tests.conformance.groups.members import eventually
 from tests.conformance.groups.test_commits import committed
-from tests.conformance.groups.test_transactions import begun, read, send
+from tests.conformance.groups.test_transactions import begun, read, send, will_read
 
 # -- aiokafka -----------------------------------------------------------------------------------------------------------------
 
@@ -33,7 +32,7 @@ def test_aiokafka_commits_and_aborts(make_topic: MakeTopic, bootstrap: str, grou
                 await producer.send_and_wait(topic, b"again", partition=0)
 
     run(write())
-    assert read(bootstrap, topic) == [b"committed", b"again"]
+    will_read(bootstrap, topic, [b"committed", b"again"])
     assert read(bootstrap, topic, isolation="read_uncommitted") == [b"committed", b"aborted", b"again"]
 
     async def values(isolation: str, count: int) -> list[bytes | None]:
@@ -66,7 +65,7 @@ def test_aiokafka_transforms_with_offsets(make_topic: MakeTopic, bootstrap: str,
                     await producer.send_offsets_to_transaction(offsets, group)
 
     run(transform())
-    assert read(bootstrap, target) == numbered(0, 30)
+    will_read(bootstrap, target, numbered(0, 30))
     assert committed(bootstrap, group, source)[0] == 30
 
 
@@ -87,7 +86,7 @@ def test_a_zombie_of_aiokafka_is_fenced_by_an_heir_of_librdkafka(make_topic: Mak
         await zombie.stop()
 
     run(claims())
-    assert read(bootstrap, topic) == [b"of the heir"]
+    will_read(bootstrap, topic, [b"of the heir"])
 
 
 # -- kafka-python -------------------------------------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ def test_kafka_python_commits_and_aborts(make_topic: MakeTopic, bootstrap: str, 
         producer.send(topic, outcome.encode(), partition=0).get(SECONDS_MAX)
         getattr(producer, f"{outcome}_transaction")()
     producer.close()
-    assert read(bootstrap, topic) == [b"commit", b"commit"]
+    will_read(bootstrap, topic, [b"commit", b"commit"])
     for isolation, expected in (("read_committed", [b"commit"] * 2), ("read_uncommitted", [b"commit", b"abort", b"commit"])):
         consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=None, isolation_level=isolation)
         consumer.assign([KafkaPythonPartition(topic, 0)])
@@ -135,7 +134,7 @@ def test_kafka_python_transforms_with_offsets(make_topic: MakeTopic, bootstrap: 
             producer.commit_transaction()
     consumer.close(autocommit=False)
     producer.close()
-    assert read(bootstrap, target) == numbered(0, 30)
+    will_read(bootstrap, target, numbered(0, 30))
     assert committed(bootstrap, group, source)[0] == 30
 
 
@@ -151,6 +150,6 @@ def test_a_zombie_of_kafka_python_is_fenced(make_topic: MakeTopic, bootstrap: st
         zombie.commit_transaction()
     assert isinstance(fenced.value, ProducerFencedError) or "Fenced" in repr(fenced.value), fenced.value
     heir.commit_transaction()
-    eventually(lambda: read(bootstrap, topic) == [b"of the heir"])
+    will_read(bootstrap, topic, [b"of the heir"])
     for producer in (zombie, heir):
         producer.close(timeout=1)

@@ -68,6 +68,14 @@ def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", parti
         consumer.close()
 
 
+def will_read(bootstrap: str, topic: str, expected: list[bytes], *, isolation: str = "read_committed", partition: int = 0) -> None:
+    """The end of a transaction is decided when its producer is told so; it is visible when the markers are written, a moment later."""
+    eventually(
+        lambda: read(bootstrap, topic, isolation=isolation, partition=partition) == expected,
+        lambda: read(bootstrap, topic, isolation=isolation, partition=partition),
+    )
+
+
 def refusal(failure: pytest.ExceptionInfo[KafkaException]) -> KafkaError:
     error: KafkaError = failure.value.args[0]
     return error
@@ -87,7 +95,7 @@ def test_committed_is_seen_and_aborted_is_not(make_topic: MakeTopic, bootstrap: 
     committed_values = [value for number in (0, 2, 4) for value in (b"%d-a" % number, b"%d-b" % number)]
     everything = [value for number in range(6) for value in (b"%d-a" % number, b"%d-b" % number)]
     for partition in range(2):
-        assert read(bootstrap, topic, partition=partition) == committed_values
+        will_read(bootstrap, topic, committed_values, partition=partition)
         assert read(bootstrap, topic, partition=partition, isolation="read_uncommitted") == everything
 
 
@@ -129,7 +137,7 @@ def test_compressed_transactions(codec: str, make_topic: MakeTopic, bootstrap: s
         producer.begin_transaction()
         send(producer, topic, *(f"{outcome} {number}".encode() for number in range(50)))
         getattr(producer, f"{outcome}_transaction")(SECONDS_MAX)
-    assert read(bootstrap, topic) == [b"commit %d" % number for number in range(50)] * 2
+    will_read(bootstrap, topic, [b"commit %d" % number for number in range(50)] * 2)
 
 
 def test_an_empty_transaction_is_one_too(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
@@ -141,7 +149,7 @@ def test_an_empty_transaction_is_one_too(make_topic: MakeTopic, bootstrap: str, 
     producer.begin_transaction()
     send(producer, topic, b"v")
     producer.commit_transaction(SECONDS_MAX)
-    assert read(bootstrap, topic) == [b"v"]
+    will_read(bootstrap, topic, [b"v"])
 
 
 # -- one writer for each id ---------------------------------------------------------------------------------------------------
@@ -169,7 +177,7 @@ def test_a_zombie_is_fenced(last_deed: str, make_topic: MakeTopic, bootstrap: st
     assert refusal(fenced).fatal()
     assert refusal(fenced).code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
     heir.commit_transaction(SECONDS_MAX)
-    assert read(bootstrap, topic) == [b"of the heir"]
+    will_read(bootstrap, topic, [b"of the heir"])
     assert b"too late" not in read(bootstrap, topic, isolation="read_uncommitted")
 
 
@@ -188,7 +196,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(make_topic: MakeTopic, boo
     heir.begin_transaction()
     send(heir, topic, b"heir")
     heir.commit_transaction(SECONDS_MAX)
-    assert read(bootstrap, topic) == [b"after", b"heir"]
+    will_read(bootstrap, topic, [b"after", b"heir"])
 
 
 def test_a_timeout_longer_than_allowed_is_refused(bootstrap: str, group: str) -> None:
@@ -217,7 +225,7 @@ def test_offsets_go_with_the_transaction(protocol: str, make_topic: MakeTopic, b
         getattr(producer, f"{outcome}_transaction")(SECONDS_MAX)
         assert committed(bootstrap, group, source)[0] == expected
         consumer.seek(TopicPartition(source, 0, 0))
-    assert read(bootstrap, target) == numbered(0, 10)
+    will_read(bootstrap, target, numbered(0, 10))
     consumer.close()
 
 
@@ -399,7 +407,7 @@ def test_a_transaction_survives_a_restart_of_the_node(mortal: EmbeddedBroker, en
     producer.begin_transaction()
     send(producer, topic, b"next")
     producer.commit_transaction(SECONDS_MAX)
-    assert read(mortal.bootstrap, topic) == [b"before", b"after", b"next"]
+    will_read(mortal.bootstrap, topic, [b"before", b"after", b"next"])
     # What was open is open still, until its id is taken over.
     assert read(mortal.bootstrap, topic, partition=1) == []
     heir = begun(mortal.bootstrap, "never-comes-back")
@@ -425,7 +433,7 @@ def test_transactions_are_listed_and_described(make_topic: MakeTopic, bootstrap:
         assert (writer.producer_id, writer.producer_epoch) == (described.producer_id, described.producer_epoch)
         assert (writer.last_sequence, writer.current_transaction_start_offset) == (0, 0)
         producer.commit_transaction(SECONDS_MAX)
-        assert admin.describe_transactions([group])[group].state is TransactionState.COMPLETE_COMMIT
+        eventually(lambda: admin.describe_transactions([group])[group].state is TransactionState.COMPLETE_COMMIT)
         (writer,) = admin.describe_producers([partition])[partition].active_producers
         assert writer.current_transaction_start_offset == -1
     finally:
