@@ -21,6 +21,8 @@ CLIENTS = 0
 _CHUNK_BYTES = 1 << 18
 # A connection is in its owner's table before ours is accepted, so one look is enough; the rest is for a machine under load.
 _LOOKS_MAX = 3
+# Of the loop, from the kernel's queue to our own code.
+_TURNS_OF_A_NEWCOMER = 5
 
 
 class Links:
@@ -33,6 +35,7 @@ class Links:
         self._mended = asyncio.Condition()
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="links", daemon=True)
         self._thread.start()
 
@@ -73,7 +76,8 @@ class Links:
             assert task is not None
             self._tasks.add(task)
             try:
-                await self._connect(node, target_port, reader, writer)
+                if not self._closed:
+                    await self._connect(node, target_port, reader, writer)
             except (OSError, asyncio.CancelledError):
                 # The other side hung up, or the cluster is closed; asyncio would print the latter.
                 pass
@@ -115,12 +119,16 @@ class Links:
             await self._mended.wait_for(lambda: (source, target) not in self._cut)
 
     async def _close(self) -> None:
+        self._closed = True
         for server in self._servers:
             server.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # Whoever was accepted last begins only now, and hangs up.
+        for _ in range(_TURNS_OF_A_NEWCOMER):
+            await asyncio.sleep(0)
 
     async def _who(self, port: int, proxy_port: int) -> int:
         """The node whose process has the socket from ``port`` to ``proxy_port``."""

@@ -20,7 +20,7 @@ from tests.scenarios.waiting import until
 
 TOPIC = "t"
 PARTITIONS = 3
-PROGRESS_SECONDS_MAX = 40.0
+PROGRESS_SECONDS_MAX = 80.0
 # How long a victim stays away at least.
 SHORT_SECONDS, LONG_SECONDS = 0.5, 30.0
 
@@ -112,6 +112,7 @@ class Chaos:
             return self._cluster.node(controller)
         if target == "coordinator":
             return self._cluster.node(self._view.coordinator(GroupReader.GROUP))
+        self._view.await_leader(key.topic, key.partition)
         described = self._view.partitions(key.topic)[key.partition]
         if target == "leader":
             return self._cluster.node(described.leader_id)
@@ -218,7 +219,7 @@ def replicas_agree(cluster: Cluster, view: View, keys: Sequence[Key]) -> None:
         def alike(key: Key = key, replicas: Sequence[int] = replicas) -> bool:
             return len({bytes_of(cluster.node(replica), key) for replica in replicas}) == 1
 
-        until(alike, f"the replicas of {key.topic}-{key.partition} are alike", seconds_max=10)
+        until(alike, f"the replicas of {key.topic}-{key.partition} are alike")
 
 
 def bytes_of(node: Node, key: Key) -> bytes:

@@ -25,7 +25,6 @@ def every_broker_leads(chaos: Chaos, cluster: Cluster, view: View) -> None:
         view.reassign(TOPIC, {partition: [leader, *others] for partition in range(PARTITIONS)})
         view.elect_preferred(TOPIC, list(range(PARTITIONS)))
         chaos.await_progress()
-        assert all(each.leader_id == leader for each in view.partitions(TOPIC).values())
 
 
 def both_kinds_control(chaos: Chaos, cluster: Cluster, view: View) -> None:

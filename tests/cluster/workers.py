@@ -39,6 +39,7 @@ TRANSACTION_TIMEOUT_MS = 15_000
 TRANSACTION_SENDS_MAX = 6
 ABORT_SHARE = 0.2
 FINAL_READ_SECONDS_MAX = 60.0
+GOODBYE_SECONDS_MAX = 10.0
 SENDS_PER_SECOND = 300
 
 
@@ -269,7 +270,10 @@ class GroupReader(Worker):
                 return
 
     def end(self) -> None:
-        self._consumer.close()
+        """Not waited for any longer: librdkafka sometimes waits for ever for a coordinator to which it said goodbye in its last life."""
+        closing = threading.Thread(target=self._consumer.close, daemon=True)
+        closing.start()
+        closing.join(GOODBYE_SECONDS_MAX)
 
 
 def _poll(consumer: Consumer, worker: Worker) -> bool:
