@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
+from barnabas.pipelines import transactional_producer
 from barnabas.pipelines.errors import RunFailed
 from barnabas.pipelines.exactly_once import writing
 from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Markers, ensure_marker_topic
@@ -115,10 +116,10 @@ class Failing:
 @pytest.fixture
 def fail(monkeypatch: pytest.MonkeyPatch) -> Any:
     def arrange(deed: str, *, after: bool) -> None:
-        monkeypatch.setattr(writing, "Producer", lambda settings: Failing(Producer(settings), deed, after=after))
+        monkeypatch.setattr(transactional_producer, "Producer", lambda settings: Failing(Producer(settings), deed, after=after))
 
     def repair() -> None:
-        monkeypatch.setattr(writing, "Producer", Producer)
+        monkeypatch.setattr(transactional_producer, "Producer", Producer)
         forget_producers()
 
     arrange.repair = repair  # type: ignore[attr-defined]

@@ -16,12 +16,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from barnabas.pipelines.errors import CannotRun, RunFailed
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
 
 MARKER_TOPIC = "barnabas.pipelines.batches"
 # Enough for most pipelines, so that the topic, which all of them share, is hardly ever changed. An empty partition costs next to nothing.
 MARKER_PARTITIONS_MIN = 32
-# For each question to the cluster. Longer than an election of a new coordinator takes.
-ANSWER_SECONDS_MAX = 60.0
 # A reading waits for transactions that are being ended; one that hangs is ended by its timeout, which is the broker's business.
 _STABLE_POLL_SECONDS = 0.05
 

@@ -20,11 +20,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.pipelines.errors import RunFailed
-from barnabas.pipelines.exactly_once.markers import ANSWER_SECONDS_MAX, MARKER_TOPIC, Marker, Markers
+from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Markers
 from barnabas.pipelines.exactly_once.records import produce_all
+from barnabas.pipelines.transactional_producer import open_producer
 
 # Producers (and groups) that a worker process keeps open: several queries with a few writers each. The one used longest ago is closed.
 KEPT_MAX = 16
@@ -193,19 +194,10 @@ _markers: OrderedDict[str, Markers] = OrderedDict()
 
 
 def _open(part: Part, settings: Mapping[str, Any]) -> Any:
-    producer = Producer({**settings, "transactional.id": part.transactional_id})
-    # librdkafka looks for its coordinator at once, and again only after half a second if no connection was up by then. So one is, first.
-    with suppress(KafkaException):
-        producer.list_topics(MARKER_TOPIC, ANSWER_SECONDS_MAX)
-    while True:
-        try:
-            # Ends what earlier producers of this id have begun; waits for what they are committing.
-            producer.init_transactions(ANSWER_SECONDS_MAX)
-        except KafkaException as failed:
-            if failed.args[0].code() == KafkaError.CONCURRENT_TRANSACTIONS:
-                continue
-            raise RunFailed(f"Writer {part.writer} cannot begin to write: {failed.args[0].str()}.") from failed
-        return producer
+    try:
+        return open_producer({**settings, "transactional.id": part.transactional_id}, known_topic=MARKER_TOPIC)
+    except KafkaException as failed:
+        raise RunFailed(f"Writer {part.writer} cannot begin to write: {failed.args[0].str()}.") from failed
 
 
 def _keep(part: Part, producer: Any) -> None:

@@ -1,4 +1,4 @@
-"""Clients that a Python worker of Spark keeps from batch to batch: a new producer costs librdkafka up to half a second.
+"""Clients that a Python worker of Spark keeps from batch to batch: a new producer costs connections and round trips.
 
 A kept producer may have been overtaken: Spark gave the partition to another process for a batch, whose new producer fenced ours. That is
 ordinary, and found out before any record is taken (:func:`open_transaction`); one that was overtaken can commit nothing, whatever it does.
@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, open_producer
 
 # A worker has a few partitions at a time; the client used longest ago is closed.
 KEPT_MAX = 32
-ANSWER_SECONDS_MAX = 60.0
 ABORT_SECONDS_MAX = 10.0
 
 _Key = tuple[str, str]  # bootstrap, and transactional id or group
@@ -47,7 +48,7 @@ def open_transaction(config: Mapping[str, Any], transactional_id: str, consumer:
     unchanged, since there an overtaken producer is told so."""
     kept = _producers.pop((config["bootstrap.servers"], transactional_id), None)
     while True:
-        producer = kept or _open({**config, "transactional.id": transactional_id})
+        producer = kept or open_producer({**config, "transactional.id": transactional_id}, known_topic=partition.topic)
         try:
             offset = committed(consumer, partition) or 0
             producer.begin_transaction()
@@ -72,15 +73,3 @@ def abandon(producer: Any) -> None:
     """Politeness to readers, who else wait for the transaction's timeout or for the next producer of its id."""
     with suppress(KafkaException):
         producer.abort_transaction(ABORT_SECONDS_MAX)
-
-
-def _open(config: Mapping[str, Any]) -> Any:
-    producer = Producer(dict(config))
-    while True:
-        try:
-            producer.init_transactions(ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            if wrong.args[0].code() != KafkaError.CONCURRENT_TRANSACTIONS:
-                raise
-        else:
-            return producer

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from confluent_kafka import KafkaException, TopicPartition
 
-from barnabas.pipelines.mirror.kept_clients import ANSWER_SECONDS_MAX, abandon, group_consumer, keep, open_transaction
+from barnabas.pipelines.mirror.kept_clients import abandon, group_consumer, keep, open_transaction
 from barnabas.pipelines.mirror.offset_map import SegmentsOfABatch
 from barnabas.pipelines.mirror.offset_syncs import segment_records, two_way_record
 from barnabas.pipelines.mirror.provenance import coming_from, has_been_at
+from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
