@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import threading
 import time
 from pathlib import Path
@@ -97,6 +98,17 @@ def test_only_a_process_can_be_killed(kafka: EmbeddedBroker) -> None:
         kafka.kill()
     with Client(kafka.bootstrap) as client:
         client.probe()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is kept")
+def test_nobody_else_gets_the_port_of_a_broker_that_is_down() -> None:
+    with EmbeddedBroker(process=True) as kafka:
+        before = kafka.bootstrap
+        kafka.kill()
+        with socket.socket() as stranger, pytest.raises(OSError, match="in use"):
+            stranger.bind(("127.0.0.1", int(before.rpartition(":")[2])))
+        kafka.start()
+        assert kafka.bootstrap == before
 
 
 def test_why_it_cannot_start_is_told_in_a_sentence(tmp_path: Path) -> None:

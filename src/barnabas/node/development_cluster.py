@@ -9,7 +9,6 @@ the metadata.
 
 from __future__ import annotations
 
-import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from barnabas.env.real_disk import RealDisk
 from barnabas.node.cannot_start import CannotStart
 from barnabas.node.child_node import ChildNode, NodeEnded, NodeReady
 from barnabas.node.development import LOCALHOST, NodePorts, cluster_properties, controllers_of
+from barnabas.node.kept_ports import KeptPorts
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
@@ -69,7 +69,8 @@ class DevelopmentCluster:
         controllers = existing_controllers(data_dir) or list(controllers_of(brokers))
         if brokers < len(controllers):
             raise CannotStart(f"{data_dir} holds a cluster with {len(controllers)} controllers, so it takes --brokers {len(controllers)}.")
-        ports = _choose_ports(host, port, range(1, brokers + 1), controllers)
+        self._kept_ports = KeptPorts(host)
+        ports = _choose_ports(self._kept_ports, host, port, range(1, brokers + 1), controllers)
         self.addresses = [f"{host}:{each.clients}" for each in ports.values()]
         self._properties = {
             node_id: cluster_properties(
@@ -133,6 +134,7 @@ class DevelopmentCluster:
             if node.running:
                 node.kill()
             node.reap()
+        self._kept_ports.close()
 
     def _prepare(self) -> None:
         """Directories get the identity of the cluster that is there, or of a new one; files get today's ports."""
@@ -181,30 +183,26 @@ def existing_controllers(data_dir: Path) -> list[int]:
         raise CannotStart(str(wrong)) from wrong
 
 
-def _choose_ports(host: str, first: int, nodes: range, controllers: list[int]) -> dict[int, NodePorts]:
-    """Held all together before the first is let go, so that none is chosen twice. Somebody else may still be quicker: the node says so."""
-    held: list[socket.socket] = []
+def _choose_ports(kept: KeptPorts, host: str, first: int, nodes: range, controllers: list[int]) -> dict[int, NodePorts]:
+    """The first port is whose it is: if somebody else listens there, the node says so."""
 
     def take(port: int) -> int:
-        probe = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-        held.append(probe)
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
+            return kept.choose(port)
         except OSError as error:
             if not port:
                 raise CannotStart(f"No port is free at {host}: {error.strerror}.") from error
             return take(0)
-        chosen: int = probe.getsockname()[1]
-        return chosen
 
     try:
         clients = {nodes[0]: first or take(0)}
         clients |= {each: take(clients[nodes[0]] + index if first else 0) for index, each in enumerate(nodes[1:], start=1)}
-        return {each: NodePorts(clients[each], take(0) if each in controllers else 0) for each in nodes}
-    finally:
-        for probe in held:
-            probe.close()
+        chosen = {each: NodePorts(clients[each], take(0) if each in controllers else 0) for each in nodes}
+    except BaseException:
+        kept.close()
+        raise
+    kept.all_are_chosen()
+    return chosen
 
 
 def _metrics(host: str, first_port: int, node_id: int) -> dict[str, str]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,13 +18,14 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from barnabas.node.cannot_start import CannotStart
-from barnabas.node.development import development_properties
+from barnabas.node.development import LOCALHOST, development_properties
+from barnabas.node.kept_ports import KeptPorts
 from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
 from barnabas.telemetry.logs import Log
 
-START_SECONDS_MAX = 30.0
-STOP_SECONDS_MAX = 30.0
+START_SECONDS_MAX = 60.0
+STOP_SECONDS_MAX = 60.0
 # What a child wrote about its troubles, kept for whoever asks: the last lines, since a child may write for ever.
 COMPLAINT_LINES_MAX = 1000
 
@@ -48,6 +50,10 @@ class EmbeddedBroker:
         self._port = port
         self._config = dict(config or {})
         self._runner: _Thread | _Child | None = None
+        self._port_is_kept = False
+        self._kept_ports = KeptPorts(LOCALHOST)
+        # Also of a broker that is forgotten after it was killed.
+        weakref.finalize(self, self._kept_ports.close)
         self._complaints: Callable[[], str] = str
         self.bootstrap = ""
 
@@ -69,6 +75,7 @@ class EmbeddedBroker:
     def start(self) -> Self:
         """``CannotStart`` says why not, in a sentence. A second start, after a stop or a kill, keeps the port."""
         assert self._runner is None, "the broker is running"
+        self._keep_port()
         properties = development_properties(port=self._port, data_dir=self.data_dir, overrides=self._config)
         runner: _Thread | _Child
         if self._in_process:
@@ -99,6 +106,7 @@ class EmbeddedBroker:
         try:
             self.stop()
         finally:
+            self._kept_ports.close()
             self._remove_data()
 
     @property
@@ -109,6 +117,16 @@ class EmbeddedBroker:
     def complaints(self) -> str:
         """What the child process wrote to stderr since it was last started; with ``process=False`` it goes to this process's."""
         return self._complaints()
+
+    def _keep_port(self) -> None:
+        """Of a process that may be killed: the system gives it to nobody else while the broker is down."""
+        if self._in_process or "listeners" in self._config or self._port_is_kept:
+            return
+        # Somebody who listens there is named by the node itself.
+        with suppress(OSError):
+            self._port = self._kept_ports.choose(self._port)
+            self._port_is_kept = True
+        self._kept_ports.all_are_chosen()
 
     def _remove_data(self) -> None:
         if self._own_directory:
