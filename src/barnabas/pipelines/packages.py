@@ -1,4 +1,5 @@
-"""Which Maven packages a pipeline needs: those of the kinds it uses and no others, because each costs time at every start."""
+"""Which Maven packages a pipeline needs: those of the kinds it uses and those its file asks for, and no others, because each costs time at
+every start."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 SPARK_VERSION = "4.0.0"
 DELTA = "io.delta:delta-spark_2.13:4.0.0"
+PACKAGES_SETTING = "spark.jars.packages"
 ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0"
 
 
@@ -33,7 +35,14 @@ def packages_of(pipelines: Iterable[PipelineDeclaration]) -> list[str]:
             kind = getattr(declared, "kind", None)
             if declared is not None and kind in FORMATS.names:
                 found |= dict.fromkeys(_packages(FORMATS, kind, declared.settings))
+        # Besides, not instead: who adds a file system does not mean to lose the connector.
+        found |= dict.fromkeys(listed(pipeline.spark.get(PACKAGES_SETTING, "")))
     return list(found)
+
+
+def listed(text: str) -> list[str]:
+    """What stands between commas."""
+    return [each.strip() for each in text.split(",") if each.strip()]
 
 
 def _packages(kinds: Kinds[object] | object, kind: str, settings: object) -> list[str]:

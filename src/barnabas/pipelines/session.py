@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.packages import DELTA, ICEBERG, packages_of
+from barnabas.pipelines.packages import DELTA, ICEBERG, PACKAGES_SETTING, listed, packages_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,6 +30,7 @@ DEFAULT_LOG = ".barnabas/spark.log"
 # Local and small: the default of 200 is for clusters, and each costs a task and a state store in every batch.
 _LOCAL_SHUFFLE_PARTITIONS = "4"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+_EXTENSIONS_SETTING = "spark.sql.extensions"
 _ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
 
@@ -111,12 +112,13 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
         wanted["spark.sql.catalog.spark_catalog"] = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
     if ICEBERG in needed:
         extensions.append(_ICEBERG_EXTENSION)
-    if extensions:
-        wanted["spark.sql.extensions"] = ",".join(extensions)
-    if needed:
-        wanted["spark.jars.packages"] = ",".join(needed)
     for pipeline in pipelines:
+        extensions += listed(pipeline.spark.get(_EXTENSIONS_SETTING, ""))
         wanted |= pipeline.spark
+    if extensions:
+        wanted[_EXTENSIONS_SETTING] = ",".join(dict.fromkeys(extensions))
+    if needed:
+        wanted[PACKAGES_SETTING] = ",".join(needed)
     return {**wanted, **settings}
 
 

@@ -118,6 +118,19 @@ py4j.protocol.Py4JJavaError: An error occurred while calling o7.collectToPython.
 \tat a.b(C.java)
 """
 
+BATCH_OF_OURS = """\
+An error occurred in the user provided function in foreach batch sink. Reason: An exception was raised by the Python Proxy. Return Message: \
+Traceback (most recent call last):
+  File x
+py4j.protocol.Py4JJavaError: An error occurred while calling o7.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 4.0 failed 1 times, most recent failure: Lost task \
+1.0 in stage 4.0 (TID 6) (127.0.0.1 executor driver): org.apache.spark.SparkException: [CANNOT_WRITE] Cannot write.
+Caused by: java.io.IOException: the bucket is gone
+\tat a.b(C.java)
+Caused by: py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File x
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
@@ -136,6 +149,7 @@ py4j.protocol.Py4JJavaError: An error occurred while calling o7.collectToPython.
         ("java.lang.IllegalStateException: odd\n\tat a.b(C.java)", "IllegalStateException: odd."),
         ("Traceback (most recent call last):\n  File x\nValueError: no such zone\n", "ValueError: no such zone."),
         (LOST_TASK, "EOFException: the end."),
+        (BATCH_OF_OURS, "IOException: the bucket is gone."),
         ("[NOT_FOUND] There is no `x`. SQLSTATE: 42P01; line 1 pos 14;\n'Project", "There is no `x` (line 1, position 14)."),
     ],
 )

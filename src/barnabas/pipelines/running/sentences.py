@@ -22,7 +22,8 @@ _PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): (.+)$", re.MUL
 
 # What Python says of anything that went wrong in the JVM it called. The JVM's own words are in the text, after it.
 _CALL_INTO_JVM = "Py4JJavaError"
-_CAUSED_BY = re.compile(r"^Caused by: ([^\n]+)", re.MULTILINE)
+# The call may have come from Python that the JVM had called; that cause is the whole story again and no news.
+_CAUSED_BY = re.compile(r"^Caused by: (?!py4j\.Py4JException: An exception was raised by the Python Proxy)([^\n]+)", re.MULTILINE)
 _LOST_TASK = re.compile(r"most recent failure: Lost task [^\n]*?\(TID \d+\) \([^)\n]*\): ([^\n]+)")
 
 # Ours are sentences already, also when they come from a worker.
