@@ -119,8 +119,8 @@ py4j.protocol.Py4JJavaError: An error occurred while calling o7.collectToPython.
 """
 
 BATCH_OF_OURS = """\
-An error occurred in the user provided function in foreach batch sink. Reason: An exception was raised by the Python Proxy. Return Message: \
-Traceback (most recent call last):
+An error occurred in the user provided function in foreach batch sink. Reason: An exception was raised by the Python Proxy. Return \
+Message: Traceback (most recent call last):
   File x
 py4j.protocol.Py4JJavaError: An error occurred while calling o7.collectToPython.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 4.0 failed 1 times, most recent failure: Lost task \
