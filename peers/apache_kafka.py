@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from peers.ports import free_port as free_port
+
 ROOT = Path(__file__).resolve().parent.parent
 JARS = Path(os.environ.get("KAFKA_JARS", ROOT / ".kafka" / "lib"))
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
@@ -56,13 +58,6 @@ def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds
     if done.returncode != 0:
         raise RuntimeError(f"{main_class} {' '.join(arguments)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def server_properties(data: Path, port: int, controller_port: int, extra: dict[str, str] | None = None) -> dict[str, str]:

@@ -12,7 +12,6 @@ goes to a file, which a failed wait shows.
 
 from __future__ import annotations
 
-import random
 import shutil
 import signal
 import socket
@@ -26,12 +25,11 @@ from typing import Protocol, Self
 
 from peers.apache_kafka import CLUSTER_ID, write_properties
 from peers.links import CLIENTS, Links
+from peers.ports import free_ports
 
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 40.0
 LOG_TAIL_CHARACTERS = 4000
-# Below the range that outgoing connections take their ports from: a node that was killed must find its port free when it comes back.
-_PORTS = range(12_000, 30_000)
 
 BROKER, CONTROLLER = "broker", "controller"
 COMBINED = "broker,controller"
@@ -354,28 +352,6 @@ class Cluster:
             f"{node.log_text()[-LOG_TAIL_CHARACTERS:]}"
             for node in self.nodes.values()
         )
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different."""
-    held: list[socket.socket] = []
-    candidates = list(_PORTS)
-    random.SystemRandom().shuffle(candidates)
-    try:
-        for port in candidates:
-            probe = socket.socket()
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                probe.close()
-                continue
-            held.append(probe)
-            if len(held) == count:
-                return [each.getsockname()[1] for each in held]
-        raise AssertionError(f"there are no {count} free ports")
-    finally:
-        for probe in held:
-            probe.close()
 
 
 def ends_with_us(command: list[str]) -> list[str]:

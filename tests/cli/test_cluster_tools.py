@@ -21,6 +21,8 @@ from tests.cli.up_cluster import UpCluster
 
 # A JVM that starts on a busy machine takes most of it.
 RECOVERY_SECONDS_MAX = 120.0
+# Leaders are elected when a test says so.
+SETTINGS = {**QUICK, "auto.leader.rebalance.enable": "false"}
 
 
 class ClusterOfThree(NamedTuple):
@@ -40,10 +42,10 @@ class ClusterOfThree(NamedTuple):
 )
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterOfThree]:
     if request.param == "kafka":
-        with apache_cluster(brokers=3, properties=QUICK) as apache:
+        with apache_cluster(brokers=3, properties=SETTINGS) as apache:
             yield ClusterOfThree(Cli(apache.bootstrap), lambda each: apache.node(each).kill(), lambda each: apache.node(each).start())
     else:
-        with UpCluster(tmp_path_factory.mktemp("up"), brokers=3, overrides=QUICK) as ours:
+        with UpCluster(tmp_path_factory.mktemp("up"), brokers=3, overrides=SETTINGS) as ours:
             yield ClusterOfThree(Cli(ours.bootstrap), ours.kill, ours.start)
 
 

@@ -117,7 +117,7 @@ def _csv(text: str) -> list[str]:
 
 def test_transactions_are_told_alike(cli: Cli, tools: Tools, bootstrap: str) -> None:
     at = ("--bootstrap-server", bootstrap)
-    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "tx", "log_level": 0})
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "tx", "transaction.timeout.ms": 600_000, "log_level": 0})
     producer.init_transactions(PATIENCE_SECONDS)
     producer.begin_transaction()
     producer.produce("orders", b"x", partition=1)

@@ -11,6 +11,15 @@ from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.view import View, ready
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 
+# What the tests here say of leaders is not to be changed by a machine that starts a JVM, nor by the controller of its own accord.
+PATIENT = {
+    "broker.session.timeout.ms": "4000",
+    "replica.lag.time.max.ms": "4000",
+    "controller.quorum.election.timeout.ms": "1000",
+    "controller.quorum.fetch.timeout.ms": "3000",
+    "auto.leader.rebalance.enable": "false",
+}
+
 
 @pytest.fixture(scope="session")
 def tools() -> Iterator[Tools]:
@@ -20,7 +29,7 @@ def tools() -> Iterator[Tools]:
 
 @pytest.fixture(scope="package")
 def cluster() -> Iterator[Cluster]:
-    with barnabas_cluster(brokers=3, properties=QUICK) as running:
+    with barnabas_cluster(brokers=3, properties={**QUICK, **PATIENT}) as running:
         ready(running)
         yield running
 

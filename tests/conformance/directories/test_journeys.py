@@ -25,7 +25,7 @@ SETTINGS = {
     "metadata.log.max.record.bytes.between.snapshots": "3000",
     # After a kill Kafka waits until the session of the dead broker is over.
     "broker.heartbeat.interval.ms": "300",
-    "broker.session.timeout.ms": "1500",
+    "broker.session.timeout.ms": "4000",
 }
 STOP, KILL = "stop", "kill"
 

@@ -27,7 +27,7 @@ from tests.conformance.differential.raw_client import RawClient
 TOPIC, BROKER, GROUP, CLIENT_METRICS = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP, ResourceType.CLIENT_METRICS
 SET, DELETE = 0, 1
 
-SECONDS_MAX = 30.0
+SECONDS_MAX = 60.0
 QUIET = {"log_level": 0}
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 DAY_MS = 86_400_000

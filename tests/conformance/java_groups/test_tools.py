@@ -25,8 +25,9 @@ CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
 QUIET = {"log_level": 0}
-SECONDS_MAX = 30.0
+SECONDS_MAX = 60.0
 HOUR_MS = 3_600_000
+TRANSACTION_TIMEOUT_MS = 600_000
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,9 @@ def test_kafka_groups(tools: Tools, bootstrap: str) -> None:
 
 
 def open_transaction(bootstrap: str, transactional_id: str, topic: str) -> Producer:
-    producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "transactional.id": transactional_id})
+    # Longer than all that is asked about it may take.
+    timeout = {"transaction.timeout.ms": TRANSACTION_TIMEOUT_MS}
+    producer = Producer({**QUIET, **timeout, "bootstrap.servers": bootstrap, "transactional.id": transactional_id})
     producer.init_transactions(SECONDS_MAX)
     producer.begin_transaction()
     producer.produce(topic, b"open", partition=0)
@@ -147,7 +150,7 @@ def test_kafka_transactions(tools: Tools, bootstrap: str) -> None:
     assert re.search(r"^tool\s+1\s+\d+\s+Ongoing", tools.run(TRANSACTIONS, *at, "list"), re.MULTILINE)
     assert "tool" not in tools.run(TRANSACTIONS, *at, "list", "--duration-filter", str(HOUR_MS))
     described = tools.run(TRANSACTIONS, *at, "describe", "--transactional-id", "tool")
-    assert re.search(rf"^1\s+tool\s+\d+\s+0\s+Ongoing\s+60000\s+\d+\s+\d+\s+{topic}-0", described, re.MULTILINE)
+    assert re.search(rf"^1\s+tool\s+\d+\s+0\s+Ongoing\s+{TRANSACTION_TIMEOUT_MS}\s+\d+\s+\d+\s+{topic}-0", described, re.MULTILINE)
     producers = tools.run(TRANSACTIONS, *at, "describe-producers", "--topic", topic, "--partition", "0")
     assert re.search(r"^\d+\s+0\s+-1\s+0\s+\d+\s+0\s*$", producers, re.MULTILINE)
     # It is open, but not for longer than it may be.

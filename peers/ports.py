@@ -1,0 +1,36 @@
+"""Ports for nodes that are started again and again."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+# Below the range that the system chooses from, for outgoing connections and for those who do not care: a node that was stopped or killed
+# must find its port free when it comes back.
+_PORTS = range(12_000, 30_000)
+
+
+def free_port() -> int:
+    return free_ports(1)[0]
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, all different."""
+    held: list[socket.socket] = []
+    candidates = list(_PORTS)
+    random.SystemRandom().shuffle(candidates)
+    try:
+        for port in candidates:
+            probe = socket.socket()
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                probe.close()
+                continue
+            held.append(probe)
+            if len(held) == count:
+                return [each.getsockname()[1] for each in held]
+        raise AssertionError(f"there are no {count} free ports")
+    finally:
+        for probe in held:
+            probe.close()
