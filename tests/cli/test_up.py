@@ -30,7 +30,9 @@ def test_three_brokers_serve_stop_cleanly_and_are_found_again(tmp_path: Path, ho
         cli = Cli(first.bootstrap)
         cli("topics", "create", "kept", "--partitions", 3).worked()
         cli("produce", "kept", "--idempotent", stdin=b"one\ntwo\n").worked()
-        assert first.stop(how) == (b"", b"")
+        out, err = first.stop(how)
+        # The last of them may find no quorum any more that lets it go, and says so when it has waited long enough.
+        assert (out, [line for line in err.splitlines() if b"no controller let this broker go" not in line]) == (b"", [])
     assert first.process.returncode == 0
     with UpCluster(tmp_path, brokers=3) as again:
         assert again.ready["cluster"] == first.ready["cluster"]
