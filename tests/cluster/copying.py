@@ -404,7 +404,7 @@ class World:
             self._copiers.look_after()
             return sum(committed_offsets(self._kafka.bootstrap).values()) > before
 
-        until(further, f"something is copied after {self.deeds[-5:]}, {self._copiers.own_exits[-3:]}", seconds_max=60)
+        until(further, f"something is copied after {self.deeds[-5:]}, {self._copiers.own_exits[-3:]}", seconds_max=100)
 
     def _await_readiness(self, slot: int) -> None:
         def ready() -> bool:
@@ -455,7 +455,7 @@ def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], see
                 copiers.look_after()
                 return committed_offsets(kafka.bootstrap) == dict(feed.sent) and unfinished(kafka.bootstrap) == 0
 
-            until(everything_is_copied, "the rest is copied", seconds_max=60)
+            until(everything_is_copied, "the rest is copied", seconds_max=100)
             check_for_ever(kafka, copy, feed)
             assert len(copiers.own_exits) <= OWN_EXITS_PER_ROUND_MAX * len(deeds), copiers.own_exits
         except BaseException as failure:
