@@ -35,6 +35,8 @@ QUICK_QUORUM = {
     "broker.heartbeat.interval.ms": "100",
     # A small log that is replaced by snapshots often.
     "metadata.log.max.record.bytes.between.snapshots": "4000",
+    # Records are as old as a test likes them.
+    "log.retention.check.interval.ms": str(24 * 3_600_000),
 }
 COMES_BACK_SECONDS_MAX = 15.0
 _FRAMES_BETWEEN_LOOKS_AT_EPOCHS = 100

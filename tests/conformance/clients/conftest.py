@@ -32,7 +32,8 @@ MakeTopic = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[EmbeddedBroker]:
-    with EmbeddedBroker(process=True) as running:
+    # Records here are as old as a test likes them: retention does not look at them, however long the tests take.
+    with EmbeddedBroker(process=True, config={"log.retention.check.interval.ms": str(24 * 3_600_000)}) as running:
         yield running
         # Whatever clients did, the node had nothing to complain about.
         assert running.complaints == ""
