@@ -26,6 +26,9 @@ SETTINGS = {
     # After a kill Kafka waits until the session of the dead broker is over.
     "broker.heartbeat.interval.ms": "300",
     "broker.session.timeout.ms": "4000",
+    # Members that send no heartbeats are there as long as anybody looks.
+    "group.consumer.max.session.timeout.ms": "300000",
+    "group.consumer.session.timeout.ms": "300000",
 }
 STOP, KILL = "stop", "kill"
 

@@ -141,7 +141,7 @@ public class JavaTransactions {
     }
 
     static void until(String what, Callable<Boolean> holds) throws Exception {
-        long deadline = System.currentTimeMillis() + 30_000;
+        long deadline = System.currentTimeMillis() + 60_000;
         while (!holds.call()) {
             that(System.currentTimeMillis() < deadline, what);
             Thread.sleep(20);
@@ -238,7 +238,7 @@ public class JavaTransactions {
                     KafkaProducer<String, String> producer = transactional("copier-" + protocol)) {
                 consumer.subscribe(List.of(input));
                 boolean aborted = false;
-                long deadline = System.currentTimeMillis() + 30_000;
+                long deadline = System.currentTimeMillis() + 60_000;
                 int copied = committed(output, 1).size();
                 while (!aborted && copied < 100) {
                     that(System.currentTimeMillis() < deadline, copied + " records were copied");
