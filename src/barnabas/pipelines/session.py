@@ -46,6 +46,7 @@ def open_session(
     check_spark()
     from pyspark.sql import SparkSession
 
+    _silence_query_contexts()
     submitted = is_submitted()
     wanted = settings_for(pipelines, settings or {}, packages)
     builder = SparkSession.builder.appName(", ".join(each.name for each in pipelines) or "barnabas")
@@ -78,6 +79,14 @@ def check_spark() -> None:
         raise CannotRun(f"Pipelines run on Spark, and {' and '.join(missing)} is not installed: pip install 'barnabas[spark]'.")
     if not is_submitted() and java() is None:
         raise CannotRun("Spark needs Java 17 or later, and there is no java on the PATH and no JAVA_HOME: install a JRE.")
+
+
+def _silence_query_contexts() -> None:
+    """PySpark writes every error that SQL may make to stderr, as a line of JSON with its stack traces. We say it in a sentence."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def jvm_gone() -> tuple[type[Exception], ...]:

@@ -109,6 +109,17 @@ def test_a_record_that_cannot_be_read_stops_the_pipeline_unless_it_is_tolerated(
     assert topics.values(out) == [{"n": 1}, {"n": None}], "a field that is missing is null, as JSON has it"
 
 
+@pytest.mark.parametrize("guarantee", ["exactly_once", pytest.param("at_least_once", marks=pytest.mark.soak)])
+def test_a_row_that_sql_cannot_compute_is_told_in_sparks_words(
+    spark: SparkSession, topics: Topics, checkpoint: str, guarantee: str
+) -> None:
+    numbers, out = topics.create("numbers"), topics.create("out")
+    topics.send(numbers, [{"n": 1}, {"n": 0}])
+    pipeline = Pipeline("p", bootstrap=topics.bootstrap).source("s", topic=numbers, schema="n INT").step("v", sql="SELECT 1 / n FROM s")
+    with pytest.raises(RunFailed, match=r"^Pipeline 'p' failed at 'out': Division by zero. Use `try_divide` to "):
+        pipeline.sink("out", from_="v", topic=out, guarantee=guarantee).run(session=spark, checkpoint=checkpoint, available_now=True)
+
+
 LOST_TASK = """\
 Traceback (most recent call last):
   File x
@@ -127,8 +138,18 @@ py4j.protocol.Py4JJavaError: An error occurred while calling o7.collectToPython.
 1.0 in stage 4.0 (TID 6) (127.0.0.1 executor driver): org.apache.spark.SparkException: [CANNOT_WRITE] Cannot write.
 Caused by: java.io.IOException: the bucket is gone
 \tat a.b(C.java)
+py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File x
+Caused by: java.io.IOException: the bucket is gone
 Caused by: py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
   File x
+"""
+ROW_OF_OURS = """\
+An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
+  File x
+pyspark.errors.exceptions.captured.ArithmeticException: [DIVIDE_BY_ZERO] Division by zero. Use `try_divide`. SQLSTATE: 22012
+== SQL (line 1, position 8) ==
+py4j.Py4JException: An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):
 """
 
 
@@ -150,6 +171,7 @@ Caused by: py4j.Py4JException: An exception was raised by the Python Proxy. Retu
         ("Traceback (most recent call last):\n  File x\nValueError: no such zone\n", "ValueError: no such zone."),
         (LOST_TASK, "EOFException: the end."),
         (BATCH_OF_OURS, "IOException: the bucket is gone."),
+        (ROW_OF_OURS, "Division by zero. Use `try_divide`."),
         ("[NOT_FOUND] There is no `x`. SQLSTATE: 42P01; line 1 pos 14;\n'Project", "There is no `x` (line 1, position 14)."),
     ],
 )

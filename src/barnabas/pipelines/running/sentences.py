@@ -12,16 +12,19 @@ from barnabas.pipelines.formats.decoding import UNDECODABLE_MARK
 
 # A sentence that fills the screen is not read.
 SENTENCE_LENGTH_MAX = 600
-_ERROR_CLASS = re.compile(r"^\[[A-Z0-9_.]+\]\s*")
+_ERROR_CLASS = re.compile(r"(?<!\S)\[[A-Z0-9_]+(?:\.[A-Z0-9_]+)*\]\s*")
 _SQL_STATE = re.compile(r"\s*SQLSTATE: \w+")
 _EXCEPTION_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+([A-Z][\w$]*(?:Exception|Error))(?::\s*|$)")
 # The text of the query's plan has the mark too, with expressions where the position stands here.
 _UNDECODABLE = re.compile(re.escape(UNDECODABLE_MARK) + r"(\w+)\|at ([^|(]*)\|([^\n]*?)(?:\s*SQLSTATE: \w+)?\s*$", re.MULTILINE)
 _POSITION = re.compile(r"\.?\s*;\s*line (\d+) pos (\d+)\b.*")
-_PYTHON_ERROR = re.compile(r"^(?:\w+\.)*(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+_PYTHON_ERROR = re.compile(r"^((?:\w+\.)*)(\w+(?:Error|Exception)): (.+)$", re.MULTILINE)
+# PySpark's own wrap what Spark says in words that say it all.
+_SPARKS_OWN = "pyspark.errors."
 
-# What Python says of anything that went wrong in the JVM it called. The JVM's own words are in the text, after it.
-_CALL_INTO_JVM = "Py4JJavaError"
+# What Python says of anything that went wrong in the JVM it called, where the JVM's own words are in the text after it; and what the JVM
+# says of Python that it had called.
+_CALL_INTO_JVM, _CALL_INTO_PYTHON = "Py4JJavaError", "Py4JException"
 # The call may have come from Python that the JVM had called; that cause is the whole story again and no news.
 _CAUSED_BY = re.compile(r"^Caused by: (?!py4j\.Py4JException: An exception was raised by the Python Proxy)([^\n]+)", re.MULTILINE)
 _LOST_TASK = re.compile(r"most recent failure: Lost task [^\n]*?\(TID \d+\) \([^)\n]*\): ([^\n]+)")
@@ -60,12 +63,12 @@ def sentence_of(wrong: BaseException) -> str:
             return _sentence(words)
     if timeout := _TIMEOUT.search(text):
         return _sentence(_timed_out(timeout[1] or "", timeout[2], timeout[3] or "", text))
-    python = [each for each in _PYTHON_ERROR.findall(text) if each[0] != _CALL_INTO_JVM]
+    python = [each for each in _PYTHON_ERROR.findall(text) if each[1] not in (_CALL_INTO_JVM, _CALL_INTO_PYTHON)]
     if python and "Traceback (most recent call last)" in text:
-        kind, message = python[-1]
-        return _sentence(f"{kind}: {message}")
+        module, kind, message = python[-1]
+        return _sentence(_without_codes(message) if module.startswith(_SPARKS_OWN) else f"{kind}: {message}")
     if _CALL_INTO_JVM in text and (java := _CAUSED_BY.findall(text) or _LOST_TASK.findall(text)):
-        return _sentence(_EXCEPTION_NAME.sub(r"\1: ", java[-1]))
+        return _sentence(_without_codes(_EXCEPTION_NAME.sub(r"\1: ", java[-1])))
     return _sentence(_first_line(text) or type(wrong).__name__)
 
 
@@ -99,8 +102,13 @@ def _first_line(text: str) -> str:
     # "[STREAM_FAILED] Query [id = ..] terminated with exception: the reason" says the reason last.
     if "terminated with exception: " in line:
         line = line.partition("terminated with exception: ")[2]
-    line = _POSITION.sub(r" (line \1, position \2)", _SQL_STATE.sub("", _ERROR_CLASS.sub("", line)))
+    line = _POSITION.sub(r" (line \1, position \2)", _without_codes(line))
     return _EXCEPTION_NAME.sub(r"\1: ", line).strip()
+
+
+def _without_codes(line: str) -> str:
+    """``[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012`` is a division by zero."""
+    return _SQL_STATE.sub("", _ERROR_CLASS.sub("", line))
 
 
 def _sentence(text: str) -> str:
