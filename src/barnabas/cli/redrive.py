@@ -28,6 +28,7 @@ def redrive(
     """Send dead letters to their original topics again, once each; run it after the reason is gone."""
     from barnabas.pipelines.declaration.read import read_pipeline
     from barnabas.pipelines.redrive import Redriven, Selection, redrive as send_again
+    from barnabas.pipelines.running.preflight import ClusterTopics
 
     try:
         pattern = None if reason is None else re.compile(reason)
@@ -41,6 +42,8 @@ def redrive(
         if not letters:
             which = "No source" if source is None else f"No source {source!r}"
             raise Refused(f"{which} of {file} has dead letters.")
+        # A cluster that is away, or refuses the credentials, is known at once; a producer with transactions would only time out.
+        ClusterTopics(pipeline).names()
         selection = Selection(pattern, topic, attempts_max)
         for name in letters:
             reports[name] = send_again(pipeline.bootstrap, name, kafka=pipeline.kafka, selection=selection, dry_run=dry_run)

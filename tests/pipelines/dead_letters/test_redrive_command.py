@@ -56,3 +56,11 @@ def test_what_cannot_be_redriven_is_said(file: str) -> None:
         redrive(file, "--source", "others")
     with pytest.raises(Refused, match="--reason is a regular expression"):
         redrive(file, "--reason", "(")
+
+
+def test_a_cluster_that_is_away_is_said_to_be(topics: Topics, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.pipelines.running.preflight.ANSWER_SECONDS_MAX", 2.0)
+    path = Path(file)
+    path.write_text(path.read_text().replace(topics.bootstrap, "127.0.0.1:1"))
+    with pytest.raises(Refused, match=r"No broker answers at 127\.0\.0\.1:1 within 2 seconds"):
+        redrive(file)
