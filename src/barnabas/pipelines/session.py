@@ -76,9 +76,12 @@ def check_spark() -> None:
     """``CannotRun`` says what to install."""
     missing = [name for name in ("pyspark", "pandas", "pyarrow") if importlib.util.find_spec(name) is None]
     if missing:
-        raise CannotRun(f"Pipelines run on Spark, and {' and '.join(missing)} is not installed: pip install 'barnabas[spark]'.")
+        are = "is" if len(missing) == 1 else "are"
+        raise CannotRun(f"Pipelines run on Spark, and {' and '.join(missing)} {are} not installed: pip install 'barnabas[spark]'.")
     if not is_submitted() and java() is None:
-        raise CannotRun("Spark needs Java 17 or later, and there is no java on the PATH and no JAVA_HOME: install a JRE.")
+        home = os.environ.get("JAVA_HOME")
+        where = f"in JAVA_HOME ({home})" if home else "on the PATH and no JAVA_HOME"
+        raise CannotRun(f"Spark needs Java 17 or later, and there is no java {where}: install a JRE.")
 
 
 def _silence_query_contexts() -> None:

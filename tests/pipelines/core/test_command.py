@@ -59,9 +59,11 @@ def test_without_pyspark_or_java_it_is_said_what_to_install(tmp_path: Path, monk
         assert barnabas("pipelines", "run", str(file)).complaint.startswith(
             "Spark needs Java 17 or later, and there is no java on the PATH"
         )
+        without.setenv("JAVA_HOME", str(tmp_path / "gone"))
+        assert f"there is no java in JAVA_HOME ({tmp_path / 'gone'}): install a JRE." in barnabas("pipelines", "run", str(file)).complaint
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     complaint = barnabas("pipelines", "run", str(file)).complaint
-    assert complaint.endswith("pyspark and pandas and pyarrow is not installed: pip install 'barnabas[spark]'.")
+    assert complaint.endswith("pyspark and pandas and pyarrow are not installed: pip install 'barnabas[spark]'.")
 
 
 def test_neither_the_package_nor_the_commands_need_pyspark() -> None:
