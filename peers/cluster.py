@@ -27,7 +27,7 @@ from peers.apache_kafka import CLUSTER_ID, write_properties
 from peers.links import CLIENTS, Links
 from peers.ports import free_ports
 
-START_SECONDS_MAX = 60.0
+START_SECONDS_MAX = 150.0
 STOP_SECONDS_MAX = 40.0
 LOG_TAIL_CHARACTERS = 4000
 

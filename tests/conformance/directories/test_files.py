@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ import pytest
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import free_port, java, server_properties, why_missing, write_properties
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
-from tests.conformance.directories.test_journeys import SETTINGS, await_new_snapshot
-from tests.conformance.directories.world import TOPICS, World
+from tests.conformance.directories.test_journeys import SETTINGS, await_new_snapshot, snapshots
+from tests.conformance.directories.world import TOPIC, TOPICS, World
+from tests.scenarios.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -42,6 +44,7 @@ def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         world.write(node.bootstrap)
         await_new_snapshot(directory, set())
         world.write(node.bootstrap)
+        _change_until_all_is_in_a_snapshot(world, node.bootstrap, directory)
         getattr(node, request.param)()
         if request.param == "kill":
             # Recovery rewrites what the first kill left half done, and then again nothing is closed.
@@ -50,6 +53,19 @@ def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             world.verify(node.bootstrap)
             node.kill()
     return directory
+
+
+def _change_until_all_is_in_a_snapshot(world: World, bootstrap: str, directory: Path) -> None:
+    before, new = snapshots(directory), set[str]()
+    changes = count(200_000_000)
+
+    def written() -> bool:
+        world.set(bootstrap, TOPIC, "grown", {"segment.ms": str(next(changes))})
+        new.update(snapshots(directory) - before)
+        # The first may have been begun before.
+        return len(new) > 1
+
+    until(written, "what was said is in a snapshot")
 
 
 def dumped(tools: Tools, files: list[Path], *options: str) -> str:
@@ -125,7 +141,7 @@ def test_metadata_snapshots_and_the_first_records(tools: Tools, data: Path) -> N
 def test_the_reader_of_the_metadata_shell(data: Path) -> None:
     newest = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))[-1]
     program = Path(__file__).with_name("SnapshotShell.java")
-    done = subprocess.run(java(str(program), str(newest)), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(java(str(program), str(newest)), capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["metadata.version"] == "4.3-IV0"
