@@ -53,7 +53,7 @@ def java(*arguments: str, options: list[str] | None = None) -> list[str]:
     return ["java", *(options or _TOOL_OPTIONS), _QUIET, "-cp", f"{JARS}/*", *arguments]
 
 
-def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds_max: float = 90) -> str:
+def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds_max: float = 150) -> str:
     """Run one of Kafka's tools to its end and return what it printed; a failure shows both streams."""
     done = subprocess.run(java(main_class, *arguments), input=stdin, capture_output=True, text=True, timeout=seconds_max, check=False)
     if done.returncode != 0:

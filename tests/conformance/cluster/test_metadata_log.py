@@ -54,6 +54,6 @@ def test_kafkas_metadata_shell_understands_our_log(cluster: Cluster, view: View)
 
 
 def shown(segment: Path) -> Any:
-    done = subprocess.run(java(str(SHELL), str(segment)), capture_output=True, text=True, timeout=90, check=False)
+    done = subprocess.run(java(str(SHELL), str(segment)), capture_output=True, text=True, timeout=150, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)

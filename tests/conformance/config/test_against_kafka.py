@@ -242,7 +242,7 @@ def answer() -> Any:
     request = {"probes": list(probes()), "brokers": BROKERS, "properties": PROPERTIES}
     program = Path(__file__).with_name("ConfigOracle.java")
     done = subprocess.run(
-        apache_kafka.java(str(program)), input=json.dumps(request), capture_output=True, text=True, timeout=120, check=False
+        apache_kafka.java(str(program)), input=json.dumps(request), capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout)

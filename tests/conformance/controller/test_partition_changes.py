@@ -145,7 +145,7 @@ def test_every_change_is_kafkas() -> None:
     steps = [step for seed in range(LIVES) for step in life(Random(seed))]
     program = Path(__file__).with_name("PartitionOracle.java")
     questions = json.dumps([question for question, _ in steps])
-    answered = subprocess.run(java(str(program)), input=questions, capture_output=True, text=True, check=False, timeout=120)
+    answered = subprocess.run(java(str(program)), input=questions, capture_output=True, text=True, check=False, timeout=200)
     assert answered.returncode == 0, answered.stderr
     answers = json.loads(answered.stdout)
     assert len(answers) == len(steps)

@@ -149,7 +149,7 @@ def answers() -> dict[str, list[Any]]:
     }
     flat = [each for questions in asked.values() for each in questions]
     program = Path(__file__).with_name("RemoteLogOracle.java")
-    done = subprocess.run(java(str(program)), input=json.dumps(flat), capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(java(str(program)), input=json.dumps(flat), capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     rest = iter(json.loads(done.stdout))
     return {what: [next(rest) for _ in questions] for what, questions in asked.items()}
