@@ -231,7 +231,7 @@ def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-    assert producer.flush(60) == 0
+    assert producer.flush(120) == 0
     assert not feed.errors, feed.errors[:5]
 
 
@@ -288,18 +288,20 @@ def read_output(bootstrap: str, isolation_level: str) -> dict[int, list[tuple[in
     missing = set(found)
     try:
         while missing:
-            message = consumer.poll(30)
+            message = consumer.poll(60)
             assert message is not None, "the output cannot be read to its end"
             error, partition = message.error(), message.partition()
-            assert partition is not None
             if error is None:
                 offset, value = message.offset(), message.value()
+                assert partition is not None
                 assert offset is not None
                 assert value is not None
                 found[partition].append((offset, value))
-            else:
-                assert error.code() == KafkaError._PARTITION_EOF, error
+            elif error.code() == KafkaError._PARTITION_EOF:
+                assert partition is not None
                 missing.discard(partition)
+            else:
+                assert error.retriable() or error.code() in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN), error
     finally:
         consumer.close()
     return found
