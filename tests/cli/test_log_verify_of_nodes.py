@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 CONFIG = {
     "metadata.log.max.record.bytes.between.snapshots": "1",
     "offsets.topic.num.partitions": "1",
@@ -49,7 +49,7 @@ class Writing:
         self._thread.join()
 
     def _write(self) -> None:
-        settings = {"bootstrap.servers": self._bootstrap, "log_level": 0, "transaction.timeout.ms": 5000, "message.timeout.ms": 5000}
+        settings = {"bootstrap.servers": self._bootstrap, "log_level": 0, "transaction.timeout.ms": 60_000, "message.timeout.ms": 60_000}
         producer = Producer({**settings, "transactional.id": "writer", "compression.type": "lz4"})
         producer.init_transactions(PATIENCE_SECONDS)
         while not self._stop.is_set():
