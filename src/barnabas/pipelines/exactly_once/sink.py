@@ -122,7 +122,9 @@ def writing_task(
         from pyspark import TaskContext
 
         from barnabas.pipelines.exactly_once.writing import Part, write_part
+        from barnabas.pipelines.spark_archives import stop_rereading
 
+        stop_rereading()
         context = TaskContext.get()
         assert context is not None, "this is a task"
         task = context.partitionId()

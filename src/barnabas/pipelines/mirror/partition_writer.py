@@ -23,6 +23,7 @@ from barnabas.pipelines.mirror.kept_clients import abandon, group_consumer, keep
 from barnabas.pipelines.mirror.offset_map import SegmentsOfABatch
 from barnabas.pipelines.mirror.offset_syncs import segment_records, two_way_record
 from barnabas.pipelines.mirror.provenance import coming_from, has_been_at
+from barnabas.pipelines.spark_archives import stop_rereading
 from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def write_partitions(batches: Iterator[RecordBatch], plan: WritePlan) -> Iterato
     """Spark's connector gives each task the records of one partition; were there several, each would get a transaction."""
     from pyarrow import RecordBatch
 
+    stop_rereading()
     written = []
     for (topic, partition), records in groupby(_records(batches), key=lambda each: (each.topic, each.partition)):
         with _PartitionWriter(plan, topic, partition) as writer:
