@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
+STREAMING = "org.apache.spark.sql.execution.streaming"
 # All that any test of this directory uses: a session cannot get packages later.
 PACKAGES = (
     CONNECTOR,
@@ -32,7 +33,7 @@ PACKAGES = (
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
     from barnabas.pipelines.session import open_session
 
@@ -47,7 +48,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # Batches of tests are empty or tiny: waiting for more would be most of their time.
         "spark.sql.streaming.pollingDelay": "10ms",
         "spark.sql.streaming.noDataMicroBatches.enabled": "true",
+        # Spark's default starts processes (readlink, chmod) for each file of a checkpoint on a local disk, ten in a second of such tests.
+        "spark.sql.streaming.checkpointFileManagerClass": f"{STREAMING}.FileSystemBasedCheckpointFileManager",
     }
+    if "not soak" in request.config.getoption("markexpr"):
+        # Queries over a few rows are not worth compiling: a quarter of all the time. Whoever runs the long ones has Spark as users have it.
+        settings |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     packages = os.environ.get("BARNABAS_TEST_SPARK_PACKAGES")
     wanted = PACKAGES if packages is None else tuple(packages.split(","))
     session = open_session([], "local[2]", settings=settings, log=folder / "spark.log", packages=wanted)

@@ -1,21 +1,42 @@
-"""A stage of its own for each study: a fresh broker, so that topics may be called what the pipelines call them."""
+"""A stage for each study, on the broker of all tests; its topics, which are called what the pipelines call them, are gone afterwards.
+
+Not a broker for each: clients in Spark's workers stay open from batch to batch, and go on looking for a broker that has gone. Those of a
+few studies kept half a core busy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
-from barnabas.testing import EmbeddedBroker
 from examples.stage import Stage
+from tests.pipelines.conftest import Broker
+from tests.pipelines.topics import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Of Kafka and of Barnabas: they outlive a study.
+LASTING = ("__", "barnabas.")
+
 
 @pytest.fixture
-def stage(spark: SparkSession, tmp_path: Path) -> Iterator[Stage]:
-    with EmbeddedBroker(process=True) as broker:
+def stage(spark: SparkSession, broker: Broker, tmp_path: Path) -> Iterator[Stage]:
+    with cleared_afterwards(broker.bootstrap):
         yield Stage(broker.bootstrap, tmp_path, spark)
+
+
+@contextmanager
+def cleared_afterwards(bootstrap: str) -> Iterator[None]:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    before = set(admin.list_topics(timeout=PATIENCE_SECONDS).topics)
+    yield
+    made = [each for each in admin.list_topics(timeout=PATIENCE_SECONDS).topics if each not in before and not each.startswith(LASTING)]
+    if made:
+        for deleted in admin.delete_topics(made, request_timeout=PATIENCE_SECONDS).values():
+            deleted.result(PATIENCE_SECONDS)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.testing import EmbeddedBroker
 from examples.mybank.bank import large_ones, thresholds, transactions
 from examples.mybank.database import Ledger, jdbc_url, open_ledger
 from examples.mybank.run import PIPELINES, prepare
 from examples.mybank.topics import ALERTS, THRESHOLDS, TRANSACTIONS
 from examples.stage import Stage
+from tests.pipelines.conftest import Broker
 from tests.pipelines.databases import database
+from tests.pipelines.examples.conftest import cleared_afterwards
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,8 +29,8 @@ DEMO_SECONDS_MAX = 900
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_alerts_are_those_above_what_customers_have_set(kind: str, spark: SparkSession, tmp_path: Path) -> None:
-    with ledger_of(kind, spark, tmp_path) as ledger, EmbeddedBroker(process=True) as broker:
+def test_alerts_are_those_above_what_customers_have_set(kind: str, spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+    with ledger_of(kind, spark, tmp_path) as ledger, cleared_afterwards(broker.bootstrap):
         stage = Stage(broker.bootstrap, tmp_path, spark, {"BANK_JDBC_URL": ledger.jdbc_url})
         history, limits = list(transactions(2 * HALF)), thresholds()
         ledger.create()
