@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 START_SECONDS_MAX = 60.0
-# Those with servers are for the long run: starting one takes longer than a test with it.
-KINDS = ("sqlite", *(pytest.param(kind, marks=pytest.mark.soak) for kind in ("postgresql", "mariadb")))
+KINDS = ("sqlite", "postgresql", "mariadb")
 
 
 class Database:

@@ -66,7 +66,6 @@ def test_bad_records_go_to_the_dead_letters_and_come_back(spark: SparkSession, t
     assert (rest.total, rest.left) == (1, 1), "the one that was left before goes out, the one that came back does not"
 
 
-@pytest.mark.soak
 def test_without_tolerance_the_first_bad_record_stops_the_pipeline(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, good = topics.create("payments"), topics.create("good")
     topics.send(payments, [{"amount": 1}, b"nonsense"])

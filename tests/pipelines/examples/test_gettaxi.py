@@ -12,8 +12,8 @@ import pytest
 from examples.gettaxi.city import BUSY_ZONE, positions, requests
 from examples.gettaxi.run import play, show
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
+# Several queries, one after the other: long on a machine that does other things too.
+pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

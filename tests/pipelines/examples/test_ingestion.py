@@ -9,8 +9,8 @@ import pytest
 from examples.ingestion.clicks import CLICKS, clicks
 from examples.ingestion.run import from_the_lake, from_the_topic, play, show
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
+# Several queries, one after the other: long on a machine that does other things too.
+pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:
     from examples.stage import Stage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -99,9 +99,9 @@ ROUTED = {
 class Guide:
     """Runs a group of rows when the first of them is asked for."""
 
-    def __init__(self, session: SparkSession, topics: Topics, checkpoint: str, group_size: int) -> None:
+    def __init__(self, session: SparkSession, topics: Topics, checkpoint: str, only: Collection[str]) -> None:
         self.topics = topics
-        self._group_size = group_size
+        self._only = only
         self._session = session
         self._checkpoint = checkpoint
         self._rows = rows()
@@ -109,7 +109,7 @@ class Guide:
 
     def records(self, operation: str) -> list[Read]:
         number = next(position for position, row in enumerate(self._rows) if row.operation == operation)
-        self._run(number // self._group_size)
+        self._run(number // GROUP_SIZE)
         return self.topics.read(self._topic(number))
 
     def _run(self, group: int) -> None:
@@ -120,8 +120,9 @@ class Guide:
         for name, fields in sources().items():
             kind = "table" if "table" in fields else "topic"
             pipeline.source(name, **{**fields, kind: self.topics.name(fields[kind])})
-        for number, row in list(enumerate(self._rows))[group * self._group_size : (group + 1) * self._group_size]:
-            self._add(pipeline, number, row)
+        for number, row in enumerate(self._rows):
+            if number // GROUP_SIZE == group and (not self._only or row.operation in self._only):
+                self._add(pipeline, number, row)
         pipeline.run(session=self._session, checkpoint=self._checkpoint, available_now=True)
 
     def _add(self, pipeline: Pipeline, number: int, row: Row) -> None:
@@ -140,7 +141,8 @@ class Guide:
 
 
 @contextmanager
-def guide_on(bootstrap: str, session: SparkSession, checkpoint: str, group_size: int) -> Iterator[Guide]:
+def guide_on(bootstrap: str, session: SparkSession, checkpoint: str, only: Collection[str] = ()) -> Iterator[Guide]:
+    """``only``: these operations, or all of them."""
     with Topics(bootstrap, "guide") as topics:
         orders, payments, customers = (
             topics.create("orders"),
@@ -160,14 +162,14 @@ def guide_on(bootstrap: str, session: SparkSession, checkpoint: str, group_size:
         topics.send_record(customers, b"ann", json.dumps({"name": "Ann", "city": "Oslo"}).encode())
         topics.send_record(customers, b"bob", json.dumps({"name": "Bob", "city": "Rome"}).encode())
         topics.send_record(customers, b"bob", None)
-        yield Guide(session, topics, checkpoint, group_size)
+        yield Guide(session, topics, checkpoint, only)
 
 
 @pytest.fixture(scope="module")
 def guide(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guide]:
     with (
         EmbeddedBroker(process=True) as broker,
-        guide_on(broker.bootstrap, spark, str(tmp_path_factory.mktemp("guide")), GROUP_SIZE) as guide,
+        guide_on(broker.bootstrap, spark, str(tmp_path_factory.mktemp("guide"))) as guide,
     ):
         yield guide
 

@@ -13,9 +13,6 @@ from barnabas.pipelines.mirror.selection import Policy
 from tests.pipelines.mirror.conftest import RunMirror
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
-# Minutes on a small machine, so it belongs to `make soak`.
-pytestmark = pytest.mark.soak
-
 
 def member(bootstrap: str, group: str, topic: str) -> Consumer:
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False})
@@ -50,7 +47,7 @@ def read_as_a_group(bootstrap: str, group: str, topic: str, count: int) -> list[
     return values
 
 
-@pytest.mark.parametrize("policy", Policy)
+@pytest.mark.parametrize("policy", [Policy.RENAME, pytest.param(Policy.IDENTITY, marks=pytest.mark.soak)])
 def test_a_group_stops_here_and_goes_on_there(topics: Topics, there: Topics, run_mirror: RunMirror, policy: Policy) -> None:
     orders = topics.create("orders")
     over_there = orders if policy is Policy.IDENTITY else f"A.{orders}"
@@ -72,6 +69,7 @@ def test_a_group_stops_here_and_goes_on_there(topics: Topics, there: Topics, run
     assert checkpoints[-1].value == GroupCheckpoint(group, over_there, 0, 70, 71).value
 
 
+@pytest.mark.soak
 def test_a_group_that_lives_there_is_left_alone(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     topics.send(orders, [str(number).encode() for number in range(10)])
@@ -87,6 +85,7 @@ def test_a_group_that_lives_there_is_left_alone(topics: Topics, there: Topics, r
     assert committed(there.bootstrap, group, f"A.{orders}") == [8]
 
 
+@pytest.mark.soak
 def test_a_group_that_read_everything_is_at_the_end_there(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     group = f"billing.{orders}"
@@ -100,6 +99,7 @@ def test_a_group_that_read_everything_is_at_the_end_there(topics: Topics, there:
     assert read_as_a_group(there.bootstrap, group, f"A.{orders}", 1) == [b"new"]
 
 
+@pytest.mark.soak
 def test_where_records_flow_both_ways_no_position_is_guessed(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     there.create("orders")

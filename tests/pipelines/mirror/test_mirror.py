@@ -77,7 +77,6 @@ def test_many_small_batches_keep_the_order(topics: Topics, there: Topics, run_mi
     assert contents(there.read(f"A.{orders}")) == contents(topics.read(orders))
 
 
-@pytest.mark.soak
 def test_topics_come_with_their_partitions_and_settings_and_stay_in_step(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     profiles = topics.create("profiles", 2, cleanup_policy="compact", min_insync_replicas="1", segment_bytes="1048576")
     run_mirror()
@@ -149,7 +148,6 @@ def test_two_mirrors_that_rename_do_not_go_round(topics: Topics, there: Topics, 
     assert {name for name in names(there) if name.endswith(suffix)} == {suffix, f"A.{suffix}"}
 
 
-@pytest.mark.soak
 def test_two_mirrors_that_keep_names_do_not_go_round(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     there.create("orders")

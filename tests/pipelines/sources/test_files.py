@@ -35,7 +35,6 @@ def test_each_csv_file_is_read_once(spark: SparkSession, checkpoint: str, tmp_pa
     assert copied(spark, checkpoint, source, target) == [("a", 1.5), ("b, c", 2.0), ("d", 3.0)]
 
 
-@pytest.mark.soak
 def test_the_first_files_tell_the_columns_of_later_ones(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
     folder, target = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
@@ -75,7 +74,6 @@ def test_bad_lines_are_dead_letters_with_their_file(spark: SparkSession, topics:
     assert b'understood was {"account":"a"}' in letters[0].headers["barnabas.dead_letter.reason"]
 
 
-@pytest.mark.soak
 def test_without_tolerance_a_bad_line_stops_the_pipeline(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
@@ -84,7 +82,6 @@ def test_without_tolerance_a_bad_line_stops_the_pipeline(spark: SparkSession, ch
         copied(spark, checkpoint, {"files": {"path": str(folder), "format": "json"}, "schema": "a INT"}, tmp_path / "out")
 
 
-@pytest.mark.soak
 def test_a_header_with_other_names_is_an_error(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

@@ -16,7 +16,7 @@ from tests.pipelines.databases import KINDS, Database, database
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 240.0
 
 
 @pytest.fixture(scope="module", params=KINDS)

@@ -26,7 +26,7 @@ STEPS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("way", [pytest.param("sql", marks=pytest.mark.soak), "join"])
+@pytest.mark.parametrize("way", ["sql", "join"])
 def test_a_stream_meets_the_latest_values(way: str, spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, rated = topics.create("payments", partitions=2), topics.create("rated")
     limits = topics.create("limits", partitions=2, cleanup_policy="compact")
@@ -84,7 +84,6 @@ def found(topics: Topics, name: str) -> dict[int, tuple[float, float | None]]:
     return {each["id"]: (each["amount"], each["most"]) for each in values}
 
 
-@pytest.mark.soak
 def test_all_types_of_a_stream_survive_the_join(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, out = topics.create("payments"), topics.create("out")
     limits = topics.create("limits", cleanup_policy="compact")

@@ -80,7 +80,6 @@ def test_what_kafka_knows_of_a_record(topics: Topics, query: TopicQuery) -> None
     assert found[4:] == ({"trace": "t1"}, 1)
 
 
-@pytest.mark.soak
 def test_values_that_are_no_json(topics: Topics, query: TopicQuery) -> None:
     lines, raw, empty = topics.create("lines"), topics.create("raw-bytes"), topics.create("empty")
     topics.send(lines, [b"one", b"two"])
@@ -100,7 +99,6 @@ def test_topics_join(topics: Topics, query: TopicQuery) -> None:
     assert rows(query.batch(text)) == [("Bob", 6), ("Ada", 7)]
 
 
-@pytest.mark.soak
 def test_a_query_ends_where_its_topics_end_when_it_begins(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders")
     topics.send(orders, [{"n": 1}])
@@ -109,7 +107,6 @@ def test_a_query_ends_where_its_topics_end_when_it_begins(topics: Topics, query:
     assert rows(frame) == [(1, 1)]
 
 
-@pytest.mark.soak
 def test_a_filter_on_time_narrows_what_is_read(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders", partitions=2)
     now_ms = time.time_ns() // 1_000_000
@@ -129,7 +126,6 @@ def test_a_filter_on_time_narrows_what_is_read(topics: Topics, query: TopicQuery
     assert rows(twice) == [(2,)]
 
 
-@pytest.mark.soak
 def test_errors_are_sentences(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders")
     topics.send(orders, [{"status": 1}])
@@ -143,7 +139,6 @@ def test_errors_are_sentences(topics: Topics, query: TopicQuery) -> None:
         query.stream("SELECT 1")
 
 
-@pytest.mark.soak
 def test_a_table_can_be_described(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders")
     topics.send(orders, [{"status": "x"}])
@@ -166,7 +161,6 @@ def test_a_stream_goes_on_answering(topics: Topics, query: TopicQuery) -> None:
     assert found == [4, 6, 8, 20]
 
 
-@pytest.mark.soak
 def test_a_stream_of_counts_says_what_changed(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders")
     topics.send(orders, [{"status": "paid"}])
