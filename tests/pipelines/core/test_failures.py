@@ -166,6 +166,10 @@ py4j.Py4JException: An exception was raised by the Python Proxy. Return Message:
             "Could not execute broadcast in 300 secs.\njava.util.concurrent.TimeoutException: Futures timed out\n\tat a.b(C.java)",
             "it took too long: Could not execute broadcast in 300 secs. (TimeoutException: Futures timed out).",
         ),
+        (
+            "[STREAM_FAILED] Query [id = 1] terminated with exception: Python worker failed to connect back.",
+            "a Python worker did not start within Spark's ten seconds; is this machine too busy?",
+        ),
         ("java.net.SocketTimeoutException: connect timed out", "it took too long: SocketTimeoutException: connect timed out."),
         ("java.lang.IllegalStateException: odd\n\tat a.b(C.java)", "IllegalStateException: odd."),
         ("Traceback (most recent call last):\n  File x\nValueError: no such zone\n", "ValueError: no such zone."),

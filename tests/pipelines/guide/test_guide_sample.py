@@ -17,7 +17,7 @@ SAMPLE = (
     "`groupByKey().count()`",
     "`windowedBy(SessionWindows)`",
     "`leftJoin` with a stream",
-    "`process`, `transform`",
+    "`windowedBy(TimeWindows)`",
     "`Flatten`",
 )
 

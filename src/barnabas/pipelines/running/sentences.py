@@ -46,6 +46,7 @@ _KNOWN = (
     ("No resolvable bootstrap urls", "the bootstrap address cannot be resolved"),
     ("Failed to construct kafka", "the Kafka client cannot be configured"),
     ("Some data may have been lost", "records it had not read yet are gone from the topic (set options: {failOnDataLoss: false} to go on)"),
+    ("Python worker failed to connect back", "a Python worker did not start within Spark's ten seconds; is this machine too busy?"),
     ("Failed to find data source: kafka", "Spark has no Kafka connector: give spark-submit --packages $(barnabas pipelines packages FILE)"),
 )
 
