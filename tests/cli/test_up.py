@@ -11,6 +11,7 @@ import pytest
 from barnabas.config.properties import read_properties
 from tests.cli.running import PATIENCE_SECONDS, Cli
 from tests.cli.up_cluster import UpCluster
+from tests.scenarios.waiting import until
 
 
 def test_one_broker_says_so_in_one_line_and_keeps_its_data(tmp_path: Path) -> None:
@@ -44,6 +45,9 @@ def test_three_brokers_serve_stop_cleanly_and_are_found_again(tmp_path: Path, ho
 
 def test_a_node_that_dies_is_named_and_the_others_go_on(tmp_path: Path) -> None:
     with UpCluster(tmp_path, brokers=3) as cluster:
+        for address in cluster.bootstrap.split(","):
+            # Each knows of all, whichever of them dies with what it has not told yet.
+            until(lambda address=address: _active(Cli(address)) == [1, 2, 3], "every broker is active")  # type: ignore[misc]
         cluster.kill(2)
         assert cluster.process.stderr is not None
         line = cluster.process.stderr.readline().decode()
@@ -107,6 +111,10 @@ def test_nodes_are_configured_as_a_user_would(tmp_path: Path) -> None:
     assert first["transaction.state.log.min.isr"] == "2"
     assert last["num.partitions"] == "5"
     assert f"PLAINTEXT://{cluster.bootstrap.split(',')[-1]}" == last["listeners"]
+
+
+def _active(cli: Cli) -> list[int]:
+    return sorted(row["broker"] for row in cli("brokers", "list", "--json").json if row["state"] == "active")
 
 
 def _until_nobody_listens(place: tuple[str, int]) -> None:
