@@ -55,6 +55,8 @@ class TimestampType(IntEnum):
 
 
 class BatchHeader(NamedTuple):
+    """Made by :func:`read_header`, past the constructor: it would take longer than reading the bytes."""
+
     base_offset: int
     batch_length: int
     leader_epoch: int
@@ -108,7 +110,7 @@ def advance_sequence(sequence: int, by: int) -> int:
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """``struct.error`` when fewer than 61 bytes are there."""
-    return BatchHeader._make(_LAYOUT.unpack_from(buffer, position))
+    return tuple.__new__(BatchHeader, _LAYOUT.unpack_from(buffer, position))
 
 
 def write_header(buffer: bytearray | memoryview, header: BatchHeader, position: int = 0) -> None:

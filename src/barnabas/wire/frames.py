@@ -84,6 +84,11 @@ class FrameReader:
             self._proven_bytes = max(self._proven_bytes, self._length)
             return [memoryview(frame)]
         data = self._buffer.bytes
+        if size_bytes > 4 and not self._head:
+            # Most reads of a small request are just that request.
+            (length,) = _LENGTH.unpack_from(data)
+            if length == size_bytes - 4 and length <= self.size_bytes_max:
+                return [memoryview(data[4:size_bytes])]
         if self._head:
             data = bytearray(self._head) + data[:size_bytes]
             size_bytes = len(data)

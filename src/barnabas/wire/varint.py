@@ -19,6 +19,12 @@ class MalformedVarint(ValueError):
 
 def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
     """The number at ``position`` and the position after it. ``IndexError`` when the buffer ends first."""
+    value = buffer[position]
+    if value < 0x80:
+        return value, position + 1
+    byte = buffer[position + 1]
+    if byte < 0x80:
+        return value + ((byte - 1) << 7), position + 2
     value = shift = 0
     for _ in range(UVARINT_BYTES_MAX):
         byte = buffer[position]

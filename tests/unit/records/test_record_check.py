@@ -124,3 +124,15 @@ def test_a_count_that_cannot_fit_costs_nothing() -> None:
 def test_a_negative_length_is_told_as_it_was_sent(body: str, said: str) -> None:
     with pytest.raises(RecordFault, match=said):
         check_records(bytes.fromhex(body), 1, records_max=ALL, keys_required=False)
+
+
+def test_a_lone_record_that_looks_like_one_before_is_checked_where_it_may_differ() -> None:
+    body = bytearray(body_of([Record(0, NOW_MS, None, b"v" * 100)]))
+    for _ in range(2):
+        check_records(body, 1, records_max=ALL)
+    check_records(body[:20] + b"another" + body[27:], 1, records_max=ALL)
+    for wrong in (body[:-1] + b"\x02", body + b"\x00", body[:-1], body[:4] + b"\x02" + body[5:]):
+        with pytest.raises(RecordFault):
+            check_records(wrong, 1, records_max=ALL)
+    with pytest.raises(RecordFault):
+        check_records(body, 1, records_max=ALL, keys_required=True)
