@@ -1,7 +1,7 @@
 """From a frame to an answer: header, route, decode, handle, encode.
 
-A producer's request that repeats its last one skips most of this, see :mod:`~barnabas.api.repeated_produce`, and so does a consumer's
-commit, see :mod:`~barnabas.api.repeated_commit`. A route is made the
+A producer's request that repeats its last one skips most of this and waits for the end of the loop's turn, see
+:mod:`~barnabas.api.produce_turn`; a consumer's commit skips it too, see :mod:`~barnabas.api.repeated_commit`. A route is made the
 first time an API is called in a version, and then found by one dictionary lookup. What goes wrong before a handler runs is the
 peer's fault and ends the connection, as it does with Kafka: an unknown API, a version that was not offered, bytes that do not
 decode. The one exception is ApiVersions, which is asked by clients that cannot know the versions yet.
@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import struct
 from time import perf_counter_ns
-from typing import Any, cast
+from typing import Any
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis.api_versions import unsupported_version
 from barnabas.api.handler import Handler, Handlers
+from barnabas.api.produce_turn import ProduceTurn
 from barnabas.api.repeated_commit import RepeatedCommit
 from barnabas.api.repeated_produce import RepeatedProduce
 from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
-from barnabas.network.connection import Connection, Frame, Reply
+from barnabas.network.connection import LATER, Connection, Frame, Reply
 from barnabas.telemetry.catalogue import REQUEST_SECONDS, REQUESTS
 from barnabas.telemetry.metrics import Counter, LatencyHistogram
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -59,6 +60,17 @@ class Route:
         out.seal()
         return out
 
+    def finish(self, started: int, correlation_id: int, response: Any) -> OutFrame | None:
+        self.count(started)
+        return self.answer(correlation_id, response) if response is not None else None
+
+    def finish_later(self, started: int, correlation_id: int, response: Promise[Any]) -> Promise[Frame | None]:
+        return response.map(lambda value: self.finish(started, correlation_id, value))
+
+    def count(self, started: int, requests: int = 1) -> None:
+        self.requests.value += requests
+        self.seconds.observe((perf_counter_ns() - started) // 1000, requests)
+
 
 class Dispatch:
     """Serves the frames of one kind of listener."""
@@ -67,19 +79,30 @@ class Dispatch:
         self._broker = broker
         self._handlers = handlers
         self._routes: dict[int, Route] = {}
+        self._turn = ProduceTurn(broker, self._serve_alone)
 
     def serve(self, connection: Connection, frame: memoryview) -> Reply:
+        repeated = connection.memo
+        if type(repeated) is RepeatedProduce:
+            recognised = repeated.recognise(frame)
+            if recognised is not None:
+                self._turn.add(connection, repeated, frame, recognised)
+                return LATER
+        # Nobody who comes later, of the same connection above all, may overtake those of this turn.
+        self._turn.end()
+        return self._serve_alone(connection, frame)
+
+    def _serve_alone(self, connection: Connection, frame: memoryview) -> Frame | Promise[Frame | None] | None:
         started = perf_counter_ns()
         repeated = connection.memo
-        if repeated is not None:
+        if type(repeated) is RepeatedCommit:
             reply = repeated.serve(frame)
             if reply is not None:
-                if type(reply) is Promise:
+                if isinstance(reply, Promise):
                     (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _CORRELATION_POSITION)
-                    return self._finish_later(repeated.route, started, correlation_id, reply)
-                repeated.route.requests.value += 1
-                repeated.route.seconds.observe((perf_counter_ns() - started) // 1000)
-                return cast(bytes, reply)
+                    return repeated.route.finish_later(started, correlation_id, reply)
+                repeated.route.count(started)
+                return reply
         api_key, version, correlation_id, client_id, position = read_request_prefix(frame)
         route = self._routes.get(api_key << 16 | version)
         if route is None:
@@ -106,25 +129,17 @@ class Dispatch:
             if not response.done:
                 if api_key == ApiKey.PRODUCE:
                     self._remember(connection, route, frame, request, None)
-                return self._finish_later(route, started, correlation_id, response)
+                return route.finish_later(started, correlation_id, response)
             response = response.value
         if api_key == ApiKey.PRODUCE and response is not None:
             self._remember(connection, route, frame, request, response)
-        return self._finish(route, started, correlation_id, response)
-
-    def _finish_later(self, route: Route, started: int, correlation_id: int, response: Promise[Any]) -> Promise[Frame | None]:
-        return response.map(lambda value: self._finish(route, started, correlation_id, value))
+        return route.finish(started, correlation_id, response)
 
     def _remember(self, connection: Connection, route: Route, frame: memoryview, request: Any, response: Any) -> None:
         repeated = connection.memo
         if repeated is None or repeated.route is not route:
             repeated = connection.memo = RepeatedProduce(self._broker, route, frame, connection.listener.name)
         repeated.remember(frame, request, response)
-
-    def _finish(self, route: Route, started: int, correlation_id: int, response: Any) -> OutFrame | None:
-        route.requests.value += 1
-        route.seconds.observe((perf_counter_ns() - started) // 1000)
-        return route.answer(correlation_id, response) if response is not None else None
 
     def _route(self, api_key: int, version: int) -> Route | None:
         """None for an ApiVersions version we do not know, which has an answer of its own."""

@@ -2,8 +2,8 @@
 
 So a Produce about one partition is remembered, byte for byte, for as long as its connection lasts, and a later one that differs
 from it in nothing but its correlation id and its records is not decoded again: one lookup replaces the decoder, the handler and
-the encoder. The append itself is the ordinary one. This is what librdkafka sends all the time; a small request takes a third of
-the CPU it took without.
+the encoder. The append itself is the ordinary one, see :mod:`~barnabas.api.produce_turn`. This is what librdkafka sends all the time; a
+small request takes a third of the CPU it took without.
 
 Remembered is only what the bytes mean, never a decision: a partition that is no longer led here, an error of any kind, or a
 request that does not fit goes the ordinary way. Where acks=all has to wait for other replicas, the answer is a promise.
@@ -12,15 +12,15 @@ request that does not fit goes the ordinary way. Where acks=all has to wait for 
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.api.broker import Broker
 from barnabas.api.produce_hints import HINTS_VERSION_MIN, give_hints
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
-from barnabas.records.validation import Refused
-from barnabas.replication.partition import ACKS_ALL, Partition
+from barnabas.replication.partition import Partition
 from barnabas.storage.log import Appended
 from barnabas.wire.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
 from barnabas.wire.varint import MalformedVarint, read_uvarint, uvarint_size
@@ -46,23 +46,28 @@ _FLEXIBLE_TAIL = b"\x00\x00\x00"
 _MARK_CORRELATION = 0x7A7B_7C7D
 _MARK_OFFSET, _MARK_APPEND_TIME, _MARK_START = 0x1112_1314_1516_1718, 0x2122_2324_2526_2728, 0x3132_3334_3536_3738
 
+# A partition, acks, the time it may take, and how it is answered.
+Remembered: TypeAlias = "tuple[Partition, int, int, AnswerTemplate]"
+# What is remembered of such a request, and what is new in this one: its correlation id and its records.
+Recognised: TypeAlias = tuple[Remembered, bytes, memoryview]
+
 
 class RepeatedProduce:
     """What is remembered of one connection, of one version of Produce."""
 
-    __slots__ = ("_broker", "_clock", "_head", "_known", "_listener", "_places", "_replicas", "_tail", "route")
+    __slots__ = ("_broker", "_head", "_known", "_listener", "_places", "_replicas", "_tail", "route")
 
     def __init__(self, broker: Broker, route: Route, frame: memoryview, listener: str = "") -> None:
         self.route = route
         self._broker = broker
         self._listener = listener
-        self._clock = broker.clock
         self._replicas = broker.replicas
         self._head = frame[:_CORRELATION_POSITION].tobytes()
         self._tail = _FLEXIBLE_TAIL if route.flexible_request else b""
-        self._places: list[int] = []
+        # Where the length of the records may stand, with what reads all before it: head, correlation id, key.
+        self._places: dict[int, Callable[[memoryview], tuple[bytes, bytes, bytes]]] = {}
         # By the bytes between the correlation id and the length of the records.
-        self._known: dict[bytes, tuple[Partition, int, int, AnswerTemplate]] = {}
+        self._known: dict[bytes, Remembered] = {}
 
     def remember(self, frame: memoryview, request: ProduceRequest, response: ProduceResponse | None) -> None:
         """Take a request that was just answered, or that waits for its answer (None), if it is one that can be remembered."""
@@ -85,41 +90,28 @@ class RepeatedProduce:
         if records is None or len(records) != size:
             return
         if place not in self._places:
-            self._places.append(place)
+            self._places[place] = struct.Struct(f">{_CORRELATION_POSITION}s4s{place - _AFTER_CORRELATION}s").unpack_from
         key = frame[_AFTER_CORRELATION:place].tobytes()
         self._known[key] = (partition, request.acks, request.timeout_ms, AnswerTemplate(self.route, topic.name, topic.topic_id, data.index))
 
     def _has_room(self, place: int) -> bool:
         return len(self._known) < REMEMBERED_PARTITIONS_MAX and (place in self._places or len(self._places) < REMEMBERED_PLACES_MAX)
 
-    def serve(self, frame: memoryview) -> bytes | Promise[ProduceResponse] | None:
-        """The answer, or None when the ordinary way must be taken."""
-        if frame[:_CORRELATION_POSITION] != self._head:
-            return None
-        for place in self._places:
-            found = self._known.get(frame[_AFTER_CORRELATION:place].tobytes())
-            if found is not None:
-                break
-        else:
-            return None
-        records = self._records(frame, place)
-        partition, acks, timeout_ms, answer = found
-        log = partition.log
-        if records is None or not partition.leads or not log.settings.rules.plain:
-            # A topic with wishes may have the batch changed before it is refused, and the ordinary way must see it as it came.
-            return None
-        try:
-            outcome = partition.append(records, acks, self._clock.wall_ms())
-        except OSError as error:
-            self._replicas.disk_failed(partition.directory, error)
-            return None
-        if isinstance(outcome, Refused):
-            return None
-        if acks == ACKS_ALL and outcome.last_offset >= partition.high_watermark:
-            return self._await_replicas(partition, outcome, timeout_ms, answer)
-        return answer.fill(frame, outcome.base_offset, outcome.append_time_ms, log.log_start_offset)
+    def recognise(self, frame: memoryview) -> Recognised | None:
+        """None when the ordinary way must be taken."""
+        for place, read_prefix in self._places.items():
+            try:
+                head, correlation_id, key = read_prefix(frame)
+            except struct.error:  # shorter than this
+                continue
+            known = self._known.get(key)
+            if known is not None and head == self._head:
+                records = self._records(frame, place)
+                return (known, correlation_id, records) if records is not None else None
+        return None
 
-    def _await_replicas(self, partition: Partition, outcome: Appended, timeout_ms: int, answer: AnswerTemplate) -> Promise[ProduceResponse]:
+    def await_replicas(self, known: Remembered, outcome: Appended) -> Promise[ProduceResponse]:
+        partition, _, timeout_ms, answer = known
         promise: Promise[ProduceResponse] = Promise()
 
         def settle(code: ErrorCode) -> None:
@@ -137,12 +129,18 @@ class RepeatedProduce:
 
     def _records(self, frame: memoryview, place: int) -> memoryview | None:
         """The records, when their length stands at ``place`` and nothing but them follows."""
-        tail = self._tail
         try:
-            if tail:
-                length, start = read_uvarint(frame, place)
-                stop = start + length - 1
-                if stop + len(tail) != len(frame) or frame[stop:] != tail:
+            if self._tail:
+                length = frame[place]
+                if length < 0x80:
+                    start = place + 1
+                elif (more := frame[place + 1]) < 0x80:
+                    length += (more - 1) << 7
+                    start = place + 2
+                else:
+                    length, start = read_uvarint(frame, place)
+                stop = len(frame) - 3
+                if start + length - 1 != stop or frame[stop] or frame[stop + 1] or frame[stop + 2]:
                     return None
                 return frame[start:stop]
             (length,) = _LENGTH.unpack_from(frame, place)
@@ -170,10 +168,9 @@ class AnswerTemplate:
         self._pack = struct.Struct(f">{len(parts[0])}s4s{len(parts[1])}s{'qqq' if self._has_start else 'qq'}{len(parts[2])}s").pack
         self._fixed = parts
 
-    def fill(self, request: memoryview, base_offset: int, append_time_ms: int, log_start_offset: int) -> bytes:
-        """Answer ``request``, whose correlation id is sent back as the bytes it came in."""
+    def fill(self, correlation_id: bytes, base_offset: int, append_time_ms: int, log_start_offset: int) -> bytes:
+        """The correlation id is sent back as the bytes it came in."""
         head, middle, tail = self._fixed
-        correlation_id = request[_CORRELATION_POSITION:_AFTER_CORRELATION].tobytes()
         if self._has_start:
             return self._pack(head, correlation_id, middle, base_offset, append_time_ms, log_start_offset, tail)
         return self._pack(head, correlation_id, middle, base_offset, append_time_ms, tail)

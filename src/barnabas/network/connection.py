@@ -1,7 +1,8 @@
 """One client's connection: bytes in, frames served, answers out in the order of their requests.
 
 Requests are served as they arrive, also while earlier ones wait: a produce that waits for replicas does not hold up the next. Their
-answers go through :attr:`Connection._replies`, so that nobody overtakes.
+answers go through :attr:`Connection._replies`, so that nobody overtakes. Who serves a request may also answer it at the end of the loop's
+turn (:data:`LATER`), together with those of other connections.
 
 Answers leave in one of two ways. Small ones are written to the transport, which sends them at the end of the loop's turn, many connections'
 together. Answers with file regions go through :class:`~barnabas.network.sender.Sender`, which sends straight from the file.
@@ -20,8 +21,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from enum import Enum
 from time import monotonic
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from barnabas.model.promise import Promise
 from barnabas.network.sender import UNSENT_BYTES_MAX, Sender
@@ -36,8 +38,17 @@ REPLIES_WAITING_MAX = 128
 # So long may the requests of one read keep the loop to themselves.
 TURN_SECONDS_MAX = 0.005
 
+
+class Later(Enum):
+    """Not a reply: who serves will call :meth:`Connection.answer`, before it replies to the next request of the connection."""
+
+    LATER = "later"
+
+
+LATER: Final = Later.LATER
+
 Frame = OutFrame | bytes
-Reply = Frame | Promise[Frame | None] | None
+Reply = Frame | Promise[Frame | None] | Later | None
 ServeFrame = Callable[["Connection", memoryview], Reply]
 
 
@@ -97,7 +108,7 @@ class Connection(asyncio.BufferedProtocol):
             self._held.extend(frames)
             self._serve_held()
         if self._reader.fault is not None and not self._held:
-            self._refuse(self._reader.fault)
+            self.refuse(self._reader.fault)
 
     def eof_received(self) -> bool:
         return False
@@ -118,14 +129,10 @@ class Connection(asyncio.BufferedProtocol):
         try:
             reply = self._serve(self, frame)
         except MalformedMessage as wrong:
-            self._refuse(str(wrong))
+            self.refuse(str(wrong))
             return
-        if type(reply) is bytes and not self._replies and self._sender is None and self._transport is not None:
-            # What most requests of a busy producer come to; the long way below would do the same.
-            self.listener.bytes_out += len(reply)
-            self._transport.write(reply)
-        elif reply is not None:
-            self._answer(reply)
+        if reply is not None and reply is not LATER:
+            self.answer(reply)
 
     def _serve_held(self) -> None:
         turn_ends = monotonic() + TURN_SECONDS_MAX
@@ -140,17 +147,23 @@ class Connection(asyncio.BufferedProtocol):
         self._turn_comes = False
         self._serve_held()
         if self._reader.fault is not None and not self._held:
-            self._refuse(self._reader.fault)
+            self.refuse(self._reader.fault)
 
-    def _refuse(self, reason: str) -> None:
+    def refuse(self, reason: str) -> None:
+        """Hang up on a peer that speaks no protocol of ours."""
         self._held.clear()
         self.listener.refused(self, reason)
         self.close()
 
     # -- answering ------------------------------------------------------------------------------------------------------------
 
-    def _answer(self, reply: Frame | Promise[Frame | None]) -> None:
-        if type(reply) is Promise:
+    def answer(self, reply: Frame | Promise[Frame | None]) -> None:
+        """Behind the answers to earlier requests. Also called from outside, for what was served :data:`LATER`."""
+        if type(reply) is bytes and not self._replies and self._sender is None and self._transport is not None:
+            # What most requests of a busy producer come to; the long way below would do the same.
+            self.listener.bytes_out += len(reply)
+            self._transport.write(reply)
+        elif type(reply) is Promise:
             if not reply.done or self._replies:
                 self._await(reply)
             elif reply.value is not None:

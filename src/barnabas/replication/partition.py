@@ -27,7 +27,7 @@ from barnabas.model.promise import Promise
 from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT, BatchHeader, read_header
 from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType, build_end_transaction
-from barnabas.records.validation import Refused, validate
+from barnabas.records.validation import Accepted, Refused, validate
 from barnabas.replication.following import append_fetched, begin_tiered, truncation_offset
 from barnabas.replication.future_replica import FutureReplica
 from barnabas.replication.isr import IsrAnswer, IsrChange
@@ -232,6 +232,31 @@ class Partition:
             self._grew(len(batch))
         return outcome
 
+    def append_together(self, batches: Sequence[memoryview], now_ms: int) -> list[Appended] | None:
+        """As :meth:`append` for one batch after the other, with one write. None where each must come alone, because one of them may not be
+        welcome or the log wants more than a write; then nothing has been done. ``OSError`` likewise, and as from :meth:`append`."""
+        if not self.leads or self.cut_unwritten or (not self._alone and self.under_min_isr):
+            return None
+        log = self.log
+        rules = log.settings.rules
+        valid: list[Accepted] = []
+        for records in batches:
+            if len(records) < HEADER_BYTES or records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT:
+                return None
+            each = validate(records, rules, now_ms)
+            if isinstance(each, Refused):
+                return None
+            valid.append(each)
+        outcomes = log.append_together(valid, self.leader_epoch, now_ms)
+        if outcomes is None:
+            return None
+        size_bytes = sum([len(batch) for batch in batches])
+        counters = self.counters
+        counters.bytes_in.value += size_bytes
+        counters.records_in.value += outcomes[-1].last_offset + 1 - outcomes[0].base_offset
+        self._grew(size_bytes)
+        return outcomes
+
     def append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:
         """Append a batch that this node made itself, as a coordinator: it needs no checks of its contents, and all replicas."""
         refused = self._refuses_own()
@@ -282,7 +307,7 @@ class Partition:
 
     def _grew(self, size_bytes: int) -> None:
         if self._alone:
-            self._advance_high_watermark()
+            self._commit(self.log.log_end_offset)
             if self._waiting:
                 self._wake(size_bytes)
             return

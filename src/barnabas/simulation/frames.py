@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from collections import deque
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.network.connection import Connection, ServeFrame
+from barnabas.network.connection import LATER, Connection, ServeFrame
 from barnabas.network.listener import ConnectionLimits
 from barnabas.simulation.host import Host
 from barnabas.simulation.network import Address, Network
@@ -40,6 +40,33 @@ class _Frame:
     def __init__(self, connection: tuple[str, int, str], frame: bytes) -> None:
         self.connection = connection
         self.bytes = frame
+
+
+class _Connection:
+    """As much of :class:`barnabas.network.connection.Connection` as handlers see."""
+
+    def __init__(self, listener: SimulatedListener) -> None:
+        self.listener = listener
+        self.memo: Any = None
+        self.peer_address = ("10.0.0.1", 1)
+        self.local_address = (listener.host, listener.port)
+        self.client_software = ("", "")
+        self._waiting: deque[Promise[Any]] = deque()
+
+    def later(self) -> Promise[Any]:
+        self._waiting.append(Promise())
+        return self._waiting[-1]
+
+    def answer(self, reply: Any) -> None:
+        waiting = self._waiting.popleft()
+        if isinstance(reply, Promise):
+            reply.then(lambda frame: waiting.resolve(_sent(frame)))
+        else:
+            waiting.resolve(_sent(reply))
+
+    def close(self) -> None:
+        while self._waiting:
+            self._waiting.popleft().resolve(ErrorCode.NETWORK_EXCEPTION)
 
 
 class SimulatedListener:
@@ -84,16 +111,11 @@ class SimulatedListener:
         if connection is None:
             if len(self.connections) >= CONNECTIONS_MAX:
                 del self.connections[next(iter(self.connections))]
-            connection = self.connections[frame.connection] = SimpleNamespace(
-                listener=self,
-                memo=None,
-                peer_address=("10.0.0.1", 1),
-                local_address=(self.host, self.port),
-                client_software=("", ""),
-                close=lambda: None,
-            )
+            connection = self.connections[frame.connection] = _Connection(self)
         # Every delivery has bytes of its own: handlers change batches in place.
         reply = self.serve(_as_connection(connection), memoryview(bytearray(frame.bytes)))
+        if reply is LATER:
+            return connection.later()
         return reply.map(_sent) if isinstance(reply, Promise) else _sent(reply)
 
     def change_limits(self, limits: ConnectionLimits) -> None:

@@ -20,20 +20,22 @@ def roll_reason(
     active: Segment, settings: LogSettings, batch_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
 ) -> RollReason | None:
     """Age is counted in the records' own time, from the first batch's timestamp, and by the clock only where there is none."""
-    if active.size_bytes > settings.segment_bytes - batch_bytes:
+    size_bytes = active.size_bytes
+    if size_bytes > settings.segment_bytes - batch_bytes:
         # Also for an empty segment: then the batch alone is too big, which the log refuses before it asks.
         return RollReason.SIZE
     if last_offset - active.base_offset > RELATIVE_OFFSET_MAX:
         return RollReason.OFFSETS
-    if not active.size_bytes:
+    if not size_bytes:
         return None
-    age_ms = max_timestamp - active.first_timestamp if active.first_timestamp >= 0 else now_ms - active.created_ms
+    first_timestamp = active.first_timestamp
+    age_ms = max_timestamp - first_timestamp if first_timestamp >= 0 else now_ms - active.created_ms
     # What is being written cannot be compacted, so a bound on the waiting bounds the writing too.
     age_ms_max = min(settings.segment_ms, settings.max_compaction_lag_ms) if settings.compacts else settings.segment_ms
     if age_ms > age_ms_max - settings.segment_jitter_ms:
         return RollReason.AGE
     # The time index keeps its last slot for the entry that sealing writes.
-    if active.entry_due and (
+    if active.bytes_since_entry > active.index_interval_bytes and (
         len(active.index) >= settings.index_bytes_max // offset_index.ENTRY_BYTES
         or len(active.time_index) >= settings.index_bytes_max // time_index.ENTRY_BYTES - 1
     ):

@@ -25,7 +25,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.records.batch_header import BatchHeader, assign_offset
 from barnabas.records.batches import walk
-from barnabas.records.validation import Refused
+from barnabas.records.validation import Accepted, Refused
 from barnabas.storage.append_plan import RollReason, roll_reason
 from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, offset_name
 from barnabas.storage.finding_by_time import TimestampOffset, first_at_or_after, first_of_largest
@@ -41,6 +41,8 @@ from barnabas.storage.transaction_index import AbortedTransaction
 
 # A reader's next offset is nearly always where an earlier read ended, so those ends need no search.
 REMEMBERED_READ_ENDS = 64
+# Batches that are written together are copied together first, which pays for small ones only.
+WRITTEN_TOGETHER_BYTES_MAX = 64 * 1024
 # What who opens batches reads at once: much in one call, little in memory.
 BATCHES_READ_BYTES = 1024 * 1024
 
@@ -167,11 +169,7 @@ class Log:
         active = self.segments.active
         if roll_reason(active, settings, size, last_offset, max_timestamp, now_ms) is not None:
             active = self.roll(now_ms=now_ms)
-        if leader_epoch > self.leader_epochs.latest:
-            self.leader_epochs.assign(leader_epoch, base_offset)
-        if self.leader_epochs.unsaved:
-            # Before the first batch of the epoch, so that no reader can have seen one whose epoch a crash forgets.
-            self.leader_epochs.save()
+        self._begin_epoch(leader_epoch, base_offset)
         assign_offset(batch, base_offset, leader_epoch)
         self._touched = True
         try:
@@ -186,7 +184,60 @@ class Log:
         self._unflushed_records += header.record_count
         if self._unflushed_records >= settings.flush_messages:
             self.flush()
-        return Appended(base_offset, last_offset, append_time_ms)
+        return tuple.__new__(Appended, (base_offset, last_offset, append_time_ms, False))  # as Appended(...), at half the price
+
+    def append_together(self, valid: Sequence[Accepted], leader_epoch: int, now_ms: int) -> list[Appended] | None:
+        """As :meth:`append` for one client's batch after the other, with one write. None, and nothing done, where that is not possible: a
+        segment would end among them, a producer's sequence has to be followed from one to the next, or is not what it should be."""
+        settings, active = self.settings, self.segments.active
+        base_offset = end_offset = self.log_end_offset
+        size = 0
+        max_timestamp = -1
+        producers: set[int] = set()
+        outcomes: list[Appended] = []
+        for batch, header, append_time_ms in valid:
+            producer_id = header.producer_id
+            if producer_id >= 0:
+                if producer_id in producers or self.producers.check(header) is not None:
+                    return None
+                producers.add(producer_id)
+            if header.max_timestamp > max_timestamp:
+                max_timestamp = header.max_timestamp
+            size += len(batch)
+            last_offset = end_offset + header.last_offset_delta
+            outcomes.append(tuple.__new__(Appended, (end_offset, last_offset, append_time_ms, False)))
+            end_offset = last_offset + 1
+        if size > WRITTEN_TOGETHER_BYTES_MAX or roll_reason(active, settings, size, end_offset - 1, max_timestamp, now_ms) is not None:
+            return None
+        self._begin_epoch(leader_epoch, base_offset)
+        self._touched = True
+        written = []
+        for (batch, header, _), outcome in zip(valid, outcomes, strict=True):
+            assign_offset(batch, outcome.base_offset, leader_epoch)
+            written.append((batch, outcome.last_offset, header.max_timestamp))
+        try:
+            active.append_together(written)
+        except OSError:
+            for batch, header, _ in valid:
+                assign_offset(batch, header.base_offset, header.leader_epoch)
+            raise
+        self.log_end_offset = end_offset
+        if producers:
+            for (batch, header, _), outcome in zip(valid, outcomes, strict=True):
+                if header.producer_id >= 0:
+                    self._follow_producer(header, batch, outcome.base_offset)
+        self._unflushed_records += end_offset - base_offset
+        if self._unflushed_records >= settings.flush_messages:
+            self.flush()
+        return outcomes
+
+    def _begin_epoch(self, leader_epoch: int, base_offset: int) -> None:
+        """Before the first batch of the epoch, so that no reader can have seen one whose epoch a crash forgets."""
+        leader_epochs = self.leader_epochs
+        if leader_epoch > leader_epochs.latest:
+            leader_epochs.assign(leader_epoch, base_offset)
+        if leader_epochs.unsaved:
+            leader_epochs.save()
 
     def append_as_follower(self, batch: Buffer, header: BatchHeader, now_ms: int) -> None:
         """Write a batch that a leader has given its offset, as it is. It must be whole, and begin at or above the log end offset:
@@ -203,10 +254,7 @@ class Log:
             # At the end of the old one wherever indexes reach that far: recovery takes a gap between segments for records that were lost.
             too_far = last_offset - self.log_end_offset > RELATIVE_OFFSET_MAX
             active = self.roll(now_ms=now_ms, base_offset=base_offset if too_far else None)
-        if header.leader_epoch > self.leader_epochs.latest:
-            self.leader_epochs.assign(header.leader_epoch, base_offset)
-        if self.leader_epochs.unsaved:
-            self.leader_epochs.save()
+        self._begin_epoch(header.leader_epoch, base_offset)
         self._touched = True
         active.append(batch, last_offset, header.max_timestamp)
         self.log_end_offset = last_offset + 1

@@ -12,7 +12,7 @@ Offsets inside the indexes are relative and fit 31 bits, which bounds how many o
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from barnabas.env.disk import Disk, out_of_room
@@ -83,9 +83,8 @@ def _confirmed(batches: Iterator[_Scanned], expected: int) -> Iterator[_Scanned]
 
 class Segment:
     __slots__ = (
-        "_bytes_since_entry",
-        "_index_interval_bytes",
         "base_offset",
+        "bytes_since_entry",
         "created_ms",
         "damage",
         "directory",
@@ -94,6 +93,7 @@ class Segment:
         "file",
         "first_timestamp",
         "index",
+        "index_interval_bytes",
         "max_timestamp",
         "nameless",
         "next_offset",
@@ -121,8 +121,8 @@ class Segment:
         self.offset_of_max_timestamp = base_offset
         # Of the first batch: what the age of the segment is counted from, because it means the same after a restart.
         self.first_timestamp = -1
-        self._bytes_since_entry = 0
-        self._index_interval_bytes = index_interval_bytes
+        self.bytes_since_entry = 0
+        self.index_interval_bytes = index_interval_bytes
         self.damage: str | None = None  # why the last rebuild had to cut the file
         self.nameless = False  # new, and its directory not synced since
         self.discarded = False
@@ -143,23 +143,33 @@ class Segment:
         segment.nameless = True
         return segment
 
-    @property
-    def entry_due(self) -> bool:
-        """Whether the next batch gets an entry in the indexes."""
-        return self._bytes_since_entry > self._index_interval_bytes
-
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
         """Write one batch, its offsets already assigned; the position it went to. ``OSError`` leaves the segment as it was."""
         position = self.size_bytes
-        assert last_offset >= self.next_offset, f"offset {last_offset} below {self.next_offset} in {self.file.path}"
+        self._write(position, batch)
+        self._grew(position, len(batch), last_offset, max_timestamp)
+        return position
+
+    def append_together(self, batches: Sequence[tuple[Buffer, int, int]]) -> None:
+        """As :meth:`append` for one batch with its last offset and timestamp after the other, with one write."""
+        position = self.size_bytes
+        self._write(position, b"".join([batch for batch, _, _ in batches]))
+        for batch, last_offset, max_timestamp in batches:
+            size = len(batch)
+            self._grew(position, size, last_offset, max_timestamp)
+            position += size
+
+    def _write(self, position: int, data: Buffer) -> None:
         try:
-            self.file.write_at(position, batch)
+            self.file.write_at(position, data)
         except OSError as error:
             if out_of_room(error):
                 # The disk may have taken the beginning, and the file shall end with a whole batch when nobody looks any more.
                 self.file.truncate(position)
             raise
-        size = len(batch)
+
+    def _grew(self, position: int, size: int, last_offset: int, max_timestamp: int) -> None:
+        assert last_offset >= self.next_offset, f"offset {last_offset} below {self.next_offset} in {self.file.path}"
         self.size_bytes = position + size
         self.next_offset = last_offset + 1
         if max_timestamp > self.max_timestamp:
@@ -167,12 +177,11 @@ class Segment:
             self.offset_of_max_timestamp = last_offset
         if position == 0:
             self.first_timestamp = max_timestamp
-        if self._bytes_since_entry > self._index_interval_bytes:
+        if self.bytes_since_entry > self.index_interval_bytes:
             self.index.append(last_offset, position)
             self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
-            self._bytes_since_entry = 0
-        self._bytes_since_entry += size
-        return position
+            self.bytes_since_entry = 0
+        self.bytes_since_entry += size
 
     def locate(self, offset: int) -> Location | None:
         """The batch that holds ``offset``, or the next one behind a gap; None when the segment ends before."""
@@ -276,7 +285,7 @@ class Segment:
             self.next_offset = header.last_offset + 1
             if header.max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
-        self._bytes_since_entry = self.size_bytes - last_entry
+        self.bytes_since_entry = self.size_bytes - last_entry
         self.first_timestamp = -1
         for _, header in self.headers():
             self.first_timestamp = header.max_timestamp
@@ -303,7 +312,7 @@ class Segment:
                     self.max_timestamp, self.offset_of_max_timestamp = header.max_timestamp, header.last_offset
                 if position == 0:
                     self.first_timestamp = header.max_timestamp
-                if position - last_entry > self._index_interval_bytes:
+                if position - last_entry > self.index_interval_bytes:
                     self.index.append(header.last_offset, position)
                     self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
                     last_entry = position
@@ -318,7 +327,7 @@ class Segment:
                 before_cut()
             self._cut(valid)
         self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
-        self._bytes_since_entry = self.size_bytes - last_entry
+        self.bytes_since_entry = self.size_bytes - last_entry
         self._write_out_or_withdraw()
 
     def activate(self) -> None:

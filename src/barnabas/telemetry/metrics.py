@@ -65,9 +65,9 @@ class LatencyHistogram:
         self.counts = [0] * (len(LATENCY_BUCKETS_US) + 1)
         self.sum_us = 0
 
-    def observe(self, elapsed_us: int) -> None:
-        self.counts[bisect_left(LATENCY_BUCKETS_US, elapsed_us)] += 1
-        self.sum_us += elapsed_us
+    def observe(self, elapsed_us: int, times: int = 1) -> None:
+        self.counts[bisect_left(LATENCY_BUCKETS_US, elapsed_us)] += times
+        self.sum_us += elapsed_us * times
 
 
 Labels = tuple[str, ...]

@@ -1,0 +1,99 @@
+"""Several batches in one write: log and files are what they would be if the batches had come one by one, or as they were."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from barnabas.records.batch_header import read_header
+from barnabas.records.validation import Accepted
+from barnabas.simulation.disk import Operation, SimulatedDisk
+from barnabas.storage.log import WRITTEN_TOGETHER_BYTES_MAX, Appended, Log
+from barnabas.storage.log_settings import LogSettings
+from tests.unit.storage.logs import BATCH_BYTES, DIRECTORY, NOW_MS, all_batches, append, data, fill, new_disk, open_partition, sent
+
+SETTINGS = LogSettings(segment_bytes=20 * BATCH_BYTES, index_interval_bytes=2 * BATCH_BYTES)
+LEADER_EPOCH = 3
+
+
+def together(log: Log, batches: list[bytearray]) -> list[Appended] | None:
+    valid = [Accepted(memoryview(batch), read_header(batch), -1) for batch in batches]
+    return log.append_together(valid, LEADER_EPOCH, NOW_MS)
+
+
+def files(disk: SimulatedDisk, log: Log) -> dict[str, bytes]:
+    log.close()
+    return {name: disk.read(f"{DIRECTORY}/{name}") for name in disk.names(DIRECTORY)}
+
+
+def mixed() -> list[bytearray]:
+    """Producers with and without sequences, and timestamps that go up and down."""
+    return [
+        data(timestamp=NOW_MS + 5),
+        sent(7, 0, count=3),
+        data(2, timestamp=NOW_MS + 9),
+        data(timestamp=NOW_MS - 100),
+        sent(8, 0),
+        data(timestamp=NOW_MS + 9),
+    ]
+
+
+def test_files_and_producers_are_as_if_they_had_come_one_by_one() -> None:
+    disk, other_disk = new_disk(), new_disk()
+    log, other = open_partition(disk, SETTINGS), open_partition(other_disk, SETTINGS)
+    for each in (log, other):
+        fill(each, 3)
+    outcomes = together(log, mixed())
+    assert outcomes == [append(other, batch, leader_epoch=LEADER_EPOCH) for batch in mixed()]
+    assert log.log_end_offset == other.log_end_offset
+    assert list(log.producers) == list(other.producers)
+    assert all_batches(log) == all_batches(other)
+    assert files(disk, log) == files(other_disk, other)
+
+
+def test_batches_are_patched_in_the_callers_memory() -> None:
+    log = open_partition(new_disk(), SETTINGS)
+    batches = mixed()
+    assert together(log, batches) is not None
+    assert all_batches(log) == [bytes(batch) for batch in batches]
+
+
+@pytest.mark.parametrize(
+    "batches",
+    [
+        pytest.param([data() for _ in range(18)], id="a segment would end among them"),
+        pytest.param([sent(7, 0), data(), sent(7, 1)], id="a producer comes twice"),
+        pytest.param([data(), sent(5, 0)], id="a batch that is there already"),
+        pytest.param([data(), sent(5, 9)], id="a gap in the sequence"),
+        pytest.param([data(), data(value=bytes(WRITTEN_TOGETHER_BYTES_MAX))], id="too much to copy"),
+    ],
+)
+def test_where_each_must_come_alone_nothing_is_done(batches: list[bytearray]) -> None:
+    disk = new_disk()
+    log = open_partition(disk, SETTINGS)
+    fill(log, 3)
+    append(log, sent(5, 0))
+    before = [bytes(batch) for batch in batches]
+    assert together(log, batches) is None
+    assert log.log_end_offset == 4
+    assert [bytes(batch) for batch in batches] == before
+    assert log.segments.active.file.size_bytes() == 4 * BATCH_BYTES
+
+
+def test_on_a_disk_that_is_full_log_and_batches_are_as_they_were() -> None:
+    disk = new_disk()
+    log = open_partition(disk, SETTINGS)
+    fill(log, 3)
+    assert together(log, [data()]) is not None  # the epoch's own file is written
+    disk.fail_with(errno.ENOSPC, (Operation.WRITE,), path_part=".log", times=1)
+    batches = mixed()
+    before = [bytes(batch) for batch in batches]
+    with pytest.raises(OSError, match="No space left"):
+        together(log, batches)
+    assert [bytes(batch) for batch in batches] == before
+    assert (log.log_end_offset, len(log.producers)) == (4, 0)
+    outcomes = together(log, batches)
+    assert outcomes is not None
+    assert outcomes[0].base_offset == 4
+    assert all_batches(log)[4:] == [bytes(batch) for batch in batches]
