@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # More do not become cheaper by waiting for each other, and connections that send thousands at once shall not keep the loop to themselves.
 REQUESTS_TOGETHER_MAX = 256
+# A larger one costs more to check and write than a turn can save, and most while its bytes are still in the processor's cache.
+WAITING_REQUEST_BYTES_MAX = 4096
 
 _Arrived: TypeAlias = tuple[Connection, RepeatedProduce, memoryview, Recognised]
 ServeAlone = Callable[[Connection, memoryview], Frame | Promise[Frame | None] | None]
@@ -46,7 +48,7 @@ class ProduceTurn:
         if not arrived:
             self._started = perf_counter_ns()
         arrived.append((connection, repeated, frame, recognised))
-        if connection is self._latest or len(arrived) >= REQUESTS_TOGETHER_MAX:
+        if connection is self._latest or len(frame) > WAITING_REQUEST_BYTES_MAX or len(arrived) >= REQUESTS_TOGETHER_MAX:
             self.end()
         elif len(arrived) == 1:
             self._broker.loop.call_soon(self.end)
