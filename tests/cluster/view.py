@@ -188,6 +188,10 @@ class View:
 
         until(created, f"{name} is created", seconds_max=CHANGE_SECONDS_MAX)
         self.await_in_sync(name)
+        for node in self._askable():
+            # A new partition is in sync from the beginning, also in the eyes of one who hears of it before its leader does.
+            own = self.seen_without(*(other.id for other in self.cluster.brokers if other is not node))
+            until(lambda own=own: own.partitions(name), f"node {node.id} knows {name}", seconds_max=CHANGE_SECONDS_MAX)  # type: ignore[misc]
 
     def reassign(self, topic: str, replicas: dict[int, list[int]]) -> None:
         """And wait until every partition has just these replicas, all in sync."""
