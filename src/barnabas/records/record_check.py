@@ -93,6 +93,7 @@ def check_records(body: Buffer, record_count: int, records_max: int, *, keys_req
                 position += number >> 1
             elif number != _NULL:
                 raise RecordFault(index, f"value has length {-((number + 1) // 2)}")
+            value_end = position
             if body[position]:
                 position = _skip_headers(body, position, stop, index)
             else:
@@ -103,7 +104,7 @@ def check_records(body: Buffer, record_count: int, records_max: int, *, keys_req
         raise RecordFault(index, f"record is cut off: {wrong}") from wrong
     if record_count <= records_max and position != end:
         raise RecordFault(record_count - 1, f"{end - position} bytes remain after the last record")
-    if record_count == 1 and not keys_required and value_position == _BEFORE_VALUE_BYTES and not body[-1]:
+    if record_count == 1 and not keys_required and value_position == _BEFORE_VALUE_BYTES and value_end == end - 1:
         if len(_right_before_value) >= _REMEMBERED_MAX:
             _right_before_value.clear()
         _right_before_value.add(before_value)

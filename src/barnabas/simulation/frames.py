@@ -53,9 +53,14 @@ class _Connection:
         self.client_software = ("", "")
         self._waiting: deque[Promise[Any]] = deque()
 
-    def later(self) -> Promise[Any]:
+    def expect(self) -> Promise[Any]:
+        """The answer to a request that is about to be served, if it is answered later, which may be before the serving returns."""
         self._waiting.append(Promise())
         return self._waiting[-1]
+
+    def was_answered(self) -> None:
+        """The request that was expected last, at once."""
+        self._waiting.pop()
 
     def answer(self, reply: Any) -> None:
         waiting = self._waiting.popleft()
@@ -113,9 +118,11 @@ class SimulatedListener:
                 del self.connections[next(iter(self.connections))]
             connection = self.connections[frame.connection] = _Connection(self)
         # Every delivery has bytes of its own: handlers change batches in place.
+        expected = connection.expect()
         reply = self.serve(_as_connection(connection), memoryview(bytearray(frame.bytes)))
         if reply is LATER:
-            return connection.later()
+            return expected
+        connection.was_answered()
         return reply.map(_sent) if isinstance(reply, Promise) else _sent(reply)
 
     def change_limits(self, limits: ConnectionLimits) -> None:

@@ -41,3 +41,12 @@ def roll_reason(
     ):
         return RollReason.INDEX
     return None
+
+
+def indexes_have_room(active: Segment, settings: LogSettings, batches: int, size_bytes: int) -> bool:
+    """For all entries that so many batches of together ``size_bytes`` may get."""
+    entries = min(batches, size_bytes // (active.index_interval_bytes + 1) + 1)
+    return (
+        len(active.index) + entries <= settings.index_bytes_max // offset_index.ENTRY_BYTES
+        and len(active.time_index) + entries <= settings.index_bytes_max // time_index.ENTRY_BYTES - 1
+    )

@@ -26,7 +26,7 @@ from barnabas.model.ids import TopicPartition
 from barnabas.records.batch_header import BatchHeader, assign_offset
 from barnabas.records.batches import walk
 from barnabas.records.validation import Accepted, Refused
-from barnabas.storage.append_plan import RollReason, roll_reason
+from barnabas.storage.append_plan import RollReason, indexes_have_room, roll_reason
 from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, offset_name
 from barnabas.storage.finding_by_time import TimestampOffset, first_at_or_after, first_of_largest
 from barnabas.storage.leader_epochs import LeaderEpochs
@@ -207,7 +207,9 @@ class Log:
             last_offset = end_offset + header.last_offset_delta
             outcomes.append(tuple.__new__(Appended, (end_offset, last_offset, append_time_ms, False)))
             end_offset = last_offset + 1
-        if size > WRITTEN_TOGETHER_BYTES_MAX or roll_reason(active, settings, size, end_offset - 1, max_timestamp, now_ms) is not None:
+        if size > WRITTEN_TOGETHER_BYTES_MAX or not indexes_have_room(active, settings, len(valid), size):
+            return None
+        if roll_reason(active, settings, size, end_offset - 1, max_timestamp, now_ms) is not None:
             return None
         self._begin_epoch(leader_epoch, base_offset)
         self._touched = True

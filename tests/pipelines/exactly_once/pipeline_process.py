@@ -59,10 +59,12 @@ class PipelineProcess:
         """How many processes were killed."""
         below = descendants(self._process.pid)
         self._seen |= set(below)
+        # Once for each: it may end at any moment, and have no command any more.
+        commands = {pid: command_of(pid) for pid in below}
         chosen = {
             "driver": [self._process.pid],
-            "jvm": [pid for pid in below if command_of(pid)[:1] and command_of(pid)[0].endswith("java")],
-            "workers": [pid for pid in below if "pyspark.daemon" in command_of(pid)],
+            "jvm": [pid for pid, command in commands.items() if any(each.endswith("java") for each in command[:1])],
+            "workers": [pid for pid, command in commands.items() if "pyspark.daemon" in command],
         }[victim]
         for pid in chosen:
             kill(pid)

@@ -136,3 +136,12 @@ def test_a_lone_record_that_looks_like_one_before_is_checked_where_it_may_differ
             check_records(wrong, 1, records_max=ALL)
     with pytest.raises(RecordFault):
         check_records(body, 1, records_max=ALL, keys_required=True)
+
+
+def test_headers_of_a_lone_record_are_checked_every_time() -> None:
+    made = Record(0, NOW_MS, None, b"v" * 100, headers=(("name", b"ends with\x00"),))
+    body = bytearray(body_of([made]))
+    check_records(body, 1, records_max=ALL)
+    name_length = body.index(b"name") - 1
+    with pytest.raises(RecordFault):
+        check_records(body[:name_length] + b"\x7e" + body[name_length + 1 :], 1, records_max=ALL)

@@ -81,6 +81,21 @@ def test_where_each_must_come_alone_nothing_is_done(batches: list[bytearray]) ->
     assert log.segments.active.file.size_bytes() == 4 * BATCH_BYTES
 
 
+def test_indexes_that_fill_up_among_them_end_where_they_do_one_by_one() -> None:
+    settings = LogSettings(index_interval_bytes=1, index_bytes_max=8 * 12)
+    disk, other_disk = new_disk(), new_disk()
+    log, other = open_partition(disk, settings), open_partition(other_disk, settings)
+    for _ in range(6):
+        batches = [data() for _ in range(3)]
+        if together(log, batches) is None:
+            for batch in batches:
+                append(log, batch, leader_epoch=LEADER_EPOCH)
+        for _ in range(3):
+            append(other, data(), leader_epoch=LEADER_EPOCH)
+    assert len(other.segments) > 1
+    assert files(disk, log) == files(other_disk, other)
+
+
 def test_on_a_disk_that_is_full_log_and_batches_are_as_they_were() -> None:
     disk = new_disk()
     log = open_partition(disk, SETTINGS)
