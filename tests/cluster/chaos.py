@@ -15,7 +15,16 @@ from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.checker import check
 from tests.cluster.history import History, Key
 from tests.cluster.view import View, ready
-from tests.cluster.workers import AssignedReader, GroupReader, IdempotentSender, TransactionalSender, Worker, read_to_the_end, working
+from tests.cluster.workers import (
+    AssignedReader,
+    GroupReader,
+    IdempotentSender,
+    PatientSender,
+    TransactionalSender,
+    Worker,
+    read_to_the_end,
+    working,
+)
 from tests.scenarios.waiting import until
 
 TOPIC = "t"
@@ -157,8 +166,7 @@ class Chaos:
         self.deeds.append(f"{time.strftime('%H:%M:%S')} {what}")
 
 
-def workers_for(bootstrap: str, history: History, keys: Sequence[Key], seed: int, *, transactional: bool) -> list[Worker]:
-    kind = TransactionalSender if transactional else IdempotentSender
+def workers_for(bootstrap: str, history: History, keys: Sequence[Key], seed: int, kind: type[Worker]) -> list[Worker]:
     return [
         kind("sender-1", bootstrap, history, keys, seed),
         kind("sender-2", bootstrap, history, keys, seed),
@@ -191,7 +199,8 @@ def survived(
         view.create_topic(TOPIC, PARTITIONS)
         chaos = Chaos(cluster, view, history, keys, random.Random(seed))
         try:
-            with working(workers_for(cluster.bootstrap, history, keys, seed, transactional=transactional)):
+            sender = TransactionalSender if transactional else PatientSender if programs else IdempotentSender
+            with working(workers_for(cluster.bootstrap, history, keys, seed, sender)):
                 for deed in deeds:
                     if isinstance(deed, str):
                         chaos.do(deed, hold_seconds=hold_seconds)

@@ -99,11 +99,14 @@ class Worker(ABC):
 class IdempotentSender(Worker):
     """acks=all, idempotent, many batches on their way."""
 
+    IN_FLIGHT_MAX = 5
+
     def begin(self) -> None:
         self._producer = Producer(
             {
                 "bootstrap.servers": self.bootstrap,
                 "enable.idempotence": True,
+                "max.in.flight.requests.per.connection": self.IN_FLIGHT_MAX,
                 "linger.ms": 2,
                 "message.timeout.ms": MESSAGE_TIMEOUT_MS,
                 "request.timeout.ms": 2500,
@@ -130,6 +133,17 @@ class IdempotentSender(Worker):
             self._producer.purge()
         left = self._producer.flush(MESSAGE_TIMEOUT_MS / 1000)
         assert left == 0, f"{left} messages of {self.process} are neither delivered nor given up"
+
+
+class PatientSender(IdempotentSender):
+    """One batch on its way, for leaders that learn slowly that they are.
+
+    A leader that refused a first batch, because it did not know yet, finds a second one out of order. librdkafka 2.16 then begins a new
+    epoch and sends all of them again ("skipped sequence numbers"), also what an earlier leader has kept and replicated: it is there twice,
+    and no broker can know.
+    """
+
+    IN_FLIGHT_MAX = 1
 
 
 class TransactionalSender(Worker):
