@@ -14,6 +14,7 @@ from barnabas.config.listeners import inter_broker_listener_name
 from barnabas.env.entropy import random_uuid
 from barnabas.model.ids import Uuid
 from barnabas.network.peers import Peers
+from barnabas.node.acknowledgement_watch import AcknowledgementWatch
 from barnabas.node.broker_lifecycle import BrokerLifecycle
 from barnabas.node.controller_channel import ControllerChannel
 from barnabas.node.coordinators import Coordinators
@@ -89,7 +90,9 @@ class BrokerParts:
 
         self._directory_failures = DirectoryFailures(ground, directories, lifecycle, self._leads_in)
         replicas.on_full = self._directory_failures.full
-        self._housekeeping = LogHousekeeping(replicas, settings, applier, clock, ground.executor, ground.metrics)
+        # What follows acts on metadata while it is being published, and so must see the image that is being published.
+        newest = applier.newest
+        self._housekeeping = LogHousekeeping(replicas, settings, newest, clock, ground.executor, ground.metrics)
         self._removals = Removals(ground.executor, replicas.disk_failed)
         self._cleaner = LogCleaner(ground, replicas, self._removals, applier.effective, flush=self._housekeeping.flush)
         self._retention = LogRetention(
@@ -105,7 +108,7 @@ class BrokerParts:
         self._directory_reports = DirectoryReports(channel, node_id, broker_epoch)
         self._moves = DirectoryMoves(
             replicas,
-            applier,
+            newest,
             settings,
             clock,
             entropy,
@@ -125,13 +128,14 @@ class BrokerParts:
             broker_epoch=broker_epoch,
             lag_ms_max=settings.integer("replica.lag.time.max.ms"),
         )
+        self._acknowledgement_watch = AcknowledgementWatch(replicas, clock, ground.log)
         tiered = settings.flag("remote.log.storage.system.enable") and "broker" in settings.strings("process.roles")
         self._remote_log = RemoteLog(ground, replicas, lambda: self.broker, cache_directory=_first_online(directories)) if tiered else None
         self._fetchers = ReplicaFetchers(
             node_id,
             replicas,
             peers,
-            applier,
+            newest,
             settings,
             clock,
             ground.metrics,
@@ -153,7 +157,7 @@ class BrokerParts:
             on_placed=self._directory_reports.placed,
             on_new_log=self._housekeeping.watch,
             surroundings=Surroundings(
-                broker=lambda broker_id: applier.image.cluster.brokers.get(broker_id),
+                broker=lambda broker_id: newest.image.cluster.brokers.get(broker_id),
                 own_epoch=broker_epoch,
                 propose=self._isr_reports.propose,
                 lag_ms_max=settings.integer("replica.lag.time.max.ms"),
@@ -202,7 +206,7 @@ class BrokerParts:
             self._cleaner,
             # After the replicas: they read their logs.
             *self._coordinators.publishers,
-            # Last: it looks leaders up in the image, which is there when the last publisher has heard of it.
+            # Last: it looks leaders up in the image of the request handlers, which changes right after the last publisher.
             *([self._remote_log] if self._remote_log is not None else []),
         ]
 
@@ -215,6 +219,7 @@ class BrokerParts:
         if strays:
             self._ground.log.warning("partitions without a topic were put aside", directories=strays)
         self._isr_reports.start()
+        self._acknowledgement_watch.start()
         self._housekeeping.start()
         self._retention.start()
         self._cleaner.start()
@@ -248,6 +253,7 @@ class BrokerParts:
     def stop(self) -> None:
         self.lifecycle.stop()
         self._isr_reports.stop()
+        self._acknowledgement_watch.stop()
         self._fetchers.stop()
         self._moves.stop()
         self._directory_reports.stop()

@@ -39,7 +39,9 @@ class Coordinators:
         broker: Callable[[], Broker],
     ) -> None:
         """``broker`` is asked for when the first transaction ends, and must be there by then."""
-        self._markers = MarkerWriter(broker)
+        # Shards are loaded while an image is being published: they must see that image, not the one before.
+        newest = applier.newest
+        self._markers = MarkerWriter(broker, lambda: newest.image)
         for_groups, for_transactions = group_settings(settings), transaction_settings(settings)
 
         def make_groups(partition: int) -> GroupMachine:
@@ -48,8 +50,8 @@ class Coordinators:
                     partition,
                     for_groups,
                     entropy,
-                    image=lambda: applier.image,
-                    settings_of=lambda group: applier.image.configs.of(ResourceType.GROUP, group),
+                    image=lambda: newest.image,
+                    settings_of=lambda group: newest.image.configs.of(ResourceType.GROUP, group),
                 )
             )
 
@@ -58,7 +60,7 @@ class Coordinators:
                 partition,
                 for_transactions,
                 lambda: self.transactions.runtime.epoch_of(partition),
-                transaction_version=lambda: applier.image.features.level(TRANSACTION_VERSION),
+                transaction_version=lambda: newest.image.features.level(TRANSACTION_VERSION),
             )
 
         self.groups: CoordinatorDriver[GroupMachine] = CoordinatorDriver(

@@ -12,10 +12,11 @@ from functools import partial
 from typing import NamedTuple
 
 from barnabas.api.broker import Broker
-from barnabas.api.other_brokers import leader_of, peer_of, told_by_peer
+from barnabas.api.other_brokers import peer_of, told_by_peer
 from barnabas.api.outboxes import Outboxes
 from barnabas.api.transaction_markers import Marker, write_marker
 from barnabas.coordinators.transaction.effects import WriteMarkers
+from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.model.promise import Promise
@@ -35,8 +36,11 @@ _ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN
 
 
 class MarkerWriter:
-    def __init__(self, broker: Callable[[], Broker]) -> None:
+    def __init__(self, broker: Callable[[], Broker], image: Callable[[], MetadataImage]) -> None:
+        """``image`` is the newest one, published or not: a shard that is loaded while an image is being published may find a transaction to
+        end, whose partitions the image before does not know. To take them for deleted would end the transaction without its markers."""
         self._broker = broker
+        self.image = image
         self.outboxes: Outboxes[_Letter] = Outboxes(self._send, key=lambda letter: letter.ending.marker.producer_id)
         self.stopped = False
 
@@ -126,7 +130,8 @@ class _Ending:
             return
         elsewhere: dict[int, list[TopicPartition]] = {}
         for partition in partitions:
-            leader = leader_of(self._broker, partition)
+            known = self._writer.image().topics.partition(partition)
+            leader = known.leader if known is not None else NO_NODE
             if leader == self._broker.node_id:
                 write_marker(self._broker, *partition, self.marker).then(partial(self.tried, partition))
             elif leader == NO_NODE:
@@ -156,8 +161,7 @@ class _Ending:
         self._try(again)
 
     def _is_gone(self, partition: TopicPartition) -> bool:
-        topic = self._broker.metadata.image.topics.by_name.get(partition.topic)
-        return topic is None or partition.partition not in topic.partitions
+        return self._writer.image().topics.partition(partition) is None
 
     def _written(self) -> None:
         if self._over:

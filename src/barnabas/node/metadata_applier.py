@@ -1,7 +1,11 @@
-"""Applies committed batches in order: loader, then publishers, then whoever waits for the offset.
+"""Applies committed batches in order: loader, then publishers, then the promises that wait for the offset.
 
-The image that handlers see changes only after the publishers have acted on it: a topic is visible when its logs exist. A publisher
-may take its time (it makes files on a worker thread); batches behind it wait.
+Two images exist while a batch is being published. Request handlers read :attr:`MetadataApplier.image`, which changes only after the
+publishers have acted on it: a topic is visible when its logs exist. Publishers, and everything that acts because of them (replicas,
+fetchers, coordinators), read :attr:`MetadataApplier.newest`, which changes before the first publisher runs. Otherwise a leader that
+learns of a fenced follower would look that follower up in the image before, find it alive, and wait for it.
+
+A publisher may take its time (it makes files on a worker thread); batches behind it wait.
 
 What a node finds at start (a snapshot, and the log up to where it joins in) is published once, as one delta from nothing. Publishing
 it batch by batch would act history out again on today's files: a topic that was deleted and made anew would be deleted again. A
@@ -41,6 +45,14 @@ class Publisher(Protocol):
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None: ...
 
 
+@dataclass(slots=True)
+class NewestMetadata:
+    """The image that is being published, or the last one that was."""
+
+    image: MetadataImage
+    effective: EffectiveConfigs
+
+
 class MetadataApplier:
     def __init__(self, settings: BrokerSettings, node_id: int, on_fatal: Callable[[BaseException], None]) -> None:
         self._settings = settings
@@ -57,6 +69,7 @@ class MetadataApplier:
         self.publishers: list[Publisher] = []
         self.image = MetadataImage()
         self.effective = EffectiveConfigs(settings, self.image.configs, node_id)
+        self.newest = NewestMetadata(self.image, self.effective)
         self.bytes_since_snapshot = 0
         self.caught_up: Promise[None] = Promise()
 
@@ -121,6 +134,7 @@ class MetadataApplier:
 
     async def _publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         effective = EffectiveConfigs(self._settings, image.configs, self._node_id) if delta.configs.changed else self.effective
+        self.newest.image, self.newest.effective = image, effective
         for publisher in self.publishers:
             await publisher.publish(delta, image, effective)
         self.image, self.effective = image, effective

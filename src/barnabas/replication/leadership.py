@@ -62,6 +62,16 @@ class Leadership:
                 lowest = progress.log_end_offset
         return lowest
 
+    def holding(self, log_end_offset: int) -> list[int]:
+        """The replicas that count and have the least, where that is less than the leader has."""
+        lowest = self.high_watermark(log_end_offset)
+        return [
+            replica
+            for replica, progress in self.followers.items()
+            if progress.log_end_offset == lowest < log_end_offset
+            and (replica in self.isr.maximal or (progress.caught_up and self._eligible(replica, progress)))
+        ]
+
     def low_watermark(self, log_start_offset: int) -> int:
         """Below this nothing is left on any replica that is alive."""
         lowest = log_start_offset

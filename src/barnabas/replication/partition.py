@@ -432,6 +432,25 @@ class Partition:
             and progress.still(offset, log_start_offset=log_start_offset, replica_epoch=replica_epoch, now_ms=now_ms)
         )
 
+    def brokers_changed(self) -> None:
+        """Brokers were fenced, unfenced or registered anew. A follower whose broker is no longer active must stop holding up the high
+        watermark at once; the metadata of this partition need not change with it, when the broker was not in sync."""
+        if self.leadership is None or self._alone:
+            return
+        self._advance_high_watermark()
+        if self._cleared:
+            self._report_cleared()
+
+    @property
+    def acknowledgements_wait(self) -> bool:
+        """Whether a producer or a coordinator waits for the high watermark."""
+        return bool(self._replicating)
+
+    def held_up_by(self) -> list[int]:
+        """The replicas that keep the high watermark where it is. None when too few are in sync for it to move at all."""
+        leadership = self.leadership
+        return [] if leadership is None or self.under_min_isr else leadership.holding(self.log.log_end_offset)
+
     def check_isr(self, now_ms: int) -> IsrChange | None:
         """To be called every now and then: followers that lag leave the in-sync replicas. What was proposed, if anything."""
         if self.leadership is None or self._alone:

@@ -196,7 +196,7 @@ class Node:
 
     def _write_markers(self, shard: int, effect: WriteMarkers) -> None:
         self._on_markers(effect)
-        MarkerWriter(lambda: self.broker).perform(shard, effect)
+        MarkerWriter(lambda: self.broker, lambda: self.image).perform(shard, effect)
 
     def next_producer_id(self) -> Promise[int]:
         return Promise.kept(next(self._producer_ids))

@@ -85,7 +85,7 @@ class Ending:
     def __init__(self, neighbours: Neighbours) -> None:
         self.neighbours = neighbours
         self.desk = neighbours.desk
-        self.writer = MarkerWriter(lambda: neighbours.broker)
+        self.writer = MarkerWriter(lambda: neighbours.broker, lambda: neighbours.image)
 
     def decide(self, identity: str, *topics: str, committed: bool = True) -> None:
         producer = self.desk.init(identity)
@@ -201,6 +201,22 @@ def test_it_follows_the_partition_to_its_new_leader() -> None:
         assert len(seen) == 1
 
     run(respond, scenario, led_by={"a": NOBODY})
+
+
+def test_a_topic_that_handlers_do_not_know_yet_gets_its_marker() -> None:
+    """A shard may be loaded, and find a transaction to end, while the image that has its topics is still being published."""
+    respond, seen = saying(ErrorCode.NONE)
+
+    async def scenario(ending: Ending) -> None:
+        ending.decide("T", "a")
+        newest = ending.neighbours.image
+        ending.neighbours.changed(RemoveTopicRecord(topic_id=uuid(0)))
+        ending.writer.image = lambda: newest
+        ending.perform()
+        await ending.until("T", TransactionState.COMPLETE_COMMIT)
+        assert len(seen) == 1
+
+    run(respond, scenario, led_by={"a": THERE})
 
 
 def test_a_topic_that_is_deleted_needs_no_marker() -> None:

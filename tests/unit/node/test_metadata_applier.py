@@ -28,6 +28,7 @@ class Scribe:
     def __init__(self, wait: Callable[[], Awaitable[None]] | None = None) -> None:
         self.told: list[tuple[int, set[str], set[str]]] = []
         self.handlers_saw: list[set[str]] = []
+        self.newest: list[set[str]] = []
         self.applier: MetadataApplier | None = None
         self._wait = wait
         self.segment_bytes: list[object] = []
@@ -40,6 +41,7 @@ class Scribe:
         self.segment_bytes.append(effective.topic("t")["segment.bytes"])
         if self.applier is not None:
             self.handlers_saw.append(set(self.applier.image.topics.by_name))
+            self.newest.append(set(self.applier.newest.image.topics.by_name))
 
 
 class World:
@@ -197,3 +199,16 @@ def test_a_publisher_that_fails_ends_the_node_and_nothing_more_is_published() ->
     run(main)
     assert [str(failure) for failure in failures] == ["dropped it"]
     assert after.told == []
+
+
+def test_publishers_find_the_image_they_publish_as_the_newest_while_handlers_see_the_one_before() -> None:
+    first, slow = Scribe(), Scribe(lambda: asyncio.sleep(0))
+
+    async def main() -> None:
+        world = World(first, slow)
+        world.apply(topic(1, "a", [1]), topic(2, "b", [1]))
+
+    run(main)
+    for each in (first, slow):
+        assert each.handlers_saw == [set(), {"a"}]
+        assert each.newest == [{"a"}, {"a", "b"}]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from barnabas.metadata.cluster import BrokerImage
@@ -28,6 +30,9 @@ class Asking:
     def __init__(self) -> None:
         self.changes: list[IsrChange] = []
         self.brokers = {each: BrokerImage(each, EPOCH, Uuid(bytes(16)), (), fenced=False) for each in ALL}
+
+    def fence(self, broker: int) -> None:
+        self.brokers[broker] = replace(self.brokers[broker], fenced=True)
 
     def surroundings(self) -> Surroundings:
         return Surroundings(
@@ -217,6 +222,50 @@ def test_records_are_deleted_when_every_replica_that_is_alive_says_so() -> None:
     for replica in (2, 3):
         assert told(promise) is None
         partition.follower_fetched(replica, offset=3, log_start_offset=2, replica_epoch=EPOCH, now_ms=0)
+    assert told(promise) == ErrorCode.NONE
+
+
+def test_records_are_deleted_once_the_only_replica_that_has_them_is_fenced() -> None:
+    asking = Asking()
+    partition = leader(asking)
+    for replica in (2, 3):
+        fetched(partition, replica, 3)
+    partition.delete_records(2)
+    promise = partition.deleted(2)
+    partition.follower_fetched(2, offset=3, log_start_offset=2, replica_epoch=EPOCH, now_ms=0)
+    assert told(promise) is None
+    asking.fence(3)
+    partition.brokers_changed()
+    assert told(promise) == ErrorCode.NONE
+
+
+def test_metadata_that_removes_a_fenced_broker_from_the_isr_moves_the_high_watermark_at_once() -> None:
+    """The follower had caught up a moment before it died: it counts for as long as its broker is active, and not a moment longer."""
+    asking = Asking()
+    partition = leader(asking)
+    for replica in (2, 3):
+        fetched(partition, replica, 3)
+    promise = partition.replicated(append(partition))
+    fetched(partition, 2, 4)
+    assert told(promise) is None
+    assert partition.held_up_by() == [3]
+    asking.fence(3)
+    partition.follow_metadata(led_by(ME, replicas=ALL, isr=(ME, 2)))
+    assert told(promise) == ErrorCode.NONE
+    assert partition.held_up_by() == []
+
+
+def test_fencing_a_broker_that_is_no_longer_in_sync_moves_the_high_watermark_without_metadata_of_the_partition() -> None:
+    asking = Asking()
+    partition = leader(asking)
+    for replica in (2, 3):
+        fetched(partition, replica, 3)
+    promise = partition.replicated(append(partition))
+    fetched(partition, 2, 4)
+    partition.follow_metadata(led_by(ME, replicas=ALL, isr=(ME, 2)))
+    assert told(promise) is None  # broker 3 is active and was caught up: the controller may let it back in
+    asking.fence(3)
+    partition.brokers_changed()
     assert told(promise) == ErrorCode.NONE
 
 

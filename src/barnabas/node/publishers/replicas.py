@@ -125,6 +125,10 @@ class ReplicaPublisher:
             else:
                 wanted.append(_Wanted(TopicPartition(topic.name, index), topic.topic_id, partition))
         self._remove(moved)
+        if delta.cluster.brokers.changed:
+            # After the roles, and before files are made: acknowledgements must not wait for a disk.
+            for replica in self._replicas:
+                replica.brokers_changed()
         for start in range(0, len(wanted), CREATED_AT_ONCE):
             await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
 
