@@ -21,7 +21,8 @@ class OffsetTable:
     commits in the log decides, not that of the markers."""
 
     def __init__(self, on_commit: Callable[[str], object]) -> None:
-        """``on_commit`` hears the group of every commit, pending ones included."""
+        """``on_commit`` hears the group of every commit: of pending ones when they are written and when they begin to count. So a group
+        that has offsets exists, whatever became of it in between, and its offsets are found."""
         self._on_commit = on_commit
         self._committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
         self._pending = PendingOffsets()
@@ -46,6 +47,7 @@ class OffsetTable:
     def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None:
         for group_id, partition, pending in self._pending.end(transaction.producer_id):
             if committed:
+                self._on_commit(group_id)
                 offsets = self._committed.setdefault(group_id, {})
                 known = offsets.get(partition)
                 if known is None or known.serial < pending.serial:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings, strategies as st
 
 from barnabas.coordinators.group.settings import GroupSettings
+from barnabas.coordinators.outcome import Outcome
 from barnabas.model.errors import ErrorCode
 from tests.unit.coordinators.offsets.desk import Desk
 
@@ -160,3 +161,14 @@ def test_offsets_that_only_rise_never_go_back_and_transactions_are_all_or_nothin
         stable = desk.fetch({"t": [0, 1, 2]}, stable=True)
         assert isinstance(stable, dict)
         assert {partition for (_, partition), known in stable.items() if known is UNSTABLE} == unstable
+
+
+def test_a_group_that_was_deleted_while_its_transaction_was_open_exists_again_when_the_transaction_commits() -> None:
+    """Older Kafkas write such logs: without the group, the committed offset would be answered with -1, and read from the start again."""
+    desk = Desk()
+    desk.commit_in_transaction(("t", 0, 5))
+    desk.run(lambda machine: Outcome(None, machine.shard.groups["g"].tombstones()))
+    desk.end()
+    assert desk.fetch({"t": [0]}) == {("t", 0): 5}
+    desk.restart()
+    assert desk.fetch({"t": [0]}) == {("t", 0): 5}
