@@ -477,7 +477,12 @@ class Partition:
     def isr_refused(self, change: IsrChange, code: ErrorCode) -> bool:
         """Whether to propose the same again."""
         self.surroundings.counters.failed.value += 1
-        return self.leadership is not None and self.leadership.isr.refused(change, code)
+        if self.leadership is None:
+            return False
+        again = self.leadership.isr.refused(change, code)
+        # A follower that was to be let in, and is not, no longer counts.
+        self._advance_high_watermark()
+        return again
 
     # -- following ------------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 - one leader per epoch of every partition, and whoever comes to lead one has all that was ever committed in it;
 - replicas agree below their high watermarks, which do not fall;
 - a leader's high watermark is never above what the others in sync have;
+- nor is it ever below what the leader's metadata and its followers' fetches allow: a broker that is fenced holds nobody up;
 - what was acknowledged (acks=all) is committed, once, at the offset that the producer was told, and consumers read just that;
 - topics whose making was acknowledged are there in the end, on all nodes.
 """
@@ -50,7 +51,7 @@ class Watched:
 class Seen:
     """What it saw last of one replica, or of one node's part in the quorum."""
 
-    __slots__ = ("end_offset", "epoch", "high_watermark", "isr", "leads")
+    __slots__ = ("end_offset", "epoch", "high_watermark", "isr", "leads", "partition_epoch")
 
     def __init__(self) -> None:
         self.high_watermark = 0
@@ -58,6 +59,7 @@ class Seen:
         self.leads = False
         self.end_offset = 0
         self.isr: tuple[int, ...] = ()
+        self.partition_epoch = -1
 
 
 class ClusterWorld(World):
@@ -254,9 +256,12 @@ class ClusterWorld(World):
             self._watched(partition).committed.committed(
                 host.name, partition.high_watermark, _reader(partition), log_start_offset=log.log_start_offset
             )
-            if rises and partition.leads:
+            # A node may apply several changes of the in-sync replicas at once. Between the first and the last the high watermark may
+            # have risen with replicas that neither look has seen.
+            if rises and partition.leads and _partition_epoch(partition) <= seen.partition_epoch + 1:
                 self._check_in_sync(host, partition, seen.isr)
-        seen.isr = partition.isr
+        seen.isr, seen.partition_epoch = partition.isr, _partition_epoch(partition)
+        self._check_not_held_up(host, partition)
 
     def _check_in_sync(self, host: Host, leader: Partition, before: tuple[int, ...]) -> None:
         """Everybody in sync has what the leader says is committed. Those who started since it came to lead may have lost it again.
@@ -276,6 +281,18 @@ class ClusterWorld(World):
                     f"{leader.partition}: the high watermark of {host.name} is {leader.high_watermark},"
                     f" {name} is in sync and ends at {replica.log.log_end_offset}"
                 )
+
+    @staticmethod
+    def _check_not_held_up(host: Host, leader: Partition) -> None:
+        """Whatever a leader has just learned, its high watermark is where that allows it to be: nothing has to come for it to move."""
+        leadership = leader.leadership
+        if leadership is None or leader.under_min_isr:
+            return
+        possible = leadership.high_watermark(leader.log.log_end_offset)
+        if leader.high_watermark < possible:
+            raise Violation(
+                f"{leader.partition}: {host.name} holds its high watermark at {leader.high_watermark}, {possible} is replicated"
+            )
 
     def _watched(self, partition: Partition) -> Watched:
         watched = self.watched.get(key_of(partition))
@@ -378,6 +395,10 @@ class ClusterWorld(World):
 
 def _nothing() -> None:
     pass
+
+
+def _partition_epoch(partition: Partition) -> int:
+    return partition.leadership.isr.partition_epoch if partition.leadership is not None else -1
 
 
 def _reader(partition: Partition) -> ReadLog:

@@ -1,4 +1,4 @@
-"""Whole clusters with their clients through faults, and three mistakes in replication, each of which some seed must find."""
+"""Whole clusters with their clients through faults, and mistakes in replication, each of which some seed must find."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.replication.partition import Partition
 from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation
@@ -97,12 +101,27 @@ def _acknowledges_below_min_isr(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Partition, "_replicated_enough", lambda self: ErrorCode.NONE)
 
 
+def _leaders_act_on_the_image_before(patch: pytest.MonkeyPatch) -> None:
+    """As ours did: the image changed only after the leaders had been told of it."""
+
+    async def publish(self: MetadataApplier, delta: MetadataDelta, image: MetadataImage) -> None:
+        effective = EffectiveConfigs(self._settings, image.configs, self._node_id) if delta.configs.changed else self.effective
+        for publisher in self.publishers:
+            await publisher.publish(delta, image, effective)
+        self.image = self.newest.image = image
+        self.effective = self.newest.effective = effective
+        self._waiting.reached(image.provenance.offset)
+
+    patch.setattr(MetadataApplier, "_publish", publish)
+
+
 @pytest.mark.parametrize(
     ("plant", "sign"),
     [
         (_cuts_to_the_high_watermark, "orders"),
         (_acknowledges_before_replication, "is told that its batch has offset"),
         (_acknowledges_below_min_isr, "orders"),
+        (_leaders_act_on_the_image_before, "holds its high watermark"),
     ],
 )
 def test_a_planted_mistake_is_found(plant: Callable[[pytest.MonkeyPatch], None], sign: str, monkeypatch: pytest.MonkeyPatch) -> None:
