@@ -144,8 +144,25 @@ def test_a_setting_that_is_wrong(formatted: Path, overrides: dict[str, str], nam
     assert named in refusal(formatted, overrides)
 
 
-def test_a_setting_in_the_environment_that_is_wrong(formatted: Path) -> None:
-    assert "num.io.threads" in refusal(formatted, environment={"KAFKA_NUM_IO_THREADS": "none"})
+@pytest.mark.parametrize(
+    ("environment", "named"),
+    [
+        ({"KAFKA_NUM_IO_THREADS": "none"}, "num.io.threads"),
+        ({"KAFKA_AUTHORIZER_CLASS_NAME": "com.example.Mine"}, "authorizer.class.name"),
+        ({"KAFKA_LISTENER_NAME_INSIDE_MAX_CONNECTIONS": "5"}, "a listener that does not exist"),
+        ({"KAFKA_LEADER_REPLICATION_THROTTLED_RATE": "5"}, "can only be set on a running broker"),
+    ],
+)
+def test_a_setting_in_the_environment_that_is_wrong_is_named_with_its_variable(
+    formatted: Path, environment: dict[str, str], named: str
+) -> None:
+    sentence = refusal(formatted, environment=environment)
+    assert sentence.startswith(f"{next(iter(environment))} in the environment: ")
+    assert named in sentence
+
+
+def test_a_variable_that_is_overridden_is_not_to_blame(formatted: Path) -> None:
+    assert "environment" not in refusal(formatted, {"num.partitions": "few"}, environment={"KAFKA_NUM_PARTITIONS": "3"})
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ import typer
 
 from barnabas.cli.main import Refused
 from barnabas.cli.overrides import parse_overrides
+from barnabas.config.environment import EnvironmentSettings, read_environment, variables_at_fault
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
+from barnabas.config.settings import BrokerSettings
 from barnabas.node.cannot_start import CannotStart
 from barnabas.node.node import Ready
 from barnabas.node.process import parse_settings, run_loop, run_until_stopped
 from barnabas.telemetry.logs import LEVELS, Log
-
-_ENVIRONMENT_PREFIX = "KAFKA_"
 
 
 def register(app: typer.Typer) -> None:
@@ -27,14 +27,21 @@ def server(
     config: Path | None = typer.Option(None, "--config", help="A server.properties file."),
     override: list[str] = typer.Option([], "--override", help="name=value; stronger than the file and the environment."),
     log_level: str = typer.Option("INFO", "--log-level", help=f"One of {', '.join(LEVELS)}."),
+    no_environment: bool = typer.Option(False, "--no-environment", help="Take no settings from KAFKA_... variables."),
     until_stdin_ends: bool = typer.Option(False, "--until-stdin-ends", hidden=True, help="Stop when the parent process is gone."),
 ) -> None:
-    """Run one node until it is told to stop."""
+    """Run one node until SIGTERM or Ctrl-C.
+
+    Settings come from the file, from KAFKA_... variables (KAFKA_LOG_DIRS is log.dirs) and from --override; the later is stronger.
+    """
     if log_level not in LEVELS:
         raise Refused(f"--log-level must be one of {', '.join(LEVELS)}, but is {log_level!r}.")
     try:
-        properties = {**_from_file(config), **_from_environment(dict(os.environ)), **parse_overrides(override)}
-        settings = parse_settings(properties)
+        in_file, overrides = _from_file(config), parse_overrides(override)
+        from_environment = read_environment({} if no_environment else os.environ, {**in_file, **overrides})
+        # Before anything can stop the node: a misspelt variable may be why a setting is missing.
+        _report_ignored(from_environment, Log(log_level))
+        settings = _parse(in_file, from_environment, overrides)
         log = Log(log_level, node_id=settings.integer("node.id"))
         code = run_loop(run_until_stopped(settings, log, announce, watch_stdin=until_stdin_ends))
     except CannotStart as wrong:
@@ -58,15 +65,20 @@ def _from_file(path: Path | None) -> dict[str, str]:
         raise Refused(f"{path}: {wrong}") from wrong
 
 
-def _from_environment(environment: dict[str, str]) -> dict[str, str]:
-    """``KAFKA_LOG_DIRS`` is ``log.dirs``, as in the images people run Kafka from; an underscore is written as three."""
-    found = {}
-    for name, value in environment.items():
-        if name.startswith(_ENVIRONMENT_PREFIX) and name not in _NOT_SETTINGS:
-            parts = name.removeprefix(_ENVIRONMENT_PREFIX).lower().split("___")
-            found["_".join(part.replace("__", "-").replace("_", ".") for part in parts)] = value
-    return found
+def _parse(in_file: dict[str, str], from_environment: EnvironmentSettings, overrides: dict[str, str]) -> BrokerSettings:
+    """``CannotStart`` also names the environment variables that are at fault: a user does not find those in a file."""
+    try:
+        return parse_settings({**in_file, **from_environment.properties, **overrides})
+    except CannotStart as wrong:
+        in_force = {setting: name for setting, name in from_environment.variables.items() if setting not in overrides}
+        at_fault = variables_at_fault(str(wrong), in_force)
+        if not at_fault:
+            raise
+        raise CannotStart(f"{', '.join(at_fault)} in the environment: {wrong}") from wrong
 
 
-# Variables of Kafka's start scripts and of our own tests.
-_NOT_SETTINGS = frozenset({"KAFKA_JARS", "KAFKA_HEAP_OPTS", "KAFKA_OPTS", "KAFKA_JVM_PERFORMANCE_OPTS", "KAFKA_LOG4J_OPTS", "KAFKA_HOME"})
+def _report_ignored(from_environment: EnvironmentSettings, log: Log) -> None:
+    if from_environment.start_script:
+        log.info("environment variables for Kafka's start scripts have no effect", variables=from_environment.start_script)
+    if from_environment.unknown:
+        log.warning("environment variables are ignored, because no setting has these names", variables=from_environment.unknown)

@@ -38,7 +38,10 @@ def up(
     metrics_port: int = typer.Option(0, "--metrics-port", help="Where Prometheus may scrape the first node; 0 for nowhere."),
     override: list[str] = typer.Option([], "--override", help="name=value, with Kafka's names."),
 ) -> None:
-    """Start a development cluster; Ctrl-C or SIGTERM stops it."""
+    """Start a development cluster; Ctrl-C or SIGTERM stops it.
+
+    Settings come from --override alone: KAFKA_... variables, which may be meant for other programs, have no effect.
+    """
     overrides = parse_overrides(override)
     try:
         if brokers > 1:
@@ -75,6 +78,6 @@ def _run_several(cluster: DevelopmentCluster) -> None:
     typer.echo(f"ready bootstrap={cluster.bootstrap} cluster={cluster.cluster_id} pids={','.join(map(str, cluster.pids))}")
     while not isinstance(event := cluster.watch(), StopAsked):
         if isinstance(event, NodeEnded):
-            again = f"barnabas server --config {cluster.properties_file(event.node_id)}"
+            again = f"barnabas server --no-environment --config {cluster.properties_file(event.node_id)}"
             typer.echo(f"barnabas: Node {event.node_id} is gone: {event.how} It can be started again: {again}", err=True)
     cluster.stop()

@@ -11,6 +11,7 @@ from typing import Final
 
 from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS, SUBJECTS
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
+from barnabas.config.environment import START_SCRIPT_VARIABLES
 from barnabas.config.group_keys import GROUP_KEYS, GroupKey
 from barnabas.config.keys import ConfigKey, Effect, EffectKind, Required
 from barnabas.config.quota_keys import CLIENT_QUOTA_KEYS, IP_QUOTA_KEYS
@@ -25,6 +26,7 @@ _INTRODUCTION: Final = """\
 
 Barnabas is configured with Apache Kafka 4.3's own settings: the same names, types, defaults and bounds, in the same
 `server.properties`. A name that is not a setting is refused with the closest one that is, where Kafka would silently ignore it.
+The environment can set them too: see [below](#settings-in-the-environment).
 
 **Who may change it** says whether a setting can be altered while nodes run: *read-only* needs a restart, *per-broker* can be set on
 one running broker, *cluster-wide* on one or on all.
@@ -35,6 +37,32 @@ one running broker, *cluster-wide* on one or on all.
 - *no effect*: the setting is accepted and shown, and changes nothing. The reason says why, or what it is waiting for.
 - *refused*: any value but the default stops the node with a sentence, because ignoring it would weaken security or change meaning.
 """
+
+_ENVIRONMENT: Final = """\
+## Settings in the environment
+
+`barnabas server` also takes settings from environment variables, as the images that run Kafka in containers do: `KAFKA_LOG_DIRS` is
+`log.dirs`. An underscore stands for a dot, two for a dash, three for an underscore. A variable is stronger than the file, and
+`--override` is stronger than a variable.
+
+Programs share their environment, so a variable that begins with `KAFKA_` need not be meant for this node:
+
+| variable | what `barnabas server` does |
+| --- | --- |
+| names a setting | takes it; a value that cannot be used stops the node with a sentence that names the variable |
+| one of Kafka's start scripts and images: {start_script} | says once, at level INFO, that it has no effect |
+| {service_link} | ignores it |
+| any other name | warns once, with all such names and the closest setting where one looks misspelt, and goes on |
+
+With `--no-environment` no variable counts, whatever its name. The nodes of `barnabas up`, which has `--override`, and the brokers of
+tests (`EmbeddedBroker` and the fixture `kafka`), which have `config`, always run so. `barnabas storage` reads the file and `--override`
+only.
+"""
+
+_SERVICE_LINK: Final = (
+    "injected by Kubernetes for a Service named `kafka` or `kafka-...`: `KAFKA_PORT=tcp://...`, `KAFKA_SERVICE_HOST`,"
+    " `KAFKA_SERVICE_PORT`, `KAFKA_PORT_9092_TCP_ADDR` and so on"
+)
 
 _LISTENERS: Final = """\
 ## Settings of one listener
@@ -76,7 +104,16 @@ def page() -> str:
             DYNAMIC_ONLY_KEYS.values(),
         )
     )
-    parts += [_LISTENERS, _REMOTE_STORE, _topic_table(), _group_table(), _client_metrics_table(), _quota_table()]
+    start_script = ", ".join(f"`{name}`" for name in sorted(START_SCRIPT_VARIABLES))
+    parts += [
+        _ENVIRONMENT.format(start_script=start_script, service_link=_SERVICE_LINK),
+        _LISTENERS,
+        _REMOTE_STORE,
+        _topic_table(),
+        _group_table(),
+        _client_metrics_table(),
+        _quota_table(),
+    ]
     return "\n".join(parts)
 
 

@@ -1,7 +1,8 @@
 """Text to typed settings. Whatever cannot be honoured is refused in one sentence, before anything is opened.
 
 Kafka ignores names it does not know, and a misspelt setting then silently does nothing. Here an unknown name is refused, with the
-closest known name in the sentence. What may stand in a file beside the keys of ``BROKER_KEYS``:
+closest known name in the sentence; unknown environment variables are another matter (:mod:`~barnabas.config.environment`). What
+may stand in a file beside the keys of ``BROKER_KEYS``:
 
 ====================================================  ==================================================================
 ``listener.name.<listener>.<key>``                    for the keys Kafka reads per listener, mostly TLS and SASL
@@ -28,7 +29,15 @@ from barnabas.config.listeners import inter_broker_listener_name, security_proto
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import TOPIC_KEYS
 
-__all__ = ["BrokerSettings", "parse_broker_config", "parse_client_metrics_config", "parse_group_config", "parse_topic_config"]
+__all__ = [
+    "BrokerSettings",
+    "is_of_kafka_3",
+    "names_a_setting",
+    "parse_broker_config",
+    "parse_client_metrics_config",
+    "parse_group_config",
+    "parse_topic_config",
+]
 
 MECHANISM_KEYS: Final = frozenset(
     {
@@ -48,6 +57,7 @@ LISTENER_KEYS: Final = frozenset(
 _TWINS: Final = {"node.id": "broker.id", "broker.id": "node.id"}
 _LISTENER_PREFIX: Final = "listener.name."
 _PROVIDER_PREFIX: Final = "config.providers."
+_METRICS_CONTEXT_PREFIX: Final = "metrics.context."
 REMOTE_STORE_PREFIX: Final = "remote.log.storage.config."
 _PLUGIN_PREFIX_KEYS: Final = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
 
@@ -89,6 +99,17 @@ def parse_broker_config(raw: Mapping[str, str]) -> BrokerSettings:
     return settings
 
 
+def names_a_setting(name: str, raw: Mapping[str, str]) -> bool:
+    """Whether the name belongs to a setting of a node whose settings are ``raw``, be its value right or wrong."""
+    if name in BROKER_KEYS or name in DYNAMIC_ONLY_KEYS:
+        return True
+    if name.startswith(_LISTENER_PREFIX):
+        key = name.removeprefix(_LISTENER_PREFIX).partition(".")[2]
+        return key in BROKER_KEYS or key.partition(".")[2] in MECHANISM_KEYS
+    plugins = (raw.get(key, str(BROKER_KEYS[key].default)) for key in _PLUGIN_PREFIX_KEYS)
+    return name.startswith((_PROVIDER_PREFIX, _METRICS_CONTEXT_PREFIX, REMOTE_STORE_PREFIX, *plugins))
+
+
 def parse_topic_config(raw: Mapping[str, str]) -> dict[str, Value]:
     """The settings that a topic overrides."""
     values = _parse_overrides("topic", TOPIC_KEYS, raw)
@@ -121,7 +142,7 @@ def _default(key: ConfigKey, given: Mapping[str, Value]) -> Value:
 def _sort_prefixed(prefixed: Mapping[str, str], values: Mapping[str, Value]) -> tuple[Mapping[str, Mapping[str, Value]], Mapping[str, str]]:
     of_listeners: dict[str, dict[str, Value]] = {}
     of_plugins: dict[str, str] = {}
-    plugin_prefixes = ("metrics.context.", REMOTE_STORE_PREFIX, *(str(values[name]) for name in _PLUGIN_PREFIX_KEYS))
+    plugin_prefixes = (_METRICS_CONTEXT_PREFIX, REMOTE_STORE_PREFIX, *(str(values[name]) for name in _PLUGIN_PREFIX_KEYS))
     for name, text in prefixed.items():
         if name.startswith(_LISTENER_PREFIX):
             listener, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
@@ -163,10 +184,15 @@ def _refuse_unknown_provider(name: str, values: Mapping[str, Value]) -> None:
         raise ConfigError(f"{name} configures the provider {provider!r}, which config.providers does not name.")
 
 
+def is_of_kafka_3(name: str) -> bool:
+    """Whether this was a setting until Kafka 4."""
+    return name in _GONE or name.startswith(_GONE_PREFIXES)
+
+
 def _unknown(name: str) -> ConfigError:
     if name in DYNAMIC_ONLY_KEYS:
         return ConfigError(f"{name} can only be set on a running broker, not in its configuration.")
-    if name in _GONE or name.startswith(_GONE_PREFIXES):
+    if is_of_kafka_3(name):
         return ConfigError(f"{name} is a setting of Kafka 3 that Kafka 4 no longer has.")
     return _not_a_setting(name, name, BROKER_KEYS)
 

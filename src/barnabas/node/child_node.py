@@ -1,4 +1,4 @@
-"""A node as a child process: ``barnabas server`` with a properties file.
+"""A node as a child process: ``barnabas server`` with a properties file, and no settings from the environment.
 
 What becomes of it is put into a queue as events: :class:`NodeReady` at most once, :class:`NodeEnded` always. The child stops when its
 standard input ends, so that no node outlives a parent that was killed.
@@ -6,7 +6,6 @@ standard input ends, so that no node outlives a parent that was killed.
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -18,6 +17,9 @@ from queue import SimpleQueue
 from typing import Any
 
 _COMPLAINT = "barnabas: "
+# The file is all that a child knows. A KAFKA_... variable of the parent's environment, which may be there for quite another program,
+# would be stronger than the file.
+SERVER_WITHOUT_ENVIRONMENT = (sys.executable, "-m", "barnabas", "server", "--no-environment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,14 @@ class ChildNode:
         self._events = events
         self._on_line = on_line
         self._complaint: str | None = None
-        settings_of_others = "KAFKA_"  # which the server would take from the environment, over what the file says
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
-            [sys.executable, "-m", "barnabas", "server", "--log-level", "WARN", "--until-stdin-ends", "--config", str(properties)],
+            [*SERVER_WITHOUT_ENVIRONMENT, "--log-level", "WARN", "--until-stdin-ends", "--config", str(properties)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             # Ctrl-C is for the parent, which then stops the children: a second signal would make them stop at once.
             start_new_session=True,
-            env={name: value for name, value in os.environ.items() if not name.startswith(settings_of_others)},
         )
         self._listening = threading.Thread(target=self._listen, daemon=True)
         self._watching = threading.Thread(target=self._watch, daemon=True)

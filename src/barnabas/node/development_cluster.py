@@ -1,7 +1,8 @@
 """A cluster for development: one process per broker, on one machine.
 
 Ports are chosen before the first node starts, since every node must know the controllers'. Each node keeps its data in ``DIR/node-1`` and
-so on, and its settings in ``DIR/node-1.properties``, with which it can also be started by hand: ``barnabas server --config``.
+so on, and its settings in ``DIR/node-1.properties``, with which it can also be started by hand:
+``barnabas server --no-environment --config``.
 
 Who is a controller is decided when a cluster is made, and kept: with other voters, nodes that know nothing could outvote those that hold
 the metadata.

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import weakref
@@ -18,6 +17,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from barnabas.node.cannot_start import CannotStart
+from barnabas.node.child_node import SERVER_WITHOUT_ENVIRONMENT
 from barnabas.node.development import LOCALHOST, development_properties
 from barnabas.node.kept_ports import KeptPorts
 from barnabas.node.node import Node
@@ -33,7 +33,8 @@ COMPLAINT_LINES_MAX = 1000
 class EmbeddedBroker:
     """``process=True`` runs it as a child: slower to start, but it can be killed and started again on the same data.
 
-    ``config`` takes Kafka's property names. ``data_dir`` is kept when given; a temporary one is removed at the end.
+    ``config`` takes Kafka's property names, and no setting comes from anywhere else: ``KAFKA_...`` variables of the environment do
+    not reach the broker. ``data_dir`` is kept when given; a temporary one is removed at the end.
     """
 
     def __init__(
@@ -204,7 +205,7 @@ class _Child:
         ensure_formatted(parse_settings(self._properties))
         overrides = [part for name, value in self._properties.items() for part in ("--override", f"{name}={value}")]
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
-            [sys.executable, "-m", "barnabas", "server", "--log-level", "ERROR", *overrides],
+            [*SERVER_WITHOUT_ENVIRONMENT, "--log-level", "ERROR", *overrides],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
