@@ -211,7 +211,7 @@ class BrokerParts:
         ]
 
     async def start(self) -> None:
-        """Returns when the broker is registered, has caught up with the metadata, and may lead."""
+        """Returns when the broker is registered, has caught up with the metadata, may lead, and knows it."""
         self._applier.publish_from(await self.lifecycle.register())
         await awaited(self._applier.caught_up)
         await self.lifecycle.become_active()
@@ -223,6 +223,18 @@ class BrokerParts:
         self._housekeeping.start()
         self._retention.start()
         self._cleaner.start()
+        await self._sees_itself_active()
+
+    async def _sees_itself_active(self) -> None:
+        """Returns when the image of this node shows the broker unfenced.
+
+        A controller in another node answers the heartbeat as soon as that node has published the unfencing, which may be before this
+        one has. A client that asked in between would get a list of brokers without this one, and partitions without the leaders
+        that came with it. Every further record is a reason to look again; heartbeats go on meanwhile, so that a broker which the
+        controller fences in this moment is unfenced again."""
+        applier, node_id = self._applier, self._ground.node_id
+        while not applier.image.cluster.active(node_id):
+            await awaited(applier.applied(applier.image.provenance.offset + 1))
 
     def _forget(self, replica: Partition) -> None:
         """A replica has left this node."""
