@@ -9,6 +9,8 @@ import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.node.cannot_start import CannotStart
+from barnabas.node.development import development_properties
+from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from tests.scenarios.client import Client, batch_of
@@ -184,3 +186,24 @@ def test_a_node_with_nothing_but_a_read_only_directory_says_so(tmp_path: Path) -
             pass
         with read_only(only), pytest.raises(CannotStart, match="Read-only"), RunningNode([only]):
             pass
+
+
+def test_a_node_for_which_there_is_no_room_names_the_file(tmp_path: Path) -> None:
+    only = tmp_path / "only"
+    with small_disk(only, 2048):
+        data = only / "data"
+        ballast = Ballast(only)
+        ballast.fill()
+        with pytest.raises(CannotStart) as refused, RunningNode([data]):
+            pass
+        assert str(refused.value) == f"cannot format {data}: {data}/bootstrap.checkpoint.tmp: No space left on device."
+        ballast.drop()
+        ensure_formatted(parse_settings(development_properties(data_dir=str(data))))
+        ballast.fill()
+        with pytest.raises(CannotStart) as refused, RunningNode([data]):
+            pass
+        assert str(refused.value).startswith(f"cannot start with {data}: {data}/__cluster_metadata-0/")
+        assert str(refused.value).endswith(": No space left on device.")
+        ballast.drop()
+        with RunningNode([data]) as node, Client(node.bootstrap) as client:
+            client.create_topic("t")

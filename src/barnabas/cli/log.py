@@ -21,6 +21,7 @@ from barnabas.cli.log_info import info
 from barnabas.cli.log_verify.command import verify
 from barnabas.cli.main import Refused
 from barnabas.cli.output import progress
+from barnabas.env.disk import disk_sentence
 
 _ENTRIES_BETWEEN_PROGRESS = 500
 
@@ -80,8 +81,8 @@ def _dump_file(file: DumpableFile, as_json: bool, show: Callable[[float], None])
         # Nodes remove and rename files while we look; one named by the user was there a moment ago, too.
         return None
     except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            raise
+        if error.filename is None:
+            raise  # of the output: what reads files names them
         return f"{file.path} cannot be read: {error.strerror}."
     return None
 
@@ -94,8 +95,8 @@ def _reading(total_bytes: int) -> AbstractContextManager[Callable[[float], None]
 def _size_bytes(path: str) -> int:
     try:
         return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
+    except OSError:
+        return 0  # removed meanwhile, or unreadable, which reading it will say
 
 
 def _files(paths: list[Path], depth: Depth) -> Iterator[DumpableFile]:
@@ -117,4 +118,4 @@ def _files(paths: list[Path], depth: Depth) -> Iterator[DumpableFile]:
 
 
 def _refuse(error: OSError) -> None:
-    raise Refused(f"{error.filename}: {error.strerror}.")
+    raise Refused(disk_sentence("cannot read a directory", error))

@@ -23,7 +23,7 @@ from barnabas.cli.log_verify.findings import Scrub
 from barnabas.cli.log_verify.targets import LogDirectoryFound, PartitionDirectory, find_logs
 from barnabas.cli.main import Refused
 from barnabas.cli.output import AsJson, print_json, print_table
-from barnabas.env.disk import Disk, DiskFile
+from barnabas.env.disk import Disk, DiskFile, disk_sentence
 from barnabas.model.ids import TopicPartition, uuid_text
 from barnabas.records.batch_header import DELETE_HORIZON_BIT, NO_TIMESTAMP
 from barnabas.storage.checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
@@ -100,7 +100,7 @@ def _describe(disk: Disk, found: PartitionDirectory | LogDirectoryFound) -> list
         described = _partition(disk, found, read_checkpoints(Scrub(), disk, parent))
         return [described] if described is not None else []
     except OSError as error:
-        raise Refused(f"{error.filename or found.path}: {error.strerror}.") from error
+        raise Refused(disk_sentence(f"cannot read {found.path}", error)) from error
 
 
 def _partition(disk: Disk, found: PartitionDirectory, said: Said) -> PartitionInfo | None:

@@ -6,6 +6,8 @@ sentence on stderr and exit code 1, never a traceback; ``--debug`` in front of e
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from importlib import import_module
 
@@ -40,6 +42,9 @@ COMMANDS = (
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
 class Refused(Exception):
     """What the user asked for cannot be done; the text is the whole message."""
 
@@ -56,6 +61,12 @@ def main() -> None:
         if debug:
             raise
         sys.exit(_complain(refused))
+    except OSError as error:
+        # Without a file's name it is the standard output that failed, when it is a file on a full disk.
+        if debug or error.filename is not None or error.errno not in _FULL:
+            raise
+        _discard_output()
+        sys.exit(_complain(Refused(f"The output cannot be written: {error.strerror}.")))
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -78,6 +89,13 @@ def build_app(command: str | None) -> typer.Typer:
     for name in [command] if command in COMMANDS else COMMANDS:
         import_module(f"barnabas.cli.{name}").register(app)
     return app
+
+
+def _discard_output() -> None:
+    """What is still buffered cannot be written either, and Python would complain of it once more when it exits."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 def _complain(refused: Exception) -> int:

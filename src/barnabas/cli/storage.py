@@ -13,6 +13,7 @@ from barnabas.config.listeners import advertised_controller_listeners
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.clock import SystemClock
+from barnabas.env.disk import disk_sentence
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
@@ -76,7 +77,7 @@ def format_storage(
     except (FormatRefused, MetaPropertiesDamaged) as refused:
         raise Refused(str(refused)) from refused
     except OSError as error:
-        raise Refused(f"{error.filename}: {error.strerror}.") from error
+        raise Refused(disk_sentence(f"cannot format {', '.join(paths)}", error)) from error
     for each in done:
         typer.echo(f"{each.path} was formatted already." if each.already else f"Formatted {each.path}.")
 
@@ -123,6 +124,8 @@ def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE) -> None
             meta = read_meta_properties(disk, path) if disk.exists(path) else None
         except MetaPropertiesDamaged as damaged:
             raise Refused(str(damaged)) from damaged
+        except OSError as error:
+            raise Refused(disk_sentence(f"cannot read {path}", error)) from error
         if meta is None:
             missing = True
             typer.echo(f"{path}: not formatted")

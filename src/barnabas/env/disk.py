@@ -4,7 +4,8 @@ What an implementation promises, and the simulated one takes back in a power cut
 
 - ``write_at`` and ``truncate`` are visible to every reader at once, durable only after ``sync``;
 - a new, renamed or removed name is durable only after ``sync_directory`` of its directory;
-- ``write_at`` writes everything or raises ``OSError``; after an error the bytes behind ``position`` are unknown.
+- ``write_at`` writes everything or raises ``OSError``; after an error the bytes behind ``position`` are unknown;
+- an ``OSError`` has the name of its file, for the sentence that a user reads (:func:`disk_sentence`).
 
 After a failed ``sync`` nothing may be assumed about what reached the disk, and calling it again may lie
 (the kernel marks the pages clean): the caller must give the directory up.
@@ -31,6 +32,12 @@ class SyncFailed(OSError):
 def out_of_room(error: OSError) -> bool:
     """Whether the disk is full, or its owner's share of it, and said so before it took anything for granted."""
     return error.errno in _FULL and not isinstance(error, SyncFailed)
+
+
+def disk_sentence(doing: str, error: OSError) -> str:
+    """One sentence for a user. ``doing`` says what cannot be done, and names a directory: not every error has the name of a file."""
+    where = f"{error.filename}: " if error.filename is not None else ""
+    return f"{doing}: {where}{error.strerror or error}."
 
 
 class DiskFile(Protocol):

@@ -79,6 +79,13 @@ class RealFile:
         return os.fstat(self.descriptor()).st_size
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
+        try:
+            return self._read_at(position, size_bytes)
+        except OSError as error:
+            _name(error, self.path)
+            raise
+
+    def _read_at(self, position: int, size_bytes: int) -> bytes:
         data = os.pread(self.descriptor(), size_bytes, position)
         if len(data) == size_bytes or not data:
             return data
@@ -89,10 +96,14 @@ class RealFile:
         return b"".join(parts)
 
     def write_at(self, position: int, data: Buffer) -> None:
-        descriptor = self._descriptor
-        written = os.pwrite(descriptor if descriptor >= 0 else self.descriptor(), data, position)
-        if written != len(data):
-            self._write_rest(position, memoryview(data), written)
+        try:
+            descriptor = self._descriptor
+            written = os.pwrite(descriptor if descriptor >= 0 else self.descriptor(), data, position)
+            if written != len(data):
+                self._write_rest(position, memoryview(data), written)
+        except OSError as error:
+            _name(error, self.path)
+            raise
 
     def _write_rest(self, position: int, data: memoryview, written: int) -> None:
         # A short write is how a full disk begins; the next one says so with an error.
@@ -100,7 +111,11 @@ class RealFile:
             written += os.pwrite(self.descriptor(), data[written:], position + written)
 
     def truncate(self, size_bytes: int) -> None:
-        os.ftruncate(self.descriptor(), size_bytes)
+        try:
+            os.ftruncate(self.descriptor(), size_bytes)
+        except OSError as error:
+            _name(error, self.path)
+            raise
 
     def sync(self) -> None:
         # This may be a worker's thread: while it waits, the loop must not close the descriptor and reuse its number.
@@ -117,6 +132,12 @@ class RealFile:
             os.close(self._descriptor)
             self._descriptor = -1
             _open_files.files.pop(self, None)
+
+
+def _name(error: OSError, path: str) -> None:
+    """System calls on a descriptor fail without the name of the file, and a user cannot do much with an error that names none."""
+    if error.filename is None:
+        error.filename = path
 
 
 def _sync(descriptor: int, path: str) -> None:
@@ -158,13 +179,21 @@ class RealDisk:
 
     def read(self, path: str) -> bytes:
         with open(path, "rb") as file:
-            return file.read()
+            try:
+                return file.read()
+            except OSError as error:
+                _name(error, path)
+                raise
 
     def read_range(self, path: str, position: int, size_bytes: int) -> bytes:
         with open(path, "rb", buffering=0) as file:
-            data = os.pread(file.fileno(), size_bytes, position)
-            while len(data) < size_bytes and (more := os.pread(file.fileno(), size_bytes - len(data), position + len(data))):
-                data += more
+            try:
+                data = os.pread(file.fileno(), size_bytes, position)
+                while len(data) < size_bytes and (more := os.pread(file.fileno(), size_bytes - len(data), position + len(data))):
+                    data += more
+            except OSError as error:
+                _name(error, path)
+                raise
             return data
 
     def size_bytes(self, path: str) -> int:

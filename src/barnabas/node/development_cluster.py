@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from barnabas.config.addresses import voter
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
-from barnabas.env.disk import write_atomically
+from barnabas.env.disk import disk_sentence, write_atomically
 from barnabas.env.real_disk import RealDisk
 from barnabas.node.cannot_start import CannotStart
 from barnabas.node.child_node import ChildNode, NodeEnded, NodeReady
@@ -149,7 +149,7 @@ class DevelopmentCluster:
             try:
                 write_atomically(disk, str(self.properties_file(node_id)), text.encode("latin-1", "backslashreplace"))
             except OSError as error:
-                raise CannotStart(f"{error.filename or self.properties_file(node_id)}: {error.strerror}.") from error
+                raise CannotStart(disk_sentence(f"cannot write {self.properties_file(node_id)}", error)) from error
 
     def _await_ready(self, missing: set[int]) -> None:
         deadline = time.monotonic() + START_SECONDS_MAX
@@ -182,6 +182,8 @@ def existing_controllers(data_dir: Path) -> list[int]:
         return [1]  # made by `barnabas up` for one broker, which keeps no file
     except (MetaPropertiesDamaged, ConfigError) as wrong:
         raise CannotStart(str(wrong)) from wrong
+    except OSError as error:
+        raise CannotStart(disk_sentence(f"cannot read the cluster in {data_dir}", error)) from error
 
 
 def _choose_ports(kept: KeptPorts, host: str, first: int, nodes: range, controllers: list[int]) -> dict[int, NodePorts]:

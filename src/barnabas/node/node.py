@@ -21,7 +21,7 @@ from barnabas.config.addresses import host_and_port
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.controller import Controller
 from barnabas.env.clock import Clock, SystemClock
-from barnabas.env.disk import Disk
+from barnabas.env.disk import Disk, disk_sentence
 from barnabas.env.entropy import Entropy, SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import NodeId, Uuid
@@ -33,7 +33,7 @@ from barnabas.node.cannot_start import CannotStart
 from barnabas.node.controller_channel import ControllerChannel
 from barnabas.node.controller_driver import ControllerDriver
 from barnabas.node.controller_registration import register_controller
-from barnabas.node.directories import NodeDirectories
+from barnabas.node.directories import NodeDirectories, log_directory_paths
 from barnabas.node.format import FormatRefused, read_bootstrap
 from barnabas.node.ground import Ground
 from barnabas.node.metadata_applier import MetadataApplier
@@ -123,7 +123,8 @@ class Node:
             if isinstance(wrong, _REFUSALS):
                 raise CannotStart(str(wrong)) from wrong
             if isinstance(wrong, OSError):
-                raise CannotStart(f"{wrong.filename or 'the disk'}: {wrong.strerror or wrong}.") from wrong
+                directories = ", ".join(log_directory_paths(self.settings))
+                raise CannotStart(disk_sentence(f"cannot start with {directories}", wrong)) from wrong
             raise
 
     async def _start_or_fail(self) -> Ready:

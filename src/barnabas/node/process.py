@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from barnabas.config.keys import ConfigError
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.settings import BrokerSettings
+from barnabas.env.disk import disk_sentence
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import NodeId, Uuid, uuid_text
@@ -64,7 +65,7 @@ def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None)
     except (FormatRefused, MetaPropertiesDamaged) as refused:
         raise CannotStart(str(refused)) from refused
     except OSError as error:
-        raise CannotStart(f"{error.filename}: {error.strerror}.") from error
+        raise CannotStart(disk_sentence(f"cannot format {', '.join(paths)}", error)) from error
     return chosen
 
 

@@ -15,7 +15,7 @@ from barnabas.cli.log_verify.partition_scrub import NOTHING_SAID, scrub_partitio
 from barnabas.cli.log_verify.targets import LogDirectoryFound, PartitionDirectory, find_logs
 from barnabas.cli.main import Refused
 from barnabas.cli.output import AsJson, print_json, progress
-from barnabas.env.disk import Disk
+from barnabas.env.disk import Disk, disk_sentence
 from barnabas.storage.file_names import LOG_SUFFIX
 
 
@@ -58,7 +58,7 @@ def _scrub(scrub: Scrub, disk: Disk, found: PartitionDirectory | LogDirectoryFou
     except FileNotFoundError:
         return  # removed meanwhile
     except OSError as error:
-        raise Refused(f"{error.filename or found.path}: {error.strerror}.") from error
+        raise Refused(disk_sentence(f"cannot read {found.path}", error)) from error
 
 
 def _document(scrub: Scrub) -> dict[str, object]:

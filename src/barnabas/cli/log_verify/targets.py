@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from barnabas.cli.main import Refused
-from barnabas.env.disk import Disk
+from barnabas.env.disk import Disk, disk_sentence
 from barnabas.model.ids import TopicPartition
 from barnabas.storage.checkpoints import RECOVERY_POINTS
 from barnabas.storage.file_names import (
@@ -50,7 +50,7 @@ def find_logs(disk: Disk, path: str) -> list[PartitionDirectory | LogDirectoryFo
     try:
         found = list(_find(disk, path.rstrip("/") or "/", 0))
     except OSError as error:
-        raise Refused(f"{error.filename}: {error.strerror}.") from error
+        raise Refused(disk_sentence(f"cannot read {path}", error)) from error
     if not found:
         raise Refused(f"{path} is neither a partition's directory nor a log directory.")
     return found
