@@ -187,7 +187,7 @@ class Barnabas(System):
 
     def command(self, properties: Path) -> list[str]:
         # The level at which peers.apache_kafka lets Apache Kafka write its log.
-        return [sys.executable, "-m", "barnabas", "server", "--config", str(properties), "--log-level", "WARN"]
+        return [sys.executable, "-m", "barnabas", "server", "--no-environment", "--config", str(properties), "--log-level", "WARN"]
 
     def _run(self, *arguments: str) -> None:
         done = subprocess.run([sys.executable, "-m", "barnabas", *arguments], capture_output=True, text=True, check=False)

@@ -34,7 +34,7 @@ class Barnabas:
             assert each.returncode == 0, said
 
     def command(self, properties: Path) -> list[str]:
-        return [sys.executable, "-m", "barnabas", "server", "--log-level", self._log_level, "--config", str(properties)]
+        return [sys.executable, "-m", "barnabas", "server", "--no-environment", "--log-level", self._log_level, "--config", str(properties)]
 
 
 BARNABAS = Barnabas()
