@@ -71,6 +71,9 @@ class FetchedPartition:
         return PartitionKey(self.topic, self.topic_id, self.index)
 
     def take(self, newer: FetchedPartition) -> None:
+        if newer.current_leader_epoch != self.current_leader_epoch:
+            # A follower drops an answer that was meant for another leader epoch, and the high watermark in it.
+            self.told_high_watermark = -1
         self.fetch_offset = newer.fetch_offset
         self.size_bytes_max = newer.size_bytes_max
         self.current_leader_epoch = newer.current_leader_epoch
@@ -79,14 +82,14 @@ class FetchedPartition:
 
     def news(self, read: PartitionRead) -> bool:
         """Whether an incremental answer must mention this, and remember it as told."""
-        if read.error:
-            # Mentioned again as soon as it is healed, whatever its offsets are then.
+        if read.error or read.diverging is not None:
+            # The next answer mentions the partition again, whatever its offsets are then. A follower that cuts its log takes no high
+            # watermark from the answer that made it do so, and on an idle partition it would never hear of it again.
             self.told_high_watermark = -1
             return True
         changed = (
             read.region is not None
             or read.records is not None
-            or read.diverging is not None
             or read.preferred_replica >= 0
             or read.high_watermark != self.told_high_watermark
             or read.log_start_offset != self.told_log_start_offset

@@ -258,6 +258,26 @@ def test_diverging_epochs_are_always_news() -> None:
         assert partition.news(NEWS._replace(diverging=EpochStart(1, 2)))
 
 
+def test_the_answer_after_a_diverging_epoch_tells_the_high_watermark_again() -> None:
+    """The follower cut its log and took nothing else from the answer."""
+    partition = asked()
+    partition.news(NEWS._replace(diverging=EpochStart(1, 2)))
+    assert partition.news(NEWS)
+    assert not partition.news(NEWS)
+
+
+def test_a_new_leader_epoch_makes_the_answer_tell_the_high_watermark_again() -> None:
+    """The follower dropped the answer that was on its way when it heard of the epoch."""
+    partition = asked()
+    partition.news(NEWS)
+    newer = asked()
+    newer.current_leader_epoch = 1
+    partition.take(newer)
+    assert partition.news(NEWS)
+    partition.take(newer)
+    assert not partition.news(NEWS)
+
+
 def test_an_error_is_news_every_time_and_so_is_its_end() -> None:
     partition = asked()
     partition.news(NEWS)
