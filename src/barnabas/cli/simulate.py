@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 
 def simulate(
-    level: Annotated[str, typer.Argument(help="quorum, controller or cluster.")] = "cluster",
+    level: Annotated[str, typer.Argument(help="quorum, controller, cluster or groups.")] = "cluster",
     seed: Annotated[int, typer.Option(help="The seed of one run.")] = 0,
     seeds: Annotated[str, typer.Option(help="From A up to, not including, B: A..B.")] = "",
     seconds: Annotated[float, typer.Option(help="How long faults go on, in simulated seconds.")] = 10.0,

@@ -76,8 +76,8 @@ class Client:
         self._leaders: dict[TopicPartition, int] = {}
         self._topic_ids: dict[str, Uuid] = {}
 
-    async def ask(self, node: int, request: Any, *, timeout_ms: int = REQUEST_MS) -> Any:
-        return await awaited(self._peers.at(f"n{node}", BROKER_PORT).send(request, timeout_ms=timeout_ms))
+    async def ask(self, node: int, request: Any, *, timeout_ms: int = REQUEST_MS, version_max: int | None = None) -> Any:
+        return await awaited(self._peers.at(f"n{node}", BROKER_PORT).send(request, timeout_ms=timeout_ms, version_max=version_max))
 
     async def pause(self, seconds: float = RETRY_SECONDS) -> None:
         await asyncio.sleep(self.chance.random() * 2 * seconds)

@@ -49,7 +49,7 @@ OVERRIDES = {
 
 
 @lru_cache(maxsize=64)
-def settings_of(node_id: int, size: int, controllers: int) -> BrokerSettings:
+def settings_of(node_id: int, size: int, controllers: int, overrides: tuple[tuple[str, str], ...]) -> BrokerSettings:
     properties = cluster_properties(
         node_id,
         {number: NodePorts(BROKER_PORT, CONTROLLER_PORT) for number in range(1, size + 1)},
@@ -57,7 +57,7 @@ def settings_of(node_id: int, size: int, controllers: int) -> BrokerSettings:
         host=f"n{node_id}",
         data_dir=DATA,
         overrides={
-            **OVERRIDES,
+            **dict(overrides),
             "controller.quorum.voters": ",".join(f"{each}@n{each}:{CONTROLLER_PORT}" for each in range(1, controllers + 1)),
         },
     )
@@ -88,7 +88,8 @@ class ClusterProcess:
         self.host = host
         self.node_id = node_id
         self.ready = False
-        self.settings = settings_of(node_id, len(world.hosts), world.controllers)
+        self.listeners: list[SimulatedListener] = []
+        self.settings = settings_of(node_id, len(world.hosts), world.controllers, tuple(world.overrides.items()))
         self.node = Node(
             self.settings,
             log=NodeLog(self),
@@ -96,9 +97,14 @@ class ClusterProcess:
             clock=host.clock,
             entropy=host.entropy,
             dial=cast(Any, partial(FramePeers, world.network, host)),
-            listen=cast(Any, partial(SimulatedListener, world.network, host)),
+            listen=cast(Any, self._listen),
             on_fatal=self._fatal,
         )
+
+    def _listen(self, *arguments: Any, **options: Any) -> SimulatedListener:
+        listener = SimulatedListener(self.world.network, self.host, *arguments, **options)
+        self.listeners.append(listener)
+        return listener
 
     def start(self) -> None:
         format_directories(

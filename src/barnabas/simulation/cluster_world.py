@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from random import Random
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ from typing import Any, TypeAlias
 from barnabas.model.ids import METADATA_TOPIC_ID, NodeId, TopicPartition, Uuid
 from barnabas.replication.partition import Partition
 from barnabas.simulation.clients import TOPIC, Admin, Client, Consumer, Producer
-from barnabas.simulation.cluster_process import DATA, ClusterProcess, written
+from barnabas.simulation.cluster_process import DATA, OVERRIDES, ClusterProcess, written
 from barnabas.simulation.history import CommittedLog, Leaders, ReadLog, Written
 from barnabas.simulation.host import Host
 from barnabas.simulation.nemesis import BOUNDARY, CLOCK, DOUBLING, KILL, LATENESS, LOSS, ONE_WAY, PARTITION, PAUSE, POWER, ROT, SLOW
@@ -66,6 +67,7 @@ class ClusterWorld(World):
     bearable: tuple[str, ...] = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT)
     process_class: type[ClusterProcess] = ClusterProcess
     controllers = 3
+    overrides: Mapping[str, str] = OVERRIDES
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
@@ -186,7 +188,8 @@ class ClusterWorld(World):
         if process is None or not process.ready:
             return False
         booted_us = self._booted_us[name]
-        for topic_partition in self.partitions:
+        # Those that clients use must be there; internal ones count from when they are.
+        for topic_partition in dict.fromkeys([*self.partitions, *self._by_name]):
             watched = self._by_name.get(topic_partition)
             leader = self._leader_of(watched) if watched is not None else None
             if leader is None or (process.node_id in leader.replicas and process.node_id not in leader.isr):
@@ -253,15 +256,20 @@ class ClusterWorld(World):
         if partition.high_watermark != seen.high_watermark:
             rises = partition.high_watermark > seen.high_watermark
             seen.high_watermark = partition.high_watermark
-            self._watched(partition).committed.committed(
-                host.name, partition.high_watermark, _reader(partition), log_start_offset=log.log_start_offset
-            )
+            committed = self._watched(partition).committed
+            known = committed.end_offset
+            committed.committed(host.name, partition.high_watermark, _reader(partition), log_start_offset=log.log_start_offset)
+            if committed.end_offset > known:
+                self.learned(partition, known, committed.end_offset)
             # A node may apply several changes of the in-sync replicas at once. Between the first and the last the high watermark may
             # have risen with replicas that neither look has seen.
             if rises and partition.leads and _partition_epoch(partition) <= seen.partition_epoch + 1:
                 self._check_in_sync(host, partition, seen.isr)
         seen.isr, seen.partition_epoch = partition.isr, _partition_epoch(partition)
         self._check_not_held_up(host, partition)
+
+    def learned(self, partition: Partition, start: int, end: int) -> None:
+        """This much of a partition's log is committed, and the onlooker did not know it."""
 
     def _check_in_sync(self, host: Host, leader: Partition, before: tuple[int, ...]) -> None:
         """Everybody in sync has what the leader says is committed. Those who started since it came to lead may have lost it again.
@@ -367,7 +375,8 @@ class ClusterWorld(World):
                 if end_offset < committed.end_offset:
                     raise Violation(f"{partition.partition}: {process.host.name} ends at {end_offset} of {committed.end_offset}")
             self._look_at_topics(process)
-        for watched in self.watched.values():
+        # Internal topics may have the same twice: a marker whose writing was not answered is written again.
+        for watched in [self._by_name[name] for name in self.partitions if name in self._by_name]:
             digests = [batch.digest for batch in watched.committed.batches]
             if len(set(digests)) < len(digests):
                 raise Violation(f"{watched.name}: a batch is there twice")

@@ -10,7 +10,7 @@ import asyncio
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
@@ -74,6 +74,14 @@ class _Connection:
             self._waiting.popleft().resolve(ErrorCode.NETWORK_EXCEPTION)
 
 
+class Unanswered(NamedTuple):
+    """A request that a node works on: which, from what host, and since when, in seconds of the loop."""
+
+    api: str
+    asker: str
+    since: float
+
+
 class SimulatedListener:
     """The port of :class:`barnabas.network.listener.Listener`, as far as a node uses it."""
 
@@ -103,6 +111,8 @@ class SimulatedListener:
         self.connections: dict[tuple[str, int, str], Any] = {}
         self.bytes_in = self.bytes_out = self.connections_accepted = self.connections_refused = 0
         self._open = False
+        # What was asked here, when, and is not answered yet: an onlooker looks whether anything is forgotten.
+        self.unanswered: dict[Promise[Any], Unanswered] = {}
 
     def start(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -121,9 +131,16 @@ class SimulatedListener:
         expected = connection.expect()
         reply = self.serve(_as_connection(connection), memoryview(bytearray(frame.bytes)))
         if reply is LATER:
-            return expected
+            return self._noted(frame, expected)
         connection.was_answered()
-        return reply.map(_sent) if isinstance(reply, Promise) else _sent(reply)
+        return self._noted(frame, reply.map(_sent)) if isinstance(reply, Promise) else _sent(reply)
+
+    def _noted(self, frame: _Frame, reply: Promise[Any]) -> Promise[Any]:
+        if not reply.done:
+            key = int.from_bytes(frame.bytes[:2], "big")
+            self.unanswered[reply] = Unanswered(ApiKey(key).name, frame.connection[0], self.loop.time())
+            reply.then(lambda _: self.unanswered.pop(reply))
+        return reply
 
     def change_limits(self, limits: ConnectionLimits) -> None:
         self.limits = limits

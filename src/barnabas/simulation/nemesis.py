@@ -25,7 +25,9 @@ LOSS = "loss"
 DOUBLING = "doubling"
 LATENESS = "lateness"
 ROT = "rot"
-FAULTS = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT)
+STUTTER = "stutter"
+SLOW_LINK = "slow-link"
+FAULTS = (KILL, POWER, BOUNDARY, PAUSE, SLOW, CLOCK, PARTITION, ONE_WAY, LOSS, DOUBLING, LATENESS, ROT, STUTTER, SLOW_LINK)
 
 # Between two faults.
 CALM_MS_MAX = 1500
@@ -35,6 +37,12 @@ PAUSE_MS_MAX = 6000
 DISK_OPERATIONS_MAX = 40
 EFFECTS_MAX = 20
 SLOWNESS_MAX = 60
+# A starved process: it stands still for as long as the first, several times, and goes on for as long as the second in between.
+STUTTER_PAUSE_MS_MAX = 1500
+STUTTER_GAP_MS_MAX = 300
+STUTTERS_MAX = 6
+# Longer than heartbeats are apart, shorter than requests wait.
+SLOW_LINK_MS_MAX = 1200
 # A process that has just promised something dies so often, and so soon: this is where forgetting shows.
 TEMPTATION = 0.3
 TEMPTED_OPERATIONS_MAX = 8
@@ -68,6 +76,7 @@ class Nemesis:
         may_lose_power: Callable[[Host], bool] = lambda _: True,
         may_die: Callable[[Host], bool] = lambda _: True,
         rot: Callable[[Host], str | None] = lambda _: None,
+        calm_ms_max: int = CALM_MS_MAX,
     ) -> None:
         self._scheduler = scheduler
         self._chance = chance
@@ -80,6 +89,7 @@ class Nemesis:
         self._may_lose_power = may_lose_power
         self._may_die = may_die
         self._rot = rot
+        self._calm_ms_max = calm_ms_max
         self._over = False
         self.faults = 0
 
@@ -95,7 +105,7 @@ class Nemesis:
         self._next()
 
     def _next(self) -> None:
-        self._scheduler.after_ms(self._chance.random() * CALM_MS_MAX, self._strike)
+        self._scheduler.after_ms(self._chance.random() * self._calm_ms_max, self._strike)
 
     def _strike(self) -> None:
         if self._over:
@@ -138,10 +148,24 @@ class Nemesis:
                 inbound = chance.random() < 0.5
                 network.isolate(host.name, self._names, inbound=inbound, outbound=not inbound)
                 self._scheduler.after_ms(repair_ms, self._whole_again)
+            case "stutter":
+                self._stutter(host, chance.randint(2, STUTTERS_MAX))
+            case "slow-link":
+                other = chance.choice(self._names)
+                for link in ((host.name, other), (other, host.name)):
+                    network.slow_us[link] = chance.randint(1, SLOW_LINK_MS_MAX) * 1000
+                    self._scheduler.after_ms(repair_ms, network.slow_us.pop, link, None)
             case "rot":
                 damage = self._rot(host)
                 if damage is not None:
                     self._say(damage)
+
+    def _stutter(self, host: Host, left: int) -> None:
+        if self._over or not left:
+            return
+        pause_ms = self._chance.randint(1, STUTTER_PAUSE_MS_MAX)
+        host.pause(pause_ms)
+        self._scheduler.after_ms(pause_ms + self._chance.random() * STUTTER_GAP_MS_MAX, self._stutter, host, left - 1)
 
     def went_down(self, host: Host) -> None:
         """To be told of every death, so that there is a resurrection."""

@@ -3,6 +3,9 @@
 It is unkinder than the connections that real nodes have between them. Those never double a request nor let two overtake each other, but a
 node that hangs up and asks again makes both happen, and a core that bears the one bears the other.
 
+Between brokers and clients of transactions it may not be as unkind (:attr:`Network.in_order`): their protocol relies on TCP, which neither
+doubles a request nor lets a later one overtake it. There, a message that is late delays all that follow it on its link.
+
 A question has one outcome for whoever asked: an answer, NETWORK_EXCEPTION (nobody listens there, or the process there died) or
 REQUEST_TIMED_OUT. The last says nothing about what happened at the other end.
 """
@@ -75,6 +78,11 @@ class Network:
         self.weather = FAIR
         # From whom to whom nothing comes through. One direction may be cut and the other not.
         self.cut: set[tuple[str, str]] = set()
+        # Whether the messages from one host to another arrive in the order in which they were sent.
+        self.in_order = False
+        # From whom to whom everything takes so much longer.
+        self.slow_us: dict[tuple[str, str], int] = {}
+        self._last_arrival_us: dict[tuple[str, str], int] = {}
         self.messages = 0
 
     # -- both ends ------------------------------------------------------------------------------------------------------------
@@ -128,7 +136,17 @@ class Network:
             delay_us = int(chance.random() * 2 * TRAVEL_US)
             if weather.late and chance.random() < weather.late:
                 delay_us += chance.randrange(LATE_US_MAX)
+            if self.slow_us:
+                delay_us += self.slow_us.get((source, target), 0)
+            if self.in_order:
+                delay_us = self._behind_the_last(source, target, delay_us)
             self._scheduler.after_us(delay_us, self._deliver, source, target, deliver)
+
+    def _behind_the_last(self, source: str, target: str, delay_us: int) -> int:
+        now_us = self._scheduler.now_us
+        arrival_us = max(now_us + delay_us, self._last_arrival_us.get((source, target), 0))
+        self._last_arrival_us[source, target] = arrival_us
+        return arrival_us - now_us
 
     def _deliver(self, source: str, target: str, deliver: Callable[[], None]) -> None:
         if (source, target) not in self.cut:
@@ -154,6 +172,7 @@ class Network:
 
     def heal(self) -> None:
         self.cut.clear()
+        self.slow_us.clear()
         self.weather = FAIR
 
 

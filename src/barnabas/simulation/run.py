@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.simulation.cluster_world import ClusterWorld, ControllerWorld
+from barnabas.simulation.groups_world import GroupsWorld
 from barnabas.simulation.quorum_world import QuorumWorld
 from barnabas.simulation.world import Report, Scenario, World
 
-LEVELS: dict[str, type[World]] = {"quorum": QuorumWorld, "controller": ControllerWorld, "cluster": ClusterWorld}
+LEVELS: dict[str, type[World]] = {
+    "quorum": QuorumWorld,
+    "controller": ControllerWorld,
+    "cluster": ClusterWorld,
+    "groups": GroupsWorld,
+}
 
 
 def run(scenario: Scenario, say: Callable[[str], None] | None = None) -> Report:

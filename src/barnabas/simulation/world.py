@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from random import Random
 
 from barnabas.simulation.host import Host
-from barnabas.simulation.nemesis import Nemesis, some_faults
+from barnabas.simulation.nemesis import CALM_MS_MAX, Nemesis, some_faults
 from barnabas.simulation.network import Network
 from barnabas.simulation.scheduler import Scheduler
 from barnabas.simulation.violations import NotConverged, Violation
@@ -81,6 +81,7 @@ class World(ABC):
             may_lose_power=self.may_lose_power,
             may_die=self.may_die,
             rot=self.rot,
+            calm_ms_max=self.calm_ms_max(chance),
         )
         self.deeds: deque[str] = deque(maxlen=REMEMBERED_DEEDS)
         self.listener: Callable[[str], object] = _nobody
@@ -93,6 +94,10 @@ class World(ABC):
 
     @abstractmethod
     def size(self, chance: Random) -> int: ...
+
+    def calm_ms_max(self, chance: Random) -> int:
+        """Between two faults."""
+        return CALM_MS_MAX
 
     @abstractmethod
     def restart(self, host: Host) -> None: ...

@@ -1,0 +1,115 @@
+"""Clients that talk to coordinators: they find them, ask again where asking again may help, and count what is left unanswered.
+
+After the last fault every request has its answer within :data:`ANSWER_MS_MAX`. A node that keeps a client waiting for longer has
+forgotten it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import TopicPartition
+from barnabas.simulation.clients import FETCH_BYTES, REQUEST_MS, RETRIABLE, Client
+from barnabas.simulation.host import Host
+from barnabas.simulation.violations import Violation
+from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
+from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.types import RecordsSource
+
+if TYPE_CHECKING:
+    from barnabas.simulation.groups_world import GroupsWorld
+
+OF_GROUPS, OF_TRANSACTIONS = 0, 1
+FETCH_WAIT_MS = 100
+# Three times what the longest of them takes by its own limits: a join waits for the rebalance timeout, everything else for a commit.
+ANSWER_MS_MAX = 20_000
+
+# Another coordinator, or this one a little later.
+PASSING = RETRIABLE | {ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS}
+# Who takes a follower for the leader is served by it (KIP-392), and it may not have come as far.
+FETCH_PASSING = RETRIABLE | {ErrorCode.OFFSET_OUT_OF_RANGE}
+
+
+def records_of(data: PartitionData | None) -> memoryview:
+    """The batches of an answer, which came over a network: no file is behind them."""
+    records = data.records if data is not None else None
+    assert not isinstance(records, RecordsSource)
+    return memoryview(records or b"")
+
+
+class CoordinatorClient(Client):
+    world: GroupsWorld
+
+    def __init__(self, world: GroupsWorld, host: Host, chance: Random) -> None:
+        super().__init__(world, host, chance)
+        self._coordinators: dict[tuple[int, str], int] = {}
+        self.lost = 0
+        """Requests of which nobody here knows what became."""
+
+    async def ask(self, node: int, request: Any, *, timeout_ms: int = REQUEST_MS, version_max: int | None = None) -> Any:
+        healed = self.world.healed
+        answer = await super().ask(node, request, timeout_ms=ANSWER_MS_MAX if healed else timeout_ms, version_max=version_max)
+        if healed and answer is ErrorCode.REQUEST_TIMED_OUT:
+            raise Violation(f"n{node} does not answer {type(request).__name__} of {self.host.name}, and nothing is broken any more")
+        if isinstance(answer, ErrorCode):
+            self.lost += 1
+        return answer
+
+    async def fetch(self, partition: TopicPartition, offset: int, *, isolation: int = 0) -> PartitionData | None:
+        """What is there from ``offset`` on; None where it did not work, and may next time."""
+        leader, topic_id = await self.leader_of(partition)
+        wanted = FetchPartition(partition=partition.partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
+        request = FetchRequest(
+            max_wait_ms=FETCH_WAIT_MS,
+            min_bytes=1,
+            max_bytes=FETCH_BYTES,
+            isolation_level=isolation,
+            topics=[FetchTopic(topic_id=topic_id, partitions=[wanted])],
+        )
+        answer = await self.ask(leader, request)
+        code = answer if isinstance(answer, ErrorCode) else ErrorCode(answer.error_code or answer.responses[0].partitions[0].error_code)
+        if not code:
+            data: PartitionData = answer.responses[0].partitions[0]
+            return data
+        if code not in FETCH_PASSING:
+            raise Violation(f"{self.host.name} is told {code.name} for a fetch of {partition} from {offset}")
+        self._leaders.pop(partition, None)
+        await self.pause()
+        return None
+
+    async def coordinator_of(self, kind: int, key: str) -> int:
+        while (known := self._coordinators.get((kind, key))) is None:
+            answer = await self.ask(self.anyone(), FindCoordinatorRequest(key_type=kind, coordinator_keys=[key]))
+            if not isinstance(answer, ErrorCode):
+                (found,) = answer.coordinators
+                if found.error_code == ErrorCode.NONE:
+                    self._coordinators[kind, key] = found.node_id
+                    continue
+                if ErrorCode(found.error_code) not in PASSING:
+                    raise Violation(f"{self.host.name} is told {ErrorCode(found.error_code).name} when it looks for a coordinator")
+            await self.pause()
+        return known
+
+    def forget_coordinator(self, kind: int, key: str) -> None:
+        self._coordinators.pop((kind, key), None)
+
+    async def ask_once(self, kind: int, key: str, request: Any, error_of: Callable[[Any], int], **options: Any) -> tuple[ErrorCode, Any]:
+        """Its error code, and the answer if there was one. A coordinator that does not answer, or is none, is looked for anew."""
+        answer = await self.ask(await self.coordinator_of(kind, key), request, **options)
+        code = answer if isinstance(answer, ErrorCode) else ErrorCode(error_of(answer))
+        if code in PASSING and code is not ErrorCode.CONCURRENT_TRANSACTIONS:
+            self.forget_coordinator(kind, key)
+        return code, answer
+
+    async def ask_until_settled(
+        self, kind: int, key: str, request: Any, error_of: Callable[[Any], int], **options: Any
+    ) -> tuple[ErrorCode, Any]:
+        """The first answer that asking again would not change."""
+        while True:
+            code, answer = await self.ask_once(kind, key, request, error_of, **options)
+            if code not in PASSING:
+                return code, answer
+            await self.pause()

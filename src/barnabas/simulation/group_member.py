@@ -1,0 +1,79 @@
+"""A member of a consumer group, whichever protocol it speaks, as its copier sees it.
+
+Between two transactions the copier calls :meth:`GroupMember.settle`, and afterwards has what is in :attr:`GroupMember.owned`. During a
+transaction the member goes on with its heartbeats, may learn that the group has changed, and changes nothing itself: whether the copier
+may still commit is for the coordinator to say.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from barnabas.model.errors import ErrorCode
+from barnabas.simulation.coordinator_client import CoordinatorClient
+
+SESSION_TIMEOUT_MS = 2000
+REBALANCE_TIMEOUT_MS = 3000
+HEARTBEAT_SECONDS = 0.3
+
+
+class Fenced(Exception):
+    """Another process has taken this one's place, in its group or with its transactional id: it has to end."""
+
+
+class Membership(NamedTuple):
+    """What a transaction says about its copier, so that one that was thrown out of the group is found out (KIP-447)."""
+
+    member_id: str
+    generation: int
+    instance_id: str | None
+
+
+class GroupMember(ABC):
+    has_epoch = False
+    """Whether it says who it is when it asks for offsets, as members of the consumer protocol do."""
+
+    def __init__(self, client: CoordinatorClient, group_id: str, topic: str, partitions: int, instance_id: str | None) -> None:
+        self.client = client
+        self.group_id = group_id
+        self.topic = topic
+        self.partitions = partitions
+        self.instance_id = instance_id
+        self.member_id = ""
+        self.generation = -1
+        self.owned: frozenset[int] = frozenset()
+        self._taken: set[int] = set()
+        self._fenced: ErrorCode | None = None
+
+    @property
+    def membership(self) -> Membership:
+        return Membership(self.member_id, self.generation, self.instance_id)
+
+    def take_lost(self) -> set[int]:
+        """Partitions that it has not owned all the time since this was last asked: their positions are worth nothing."""
+        taken, self._taken = self._taken, set()
+        return taken
+
+    def own(self, partitions: frozenset[int]) -> None:
+        self._taken |= self.owned - partitions
+        self.owned = partitions
+
+    def check_fenced(self) -> None:
+        if self._fenced is not None:
+            raise Fenced(f"{self.member_id} is told {self._fenced.name}")
+
+    @abstractmethod
+    async def beat(self) -> None:
+        """Heartbeats, for as long as the process lives."""
+
+    @abstractmethod
+    async def settle(self) -> None:
+        """Follow the group. Afterwards the member is in it, as far as it knows."""
+
+    @abstractmethod
+    def refused(self, code: ErrorCode) -> None:
+        """The coordinator did not let its copier commit."""
+
+    @abstractmethod
+    async def leave(self) -> None: ...

@@ -1,0 +1,142 @@
+"""Copiers in a whole cluster: groups, transactions and replication together through faults, and mistakes that some seed must find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from barnabas.coordinators.group import offsets as group_offsets
+from barnabas.coordinators.group.machine import GroupMachine
+from barnabas.coordinators.group.offsets import Offsets
+from barnabas.coordinators.group.pending_offsets import PendingOffsets
+from barnabas.coordinators.runtime import CoordinatorRuntime
+from barnabas.coordinators.transaction.effects import WriteMarkers
+from barnabas.coordinators.transaction.machine import TransactionMachine
+from barnabas.coordinators.transaction.transaction import Transaction
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.model.topic_names import CONSUMER_OFFSETS
+from barnabas.simulation.copier import Copier
+from barnabas.simulation.run import run
+from barnabas.simulation.violations import Violation
+from barnabas.simulation.world import Scenario
+
+SEEDS, SOAK_SEEDS = 200, 10_000
+SEEDS_AT_ONCE = 20
+SOAK_SEEDS_AT_ONCE = 1000
+# Faults for so long: an election, a rebalance and a transaction's timeout fit in, and 200 seeds take three minutes of one core.
+SECONDS = 6.0
+PLANTED_SEEDS_MAX = 60
+
+
+def _copied(seed: int) -> dict[str, int]:
+    return run(Scenario("groups", seed, seconds=SECONDS)).facts
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_AT_ONCE))
+def test_every_input_record_is_copied_exactly_once(first: int) -> None:
+    facts = [_copied(seed) for seed in range(first, first + SEEDS_AT_ONCE)]
+    assert all(each["commits"] > 0 for each in facts)
+    assert sum(each["aborts"] for each in facts) > 0
+    assert sum(each["zombies"] for each in facts) > 0
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("first", range(1000, 1000 + SOAK_SEEDS, SOAK_SEEDS_AT_ONCE))
+def test_every_input_record_is_copied_exactly_once_for_long(first: int) -> None:
+    for seed in range(first, first + SOAK_SEEDS_AT_ONCE):
+        run(Scenario("groups", seed))
+
+
+def test_without_faults_copiers_commit_all_the_time() -> None:
+    for seed in (1, 2, 3):
+        facts = run(Scenario("groups", seed, faults=(), seconds=SECONDS)).facts
+        assert facts["commits"] > 20
+        assert facts["zombies"] == 0
+        assert facts["read"] > 50
+
+
+def test_one_seed_gives_one_run() -> None:
+    assert run(Scenario("groups", 3, seconds=2)).digest == run(Scenario("groups", 3, seconds=2)).digest
+
+
+# -- planted ------------------------------------------------------------------------------------------------------------------
+
+
+def _markers_forget_the_offsets(patch: pytest.MonkeyPatch) -> None:
+    markers_of = TransactionMachine._markers_of
+
+    def without_offsets(self: TransactionMachine, transaction: Transaction) -> WriteMarkers:
+        whole = markers_of(self, transaction)
+        partitions = tuple(each for each in whole.partitions if each.topic != CONSUMER_OFFSETS)
+        return WriteMarkers(
+            whole.transactional_id,
+            whole.producer_id,
+            whole.producer_epoch,
+            whole.coordinator_epoch,
+            whole.committed,
+            partitions,
+            whole.transaction_version,
+        )
+
+    patch.setattr(TransactionMachine, "_markers_of", without_offsets)
+
+
+def _loading_drops_pending_offsets(patch: pytest.MonkeyPatch) -> None:
+    loaded = GroupMachine.loaded
+
+    def loaded_without_pending(self: GroupMachine, now_ms: int) -> None:
+        self.offsets._table._pending = PendingOffsets()
+        loaded(self, now_ms)
+
+    patch.setattr(GroupMachine, "loaded", loaded_without_pending)
+
+
+def _unstable_offsets_are_answered(patch: pytest.MonkeyPatch) -> None:
+    fetch = Offsets.fetch
+
+    def fetch_at_once(self: Offsets, request: Any, *, require_stable: bool) -> Any:
+        return fetch(self, request, require_stable=False)
+
+    patch.setattr(Offsets, "fetch", fetch_at_once)
+
+
+def _coordinators_answer_before_replication(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(CoordinatorRuntime, "_committed", lambda self, partition, shard: Promise.kept(ErrorCode.NONE))
+
+
+def _members_that_were_evicted_may_commit(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(group_offsets, "why_no_transactional_commit", lambda group, request, topics: ErrorCode.NONE)
+
+
+def _copiers_say_who_they_are_when_they_commit(patch: pytest.MonkeyPatch) -> None:
+    """A mistake of clients: whoever was evicted while it copied is nobody by then, and is taken for a client without a group."""
+    patch.setattr(Copier, "_credentials", lambda self, before: self._member.membership)
+
+
+@pytest.mark.parametrize(
+    "plant",
+    [
+        _markers_forget_the_offsets,
+        _loading_drops_pending_offsets,
+        _unstable_offsets_are_answered,
+        _coordinators_answer_before_replication,
+        _members_that_were_evicted_may_commit,
+        _copiers_say_who_they_are_when_they_commit,
+    ],
+)
+def test_a_planted_mistake_is_found(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch)
+    assert "replay: barnabas simulate groups --seed" in _first_violation()
+
+
+def _first_violation() -> str:
+    for seed in range(PLANTED_SEEDS_MAX):
+        try:
+            _copied(seed)
+        except Violation as found:
+            return str(found)
+    pytest.fail(f"{PLANTED_SEEDS_MAX} seeds do not find it")
