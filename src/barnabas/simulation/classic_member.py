@@ -74,7 +74,7 @@ class ClassicMember(GroupMember):
             case ErrorCode.FENCED_INSTANCE_ID:
                 self._fenced = code
             case _:
-                raise Violation(f"{self.client.host.name}, {self.member_id} in generation {self.generation}, is told {code.name}")
+                raise Violation(f"{self.client.host.name}, {self.member_id} in generation {self.generation}, gets {code.name}")
 
     def _start_over(self, member_id: str) -> None:
         """The group went on without it: what it owned may be another's."""

@@ -1,6 +1,6 @@
-"""Those that look at the copiers' work over the wire: a reader of committed records, and one that asks for the group's stable offsets.
+"""Clients that look at the copiers' work over the wire: a reader of committed records, and one that asks for the group's stable offsets.
 
-Whatever they are shown they hold against the onlooker's ledger.
+They compare every answer with the onlooker's ledger.
 """
 
 from __future__ import annotations
@@ -65,5 +65,5 @@ class OffsetsReader(CoordinatorClient):
         while True:
             code, _ = await stable_offsets(self, range(len(self.world.partitions)))
             if code and code not in PASSING and code is not ErrorCode.UNSTABLE_OFFSET_COMMIT:
-                raise Violation(f"{self.host.name} is told {code.name} when it asks for offsets")
+                raise Violation(f"{self.host.name} gets {code.name} when it asks for offsets")
             await self.pause(ASKING_SECONDS)

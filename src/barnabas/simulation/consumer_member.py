@@ -1,7 +1,7 @@
-"""A member of a group of the consumer protocol (KIP-848): one request, ConsumerGroupHeartbeat, tells and is told everything.
+"""A member of a group of the consumer protocol (KIP-848), which needs one request only, ConsumerGroupHeartbeat.
 
-The coordinator gives a member only what nobody else has any more. The member says in every heartbeat what it owns; what it
-has to give up it owns until its copier has settled.
+The coordinator assigns a partition to a member when no other member owns it any more. The member reports in every heartbeat which
+partitions it owns. It owns a partition that it has to give up until its copier calls :meth:`ConsumerMember.settle`, after the transaction.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ConsumerMember(GroupMember):
             case ErrorCode.STALE_MEMBER_EPOCH | ErrorCode.ILLEGAL_GENERATION:
                 pass  # the next heartbeat brings the new epoch
             case _:
-                raise Violation(f"{self.client.host.name}, {self.member_id} in epoch {self.generation}, is told {code.name}")
+                raise Violation(f"{self.client.host.name}, {self.member_id} in epoch {self.generation}, gets {code.name}")
 
     def _start_over(self) -> None:
         self.own(frozenset())

@@ -1,7 +1,7 @@
-"""Clients that talk to coordinators: they find them, ask again where asking again may help, and count what is left unanswered.
+"""Clients of coordinators: they look up the coordinator, and retry what may be retried.
 
-After the last fault every request has its answer within :data:`ANSWER_MS_MAX`. A node that keeps a client waiting for longer has
-forgotten it.
+After the last fault a node answers every request within :data:`ANSWER_MS_MAX`. A node that takes longer has forgotten the request, and
+that is a violation.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 OF_GROUPS, OF_TRANSACTIONS = 0, 1
 FETCH_WAIT_MS = 100
-# Three times what the longest of them takes by its own limits: a join waits for the rebalance timeout, everything else for a commit.
+# Several times the longest limit that a node sets itself here: JoinGroup waits for the rebalance timeout (3 s), other requests for a
+# commit (request.timeout.ms, 5 s).
 ANSWER_MS_MAX = 20_000
 
-# Another coordinator, or this one a little later.
+# The same request may succeed a little later, or at another coordinator.
 PASSING = RETRIABLE | {ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS}
-# Who takes a follower for the leader is served by it (KIP-392), and it may not have come as far.
+# A client that takes a follower for the leader is served by the follower (KIP-392), whose log may be shorter.
 FETCH_PASSING = RETRIABLE | {ErrorCode.OFFSET_OUT_OF_RANGE}
 
 
@@ -47,7 +48,7 @@ class CoordinatorClient(Client):
         super().__init__(world, host, chance)
         self._coordinators: dict[tuple[int, str], int] = {}
         self.lost = 0
-        """Requests of which nobody here knows what became."""
+        """How many requests had no answer. A node may have performed them, or may perform them later."""
 
     async def ask(self, node: int, request: Any, *, timeout_ms: int = REQUEST_MS, version_max: int | None = None) -> Any:
         healed = self.world.healed
@@ -75,7 +76,7 @@ class CoordinatorClient(Client):
             data: PartitionData = answer.responses[0].partitions[0]
             return data
         if code not in FETCH_PASSING:
-            raise Violation(f"{self.host.name} is told {code.name} for a fetch of {partition} from {offset}")
+            raise Violation(f"{self.host.name} gets {code.name} for a fetch of {partition} from {offset}")
         self._leaders.pop(partition, None)
         await self.pause()
         return None
@@ -89,7 +90,7 @@ class CoordinatorClient(Client):
                     self._coordinators[kind, key] = found.node_id
                     continue
                 if ErrorCode(found.error_code) not in PASSING:
-                    raise Violation(f"{self.host.name} is told {ErrorCode(found.error_code).name} when it looks for a coordinator")
+                    raise Violation(f"{self.host.name} gets {ErrorCode(found.error_code).name} when it looks for a coordinator")
             await self.pause()
         return known
 

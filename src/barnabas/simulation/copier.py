@@ -4,8 +4,8 @@
                                           |-> abort, on purpose or because it must: positions are looked up again
     fenced at any step -> the process ends
 
-Positions come from OffsetFetch with ``require_stable``, and from the copier's own commits after that. What the group is told about the
-copier is from before the records were read: a member that lost its partitions since then is refused.
+Positions come from OffsetFetch with ``require_stable``, and after that from the copier's own commits. With its offsets the copier sends the
+member id and generation that it had before it read the records: if it lost its partitions since then, the coordinator refuses.
 """
 
 from __future__ import annotations
@@ -155,7 +155,8 @@ class Copier(CoordinatorClient):
             self._positions.clear()
 
     def _credentials(self, before: Membership) -> Membership:
-        """What the group is told: who the copier was before it read. Now it may be nobody, and nobody is not fenced (KIP-447)."""
+        """What the copier sends with its offsets. Not the membership of this moment: a member that was evicted meanwhile has none, and a
+        commit without a member id is not fenced (KIP-447)."""
         return before
 
     async def _abort(self, number: int, why: ToBeAborted) -> None:

@@ -23,7 +23,7 @@ class Fenced(Exception):
 
 
 class Membership(NamedTuple):
-    """What a transaction says about its copier, so that one that was thrown out of the group is found out (KIP-447)."""
+    """What a copier sends with its offsets, so that the coordinator refuses those of an evicted member (KIP-447)."""
 
     member_id: str
     generation: int
@@ -32,7 +32,7 @@ class Membership(NamedTuple):
 
 class GroupMember(ABC):
     has_epoch = False
-    """Whether it says who it is when it asks for offsets, as members of the consumer protocol do."""
+    """Whether OffsetFetch carries its member id and epoch, as in the consumer protocol."""
 
     def __init__(self, client: CoordinatorClient, group_id: str, topic: str, partitions: int, instance_id: str | None) -> None:
         self.client = client
@@ -61,7 +61,7 @@ class GroupMember(ABC):
 
     def check_fenced(self) -> None:
         if self._fenced is not None:
-            raise Fenced(f"{self.member_id} is told {self._fenced.name}")
+            raise Fenced(f"{self.member_id} gets {self._fenced.name}")
 
     @abstractmethod
     async def beat(self) -> None:

@@ -221,7 +221,7 @@ class GroupsWorld(ClusterWorld):
             self.ledger.offered(where, header.producer_id, int(decoded.value.metadata), decoded.key.partition, decoded.value.offset)
 
     def epoch_of_coordinator(self, node: int) -> int | None:
-        """The epoch in which a node leads the offsets, if nobody leads in a later one."""
+        """The epoch in which a node leads the offsets; None if another node leads in a later one."""
         watched = self._by_name.get(TopicPartition(CONSUMER_OFFSETS, 0))
         if watched is None or watched.leaders.leader_of(watched.leaders.latest_epoch) != f"n{node}":
             return None

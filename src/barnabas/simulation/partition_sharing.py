@@ -1,7 +1,8 @@
 """How the leader of a classic group shares partitions among its members. Pure.
 
-Eagerly: everybody gave up everything before, so partitions go round. Cooperatively: members keep what they have as long as the shares are
-even; a partition that has to move is given to nobody in this generation, and to its new owner in the next, when the old one has let go.
+Eager members gave up all their partitions before they joined, so the leader deals the partitions round. Cooperative members keep what
+they have while the shares are even. A partition that has to move has no owner in this generation, and gets its new owner in the next one,
+when the old owner has given it up.
 """
 
 from __future__ import annotations

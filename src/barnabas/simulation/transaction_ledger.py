@@ -69,8 +69,8 @@ class Account:
 
 
 class Question(NamedTuple):
-    """What was known when somebody asked for stable offsets: by input partition, below which an answer is wrong, and which transactions
-    were about to change it."""
+    """What the ledger knew when a client asked for stable offsets. By input partition: the lowest right answer, and the transactions that
+    were about to change the offset."""
 
     floors: dict[int, int]
     pending: dict[int, frozenset[int]]
@@ -202,7 +202,7 @@ class TransactionLedger:
             raise Violation(f"{reader} reads {offsets} of {where} from {start} to {end}, where {expected} are committed")
 
     def asks(self) -> Question:
-        """Somebody is about to ask for stable offsets."""
+        """A client is about to ask for stable offsets."""
         floors = dict(self.offsets)
         for account in self.accounts:
             # The coordinator of transactions has decided; until that of the group has heard of it the offset is not stable.
@@ -212,19 +212,17 @@ class TransactionLedger:
         return Question(floors, {partition: frozenset(self._pending[partition]) for partition in self._partitions})
 
     def answered(self, question: Question, partition: int, offset: int, reader: str, *, by_coordinator: bool) -> None:
-        """``reader`` is told a stable offset; -1 for none. ``by_coordinator`` is False where a node answered that did not lead the
-        partition of offsets all the time, and does not know that: it may know less, as in Kafka. What it tells was true once."""
+        """``reader`` got a stable offset; -1 for none. ``by_coordinator`` is False where the node that answered was replaced as leader of the
+        offsets and may not know it. Its answer may be old, as in Kafka; it must have been right once."""
         offset = max(offset, BEGINNING)
         if offset not in self._history[partition]:
-            raise Violation(f"{reader} is told that the offset of input {partition} is {offset}, which was never committed")
+            raise Violation(f"{reader} gets as the offset of input {partition} {offset}, which was never committed")
         if not by_coordinator:
             return
         if offset < question.floors[partition]:
-            raise Violation(
-                f"{reader} is told that the offset of input {partition} is {offset}; {question.floors[partition]} was committed before"
-            )
+            raise Violation(f"{reader} gets as the offset of input {partition} {offset}; {question.floors[partition]} was committed before")
         for number in question.pending[partition] & self._pending[partition]:
-            raise Violation(f"{reader} is told that the offset of input {partition} is {offset}, while {self.accounts[number]} is open")
+            raise Violation(f"{reader} gets as the offset of input {partition} {offset}, while {self.accounts[number]} is open")
 
     # -- in the end -----------------------------------------------------------------------------------------------------------
 

@@ -53,11 +53,11 @@ _OUT_OF_GROUP = frozenset(
         ErrorCode.GROUP_ID_NOT_FOUND,
     }
 )
-_NOBODY = ProducerIdentity(-1, -1)
+_NO_IDENTITY = ProducerIdentity(-1, -1)
 
 
 class ToBeAborted(Exception):
-    """This transaction cannot be committed; the next one may go better. ``refusal`` is what the group said, if it was the group."""
+    """The transaction cannot commit; the next one may. ``refusal`` is the error code, if it came from the group's coordinator."""
 
     def __init__(self, code: ErrorCode, *, by_group: bool = False) -> None:
         super().__init__(code.name)
@@ -70,7 +70,7 @@ class TransactionalProducer:
         self._client = client
         self._id = transactional_id
         self._implicit = implicit
-        self._identity = _NOBODY
+        self._identity = _NO_IDENTITY
         self._sequences: Counter[TopicPartition] = Counter()
         self._joined: set[TopicPartition] = set()
         self._uncertain = False
@@ -94,16 +94,16 @@ class TransactionalProducer:
         if code is ErrorCode.NONE or code in allowed:
             return code
         if code in _FENCED:
-            raise Fenced(f"{self._id} as {self._identity} is told {code.name} for {what}")
+            raise Fenced(f"{self._id} as {self._identity} gets {code.name} for {what}")
         if code in _TO_BE_ABORTED:
             raise ToBeAborted(code)
         if code in _OUT_OF_GROUP:
             raise ToBeAborted(code, by_group=True)
-        raise Violation(f"{self._client.host.name} ({self._id} as {self._identity}) is told {code.name} for {what}")
+        raise Violation(f"{self._client.host.name} ({self._id} as {self._identity}) gets {code.name} for {what}")
 
     async def introduce(self) -> None:
-        """A new process: whoever had the transactional id before is fenced, and its transaction aborted."""
-        self._identity = _NOBODY
+        """For a new process: fences the process that had the transactional id before, and aborts its transaction."""
+        self._identity = _NO_IDENTITY
         await self._renew()
 
     async def _renew(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -18,8 +18,12 @@ from barnabas.coordinators.transaction.transaction import Transaction
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import CONSUMER_OFFSETS
+from barnabas.simulation import copier
 from barnabas.simulation.copier import Copier
+from barnabas.simulation.group_member import GroupMember
 from barnabas.simulation.run import run
+from barnabas.simulation.stable_offsets import stable_offsets
+from barnabas.simulation.transaction_ledger import BEGINNING
 from barnabas.simulation.violations import Violation
 from barnabas.simulation.world import Scenario
 
@@ -113,8 +117,20 @@ def _members_that_were_evicted_may_commit(patch: pytest.MonkeyPatch) -> None:
 
 
 def _copiers_say_who_they_are_when_they_commit(patch: pytest.MonkeyPatch) -> None:
-    """A mistake of clients: whoever was evicted while it copied is nobody by then, and is taken for a client without a group."""
+    """A mistake of clients: a member that was evicted meanwhile has no member id, and a commit without one is not fenced."""
     patch.setattr(Copier, "_credentials", lambda self, before: self._member.membership)
+
+
+def _copiers_begin_anew_where_offsets_are_not_stable(patch: pytest.MonkeyPatch) -> None:
+    """A mistake of clients, and one that librdkafka makes when its assignment changes at that moment (docs/non_obvious.md)."""
+
+    async def offsets_or_nothing(client: Copier, partitions: Sequence[int], member: GroupMember) -> tuple[ErrorCode, dict[int, int] | None]:
+        code, found = await stable_offsets(client, partitions, member)
+        if code is ErrorCode.UNSTABLE_OFFSET_COMMIT:
+            return ErrorCode.NONE, dict.fromkeys(partitions, BEGINNING)
+        return code, found
+
+    patch.setattr(copier, "stable_offsets", offsets_or_nothing)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +142,7 @@ def _copiers_say_who_they_are_when_they_commit(patch: pytest.MonkeyPatch) -> Non
         _coordinators_answer_before_replication,
         _members_that_were_evicted_may_commit,
         _copiers_say_who_they_are_when_they_commit,
+        _copiers_begin_anew_where_offsets_are_not_stable,
     ],
 )
 def test_a_planted_mistake_is_found(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
