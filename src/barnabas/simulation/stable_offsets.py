@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.model.errors import ErrorCode
-from barnabas.simulation.coordinator_client import OF_GROUPS, CoordinatorClient
+from barnabas.simulation.coordinator_client import OF_GROUPS, PASSING, CoordinatorClient
 from barnabas.simulation.transaction_ledger import BEGINNING
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 
@@ -30,8 +30,12 @@ async def stable_offsets(
         asked.member_id, asked.member_epoch = member.member_id, member.generation
     question, epoch = world.ledger.asks(), world.epoch_of_coordinator(node)
     request = OffsetFetchRequest(groups=[asked], require_stable=True)
-    code, answer = await client.ask_once(OF_GROUPS, GROUP, request, lambda answer: answer.groups[0].error_code, version_max=_VERSION)
+    # Asked of this node, of which the onlooker knows whether it leads, even if the client looks up another coordinator meanwhile.
+    answer = await client.ask(node, request, version_max=_VERSION)
+    code = answer if isinstance(answer, ErrorCode) else ErrorCode(answer.groups[0].error_code)
     if code:
+        if code in PASSING:
+            client.forget_coordinator(OF_GROUPS, GROUP)
         return code, None
     by_coordinator = epoch is not None and epoch == world.epoch_of_coordinator(node)
     offsets = {}

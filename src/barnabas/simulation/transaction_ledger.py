@@ -212,8 +212,8 @@ class TransactionLedger:
         return Question(floors, {partition: frozenset(self._pending[partition]) for partition in self._partitions})
 
     def answered(self, question: Question, partition: int, offset: int, reader: str, *, by_coordinator: bool) -> None:
-        """``reader`` got a stable offset; -1 for none. ``by_coordinator`` is False where the node that answered was replaced as leader of the
-        offsets and may not know it. Its answer may be old, as in Kafka; it must have been right once."""
+        """``reader`` got a stable offset; -1 for none. ``by_coordinator`` is False where the node that answered was replaced as leader
+        of the offsets and may not know it. Its answer may be old, as in Kafka; it must have been right once."""
         offset = max(offset, BEGINNING)
         if offset not in self._history[partition]:
             raise Violation(f"{reader} gets as the offset of input {partition} {offset}, which was never committed")
