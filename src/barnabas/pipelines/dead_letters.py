@@ -8,8 +8,15 @@ header                            what it says
 ``barnabas.dead_letter.topic``      its position: ``.topic``, ``.partition``, ``.offset`` and ``.timestamp`` (milliseconds since 1970)
 ``barnabas.dead_letter.file``       for lines of files, instead of the position
 
-They are written by a query of their own, with a checkpoint of its own, at least once: after a failure the letters of one batch may be there
-twice, with the same position. :mod:`barnabas.pipelines.redrive` sends them to their topic again.
+A query of their own writes them, with a checkpoint of its own.
+
+guarantee       after a failure
+=============   =========================================================================================================
+exactly_once    each letter is there once: the letters of a batch and the note that the batch is written are one transaction,
+                as for any sink (:mod:`barnabas.pipelines.exactly_once`)
+at_least_once   the letters of the last batch may be there twice, with the same position (Spark's own Kafka sink)
+
+:mod:`barnabas.pipelines.redrive` sends them to their topic again, each position once whatever the guarantee.
 """
 
 from __future__ import annotations
@@ -31,11 +38,25 @@ _HEADERS_TYPE = "array<struct<key: string, value: binary>>"
 
 def start(undecodable: DataFrame, source: SourceDeclaration, context: RunContext) -> StreamingQuery:
     """``undecodable`` has ``value`` and ``reason``, and of Kafka's columns and ``file`` those there are."""
+    from pyspark.sql import functions as F
+
     assert source.decoding is not None
     assert source.decoding.dead_letters is not None
-    letters = records(undecodable, source.name, context.name)
-    writer = context.writer(letters, f"{source.name}.dead_letters").format("kafka")
-    return writer.options(**context.spark_kafka_options(), includeHeaders="true", topic=source.decoding.dead_letters.topic).start()
+    declared, part = source.decoding.dead_letters, f"{source.name}.dead_letters"
+    letters = records(undecodable, source.name, context.name).withColumn("topic", F.lit(declared.topic))
+    writer = context.writer(letters, part)
+    if declared.guarantee == "at_least_once":
+        return writer.format("kafka").options(**context.spark_kafka_options(), includeHeaders="true").start()
+    from barnabas.pipelines.exactly_once.sink import ExactlyOnce
+
+    sink = ExactlyOnce(
+        pipeline=context.name,
+        client=context.client_config(),
+        producer={},
+        checkpoint=context.checkpoint_of(part),
+        writers=context.session.sparkContext.defaultParallelism,
+    )
+    return sink.start(letters, writer)
 
 
 def records(undecodable: DataFrame, source: str, pipeline: str) -> DataFrame:

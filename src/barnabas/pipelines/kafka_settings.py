@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 _LOGIN_MODULES = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -36,6 +36,14 @@ _SHARED = frozenset(
     }
 )
 _NOT_JAVAS = frozenset({"sasl.username", "sasl.password", "ssl.ca.location", "ssl.certificate.location", "ssl.key.location"})
+
+
+class ClusterAddress(NamedTuple):
+    """What a declared pipeline also has: where a cluster is and how to talk to it."""
+
+    bootstrap: str
+    kafka: Mapping[str, str]
+
 
 _silence = logging.getLogger("barnabas.pipelines.librdkafka")
 _silence.addHandler(logging.NullHandler())

@@ -4,6 +4,9 @@ What was done is known by the offsets of the group ``barnabas.redrive.<topic>``:
 offsets forward in one transaction, so a redrive that is interrupted, or run twice, sends no letter twice. The end is that of the moment it
 begins: letters that come back while it runs wait for the next one.
 
+The topic may have several letters for one source record. A redrive sends the first of them and drops the others, also those that come
+after an earlier redrive (:mod:`redriven_positions`).
+
 With a filter some letters stay. A group's offset cannot say "all but these", so they are written to the end of the dead-letter topic again,
 in the same transaction; their first copies lie before the offset then and mean nothing any more. The same becomes of letters that have no
 topic to go back to, such as lines of files.
@@ -18,13 +21,16 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipelines.dead_letters import OFFSET, PARTITION, PREFIX, REASON, TOPIC
+from barnabas.pipelines.dead_letters import OFFSET, PARTITION, PREFIX, REASON, TIMESTAMP, TOPIC
 from barnabas.pipelines.errors import CannotRun, RunFailed
-from barnabas.pipelines.kafka_settings import for_librdkafka
+from barnabas.pipelines.kafka_settings import ClusterAddress, for_librdkafka
+from barnabas.pipelines.redriven_positions import TOPIC_CONFIG, Position, Positions, encode, read_positions, topic_of
+from barnabas.pipelines.running.preflight import ClusterTopics
+from barnabas.pipelines.transactional_producer import closing_producer
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, Producer, TopicPartition
@@ -63,7 +69,7 @@ class Letter:
     headers: Headers
     topic: str | None  # where it came from; None: not from a topic
     reason: str
-    position: str  # for people
+    position: Position | None  # of the source record; None: not from a topic, so that repeats cannot be told
     attempts: int  # how many times it was sent again already
 
     @property
@@ -79,6 +85,8 @@ class Redriven:
     dry_run: bool
     sent: Counter[str] = field(default_factory=Counter)  # by topic
     left: int = 0
+    repeats: int = 0  # letters of a source record that has one already: neither sent nor left
+    forgotten: int = 0  # positions that did not fit into memory: repeats of those were not recognised
     reasons: Counter[str] = field(default_factory=Counter)  # of those that were sent
 
     @property
@@ -102,41 +110,71 @@ def redrive(
     from confluent_kafka import Consumer, KafkaException
 
     config = for_librdkafka(bootstrap, kafka or {})
-    chosen = selection or Selection()
     report = Redriven(dry_run)
     consumer = Consumer({**config, "group.id": group_of(dead_letters), "isolation.level": "read_committed", "enable.auto.commit": False})
-    with closing(consumer):
+    with closing(consumer), ClusterTopics(ClusterAddress(bootstrap, kafka or {})) as cluster:
         try:
-            producer = None if dry_run else _producer(config, dead_letters)
-            # After the producer: taking over its transactional id has ended whatever an interrupted redrive had under way.
-            remaining = _assign(consumer, dead_letters)
-            for batch in _batches(consumer, remaining):
-                _redrive_batch(batch, chosen, report, dead_letters, consumer, producer)
+            existing = cluster.names()
+            if dead_letters not in existing:
+                raise CannotRun(f"There is no dead-letter topic {dead_letters!r}.")
+            remembers = topic_of(dead_letters) in existing
+            if not dry_run and not remembers:
+                cluster.create(topic_of(dead_letters), partitions=1, config=TOPIC_CONFIG)
+            with ExitStack() as at_end:
+                producer = None if dry_run else at_end.enter_context(_producer(config, dead_letters))
+                # Both after the producer: taking over its transactional id has ended whatever an interrupted redrive had under way.
+                done = read_positions(config, dead_letters) if remembers else Positions()
+                remaining = _assign(consumer, dead_letters)
+                redriving = _Redriving(dead_letters, selection or Selection(), report, consumer, producer, done)
+                for batch in _batches(consumer, remaining):
+                    redriving.redrive(batch)
         except KafkaException as wrong:
             raise RunFailed(f"The redrive of {dead_letters!r} ended in the middle: {wrong.args[0].str()}.") from wrong
     return report
 
 
-def _redrive_batch(
-    messages: list[Message], selection: Selection, report: Redriven, dead_letters: str, consumer: Consumer, producer: Producer | None
-) -> None:
-    if producer is not None:
-        producer.begin_transaction()
-    for message in messages:
-        letter = letter_of(message)
-        if selection.takes(letter):
-            assert letter.topic is not None
-            report.sent[letter.topic] += 1
-            report.reasons[letter.reason] += 1
-            if producer is not None:
-                producer.produce(letter.topic, letter.value, letter.key, headers=letter.headers_again)
-        else:
-            report.left += 1
-            if producer is not None:
-                producer.produce(dead_letters, letter.value, letter.key, headers=letter.headers)
-    if producer is not None:
-        producer.send_offsets_to_transaction(_after(messages), consumer.consumer_group_metadata())
-        producer.commit_transaction(PATIENCE_SECONDS)
+@dataclass(slots=True)
+class _Redriving:
+    dead_letters: str
+    selection: Selection
+    report: Redriven
+    consumer: Consumer
+    producer: Producer | None  # None: a dry run
+    done: Positions  # sent by earlier redrives, or met in this one
+
+    def redrive(self, messages: list[Message]) -> None:
+        """One transaction."""
+        if self.producer is not None:
+            self.producer.begin_transaction()
+        sent: list[Position] = []
+        for message in messages:
+            letter = letter_of(message)
+            if letter.position is not None and not self.done.add(letter.position):
+                self.report.repeats += 1
+            elif self.selection.takes(letter):
+                self._send(letter)
+                if letter.position is not None:
+                    sent.append(letter.position)
+            else:
+                self._leave(letter)
+        self.report.forgotten = self.done.forgotten
+        if self.producer is not None:
+            if sent:
+                self.producer.produce(topic_of(self.dead_letters), encode(sent))
+            self.producer.send_offsets_to_transaction(_after(messages), self.consumer.consumer_group_metadata())
+            self.producer.commit_transaction(PATIENCE_SECONDS)
+
+    def _send(self, letter: Letter) -> None:
+        assert letter.topic is not None
+        self.report.sent[letter.topic] += 1
+        self.report.reasons[letter.reason] += 1
+        if self.producer is not None:
+            self.producer.produce(letter.topic, letter.value, letter.key, headers=letter.headers_again)
+
+    def _leave(self, letter: Letter) -> None:
+        self.report.left += 1
+        if self.producer is not None:
+            self.producer.produce(self.dead_letters, letter.value, letter.key, headers=letter.headers)
 
 
 def letter_of(message: Any) -> Letter:
@@ -150,22 +188,30 @@ def letter_of(message: Any) -> Letter:
         headers=headers,
         topic=topic or None,
         reason=told.get(REASON, ""),
-        position=f"{topic} {told.get(PARTITION)}@{told.get(OFFSET)}",
+        position=_position(told),
         attempts=int(attempts) if attempts.isdecimal() else 0,
     )
+
+
+def _position(told: Mapping[str, str]) -> Position | None:
+    topic, partition, offset, timestamp = (told.get(each, "") for each in (TOPIC, PARTITION, OFFSET, TIMESTAMP))
+    if not topic or not partition.isdecimal() or not offset.isdecimal():
+        return None
+    return Position(topic, int(partition), int(offset), int(timestamp) if timestamp.lstrip("-").isdecimal() else None)
 
 
 def _text(value: str | bytes | None) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
-def _producer(config: dict[str, Any], dead_letters: str) -> Producer:
+@contextmanager
+def _producer(config: dict[str, Any], dead_letters: str) -> Iterator[Producer]:
     from confluent_kafka import Producer
 
     # One id for the topic: a second redrive at the same time fences the first instead of sending everything twice.
-    producer = Producer({**config, "transactional.id": group_of(dead_letters)})
-    producer.init_transactions(PATIENCE_SECONDS)
-    return producer
+    with closing_producer(Producer({**config, "transactional.id": group_of(dead_letters)})) as producer:
+        producer.init_transactions(PATIENCE_SECONDS)
+        yield producer
 
 
 def _assign(consumer: Consumer, topic: str) -> dict[int, int]:
@@ -174,7 +220,7 @@ def _assign(consumer: Consumer, topic: str) -> dict[int, int]:
 
     found = consumer.list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic]
     if found.error is not None or not found.partitions:
-        raise CannotRun(f"There is no dead-letter topic {topic!r}.")
+        raise CannotRun(f"The dead-letter topic {topic!r} is gone.")
     committed = consumer.committed([TopicPartition(topic, each) for each in found.partitions], timeout=PATIENCE_SECONDS)
     starts: list[TopicPartition] = []
     ends: dict[int, int] = {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
@@ -27,6 +27,17 @@ def open_producer(config: Mapping[str, Any], *, known_topic: str) -> Any:
                 raise
         else:
             return producer
+
+
+@contextmanager
+def closing_producer(producer: Producer) -> Iterator[Producer]:
+    """The producer's threads and connections end here; records that it has not sent by then are dropped, for a broker that is away would
+    keep ``close`` waiting for them."""
+    try:
+        yield producer
+    finally:
+        producer.purge()
+        producer.close()
 
 
 def _connect(producer: Any, known_topic: str) -> None:

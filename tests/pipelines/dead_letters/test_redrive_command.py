@@ -24,8 +24,9 @@ sinks:
 @pytest.fixture
 def file(topics: Topics, tmp_path: Path) -> str:
     payments, bad = topics.create("payments"), topics.create("bad")
-    position = {"partition": b"0", "offset": b"7"}
-    for key, reason, topic in ((b"a", b"no JSON", payments), (b"b", b"there is no value", payments), (b"c", b"a line", None)):
+    letters = ((b"a", b"no JSON", payments), (b"b", b"there is no value", payments), (b"c", b"a line", None))
+    for number, (key, reason, topic) in enumerate(letters):
+        position = {"partition": b"0", "offset": str(number).encode()}
         told = {"reason": reason, **position, **({"topic": topic.encode()} if topic else {})}
         topics.send_record(bad, key, b"{}", {f"barnabas.dead_letter.{name}": value for name, value in told.items()})
     path = tmp_path / "careful.yaml"
@@ -42,13 +43,16 @@ def redrive(*arguments: str) -> str:
 def test_letters_are_sent_again_as_asked(topics: Topics, file: str) -> None:
     payments, bad = topics.name("payments"), topics.name("bad")
     assert json.loads(redrive(file, "--dry-run", "--reason", "JSON", "--json")) == {
-        bad: {"sent": {payments: 1}, "left": 2, "reasons": {"no JSON": 1}}
+        bad: {"sent": {payments: 1}, "left": 2, "repeats": 0, "reasons": {"no JSON": 1}}
     }
     assert redrive(file, "--reason", "JSON").endswith("1 letter sent again, 2 left.\n")
     assert [each.key for each in topics.read(payments)] == [b"a"]
     assert redrive(file).endswith("1 letter sent again, 1 left.\n"), "the line of a file has no topic to go back to"
     assert redrive(file).endswith("0 letters sent again, 1 left.\n")
     assert [each.key for each in topics.read(payments)] == [b"a", b"b"]
+    position = {"topic": payments.encode(), "partition": b"0", "offset": b"1"}
+    topics.send_record(bad, b"b", b"{}", {f"barnabas.dead_letter.{name}": value for name, value in position.items()})
+    assert redrive(file).endswith("0 letters sent again, 1 left, 1 dropped as repeats.\n")
 
 
 def test_what_cannot_be_redriven_is_said(file: str) -> None:

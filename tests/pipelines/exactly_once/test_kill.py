@@ -24,6 +24,7 @@ def test_nothing_is_missing_and_nothing_is_there_twice(topics: Topics, tmp_path:
     tortured.torture(VICTIMS, random.Random())
     tortured.check_copy()
     tortured.check_totals()
+    tortured.check_letters()
 
 
 @pytest.mark.soak
@@ -33,6 +34,7 @@ def test_fifty_kills(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
     tortured.torture(chance.choices(VICTIMS, k=SOAK_ROUNDS), chance)
     tortured.check_copy()
     tortured.check_totals()
+    tortured.check_letters()
     assert tortured.rows_twice() > 0, "Spark's own sink must show what this is for, or these kills prove nothing"
 
 
@@ -46,3 +48,4 @@ def test_kills_with_apache_kafka(tmp_path: Path, jars: list[str]) -> None:
         tortured.torture(chance.choices(VICTIMS, k=10), chance)
         tortured.check_copy()
         tortured.check_totals()
+        tortured.check_letters()

@@ -23,6 +23,7 @@ PARTITIONS = 3
 # Small batches and many: a kill shall meet one at work, and what is left in the end is done without the limit.
 ROWS_PER_BATCH_MAX = 100
 BATCHES_PER_KILL = 12
+ROWS_PER_BAD_RECORD = 25
 # Spark starts, and may have to wait for a machine that is busy with other tests.
 PROGRESS_SECONDS_MAX = 300.0
 END_SECONDS_MAX = 400.0
@@ -32,13 +33,14 @@ name: tortured
 bootstrap: {bootstrap}
 spark: {{{spark}}}
 sources:
-  payments: {{topic: {source}, format: json, schema: "account STRING, number INT"{rate}}}
+  payments: {{topic: {source}, format: json, schema: "account STRING, number INT", dead_letters: {{topic: {letters}}}{rate}}}
 steps:
   - {{view: totals, sql: "SELECT account, count(*) AS rows, sum(number) AS total FROM payments GROUP BY account"}}
 sinks:
   copy:   {{from: payments, topic: {copy}, key: account, guarantee: exactly_once}}
   totals: {{from: totals, topic: {totals}, key: account, mode: update, guarantee: exactly_once, options: {{writers: 2}}}}
 """
+_WRITTEN = ("copy", "totals", "plain", "letters")
 _PLAIN = """
   plain:  {{from: payments, topic: {plain}, key: account, guarantee: at_least_once}}
 """
@@ -57,8 +59,8 @@ class Tortured:
     def __init__(self, topics: Topics, folder: Path, jars: Iterable[str], *, plain: bool = False) -> None:
         self.topics, self.folder = topics, folder
         self.source = topics.create("in", partitions=PARTITIONS)
-        self.copy, self.totals, self.plain = (topics.create(name, partitions=2) for name in ("copy", "totals", "plain"))
-        self.sinks = ("copy", "totals", "plain") if plain else ("copy", "totals")
+        self.copy, self.totals, self.plain, self.letters = (topics.create(name, partitions=2) for name in _WRITTEN)
+        self.sinks = ("copy", "totals", "payments.dead_letters", *(["plain"] if plain else []))
         self.spark = {**_SPARK, "spark.jars.packages": "", "spark.jars": ",".join(jars), "spark.local.dir": str(folder / "local")}
         self.file = self._write("tortured.yaml", rate=f", rate: {ROWS_PER_BATCH_MAX}")
         self.hurried = self._write("hurried.yaml", rate="")
@@ -70,7 +72,7 @@ class Tortured:
             bootstrap=self.topics.bootstrap,
             spark=", ".join(f"{name}: '{value}'" for name, value in self.spark.items()),
             rate=rate,
-            **{name: getattr(self, name) for name in ("source", "copy", "totals", "plain")},
+            **{name: getattr(self, name) for name in ("source", *_WRITTEN)},
         )
         path = self.folder / name
         path.write_text(text)
@@ -99,7 +101,10 @@ class Tortured:
 
     def send(self, count: int) -> None:
         rows = [{"account": f"account {each % ACCOUNTS}", "number": each} for each in range(self.sent, self.sent + count)]
-        self.topics.send(self.source, rows, key="account")
+        # Every so often a record that cannot be read, among those that can.
+        for first in range(0, count, ROWS_PER_BAD_RECORD):
+            self.topics.send(self.source, rows[first : first + ROWS_PER_BAD_RECORD], key="account")
+            self.topics.send(self.source, [f"bad {self.sent + first}".encode()])
         self.sent += count
 
     def await_progress(self, process: PipelineProcess) -> None:
@@ -127,6 +132,17 @@ class Tortured:
         found = Counter((row["account"], row["rows"], row["total"]) for row in self.topics.values(self.totals))
         assert found == Counter(self._expected_totals())
 
+    def check_letters(self) -> None:
+        """Each record that cannot be read has one letter."""
+        positions = ("topic", "partition", "offset")
+        found = Counter(
+            tuple(letter.headers[f"barnabas.dead_letter.{name}"].decode() for name in positions)
+            for letter in self.topics.read(self.letters)
+        )
+        bad = [each for each in self.topics.read(self.source) if each.value is not None and each.value.startswith(b"bad")]
+        assert bad
+        assert found == Counter((self.source, str(each.partition), str(each.offset)) for each in bad)
+
     def rows_twice(self) -> int:
         """Of the plain sink. Nothing may be missing there either."""
         found = Counter(row["number"] for row in self.topics.values(self.plain))
@@ -135,9 +151,11 @@ class Tortured:
 
     def _expected_totals(self) -> Iterator[tuple[str, int, int]]:
         """What each batch has to say of the accounts it met, from the records that Spark planned for it."""
-        partitions: dict[int, list[tuple[str, int]]] = {each: [] for each in range(PARTITIONS)}
+        partitions: dict[int, list[tuple[str, int] | None]] = {each: [] for each in range(PARTITIONS)}
         for record in self.topics.read(self.source):
-            partitions[record.partition].append((record.json["account"], record.json["number"]))
+            assert record.value is not None
+            row = record.json if record.value.startswith(b"{") else None
+            partitions[record.partition].append(None if row is None else (row["account"], row["number"]))
         rows, totals = Counter[str](), Counter[str]()
         position = dict.fromkeys(partitions, 0)
         plans = Path(self.checkpoint, "tortured", "totals", "offsets").glob("[0-9]*")
@@ -145,7 +163,7 @@ class Tortured:
             (ends,) = json.loads(path.read_text().splitlines()[-1]).values()
             met = set()
             for partition, end in ends.items():
-                for account, number in partitions[int(partition)][position[int(partition)] : end]:
+                for account, number in filter(None, partitions[int(partition)][position[int(partition)] : end]):
                     rows[account] += 1
                     totals[account] += number
                     met.add(account)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from barnabas.pipelines.declaration.fields import Fields, ending
 from barnabas.pipelines.declaration.format_declaration import FormatDeclaration, declare_format
 from barnabas.pipelines.declaration.located import Located, Place
+from barnabas.pipelines.sinks.topic import DEFAULT_GUARANTEE, GUARANTEES
 from barnabas.pipelines.sources import SOURCES
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -33,6 +34,7 @@ class KeyColumn:
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
     topic: str
+    guarantee: str  # as of a topic that is a sink
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ def _declare_decoding(fields: Fields) -> Decoding:
     dead_letters = fields.optional_nested("dead_letters")
     topic = None
     if dead_letters is not None:
-        topic = DeadLetters(dead_letters.topic("topic"))
+        topic = DeadLetters(dead_letters.topic("topic"), dead_letters.choice("guarantee", GUARANTEES, default=DEFAULT_GUARANTEE))
         dead_letters.end()
     tolerance = fields.choice("tolerance", ("none", "all"), default="none" if topic is None else "all")
     if topic is not None and tolerance == "none":

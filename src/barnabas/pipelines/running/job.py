@@ -57,6 +57,11 @@ def _say_what_is_promised(pipeline: PipelineDeclaration) -> None:
         if getattr(sink.settings, "guarantee", None) == "at_least_once":
             promise = "writes at least once: after a failure, rows of its last batch may be there twice"
             sys.stderr.write(f"barnabas: sink {sink.name!r} of {pipeline.name!r} {promise}.\n")
+    for source in pipeline.sources:
+        letters = None if source.decoding is None else source.decoding.dead_letters
+        if letters is not None and letters.guarantee == "at_least_once":
+            promise = "are written at least once: after a failure, those of the last batch may be there twice"
+            sys.stderr.write(f"barnabas: dead letters of source {source.name!r} of {pipeline.name!r} {promise}.\n")
 
 
 @contextmanager

@@ -6,7 +6,8 @@ Spark would find out too, after a minute of retries and with a page of Java. Her
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
@@ -17,6 +18,7 @@ from barnabas.pipelines.sources import SOURCES
 if TYPE_CHECKING:
     from barnabas.pipelines.declaration.located import Place
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+    from barnabas.pipelines.kafka_settings import ClusterAddress
 
 # A cluster that is starting answers within this; somebody at a terminal does not wait longer gladly.
 ANSWER_SECONDS_MAX = 10.0
@@ -27,17 +29,17 @@ def check_topics(pipeline: PipelineDeclaration) -> None:
     if not uses_topics(pipeline):
         return
     read, written = _read(pipeline), _written(pipeline)
-    cluster = ClusterTopics(pipeline)
-    existing = cluster.names()
-    for name, place in read.items():
-        if name not in existing and name not in written:
-            raise place.error(
-                f"there is no topic {name!r} at {pipeline.bootstrap}; "
-                f"make it with `barnabas topics create {name} --bootstrap {pipeline.bootstrap}`."
-            )
-    for name in written:
-        if name not in existing:
-            cluster.create(name)
+    with ClusterTopics(pipeline) as cluster:
+        existing = cluster.names()
+        for name, place in read.items():
+            if name not in existing and name not in written:
+                raise place.error(
+                    f"there is no topic {name!r} at {pipeline.bootstrap}; "
+                    f"make it with `barnabas topics create {name} --bootstrap {pipeline.bootstrap}`."
+                )
+        for name in written:
+            if name not in existing:
+                cluster.create(name)
 
 
 def uses_topics(pipeline: PipelineDeclaration) -> bool:
@@ -58,7 +60,9 @@ def _written(pipeline: PipelineDeclaration) -> dict[str, Place]:
 
 
 class ClusterTopics:
-    def __init__(self, pipeline: PipelineDeclaration) -> None:
+    """A client of the cluster, for the length of a ``with``: its threads and connections end there."""
+
+    def __init__(self, pipeline: PipelineDeclaration | ClusterAddress) -> None:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
@@ -69,6 +73,12 @@ class ClusterTopics:
             self.client = AdminClient(config)
         except (KafkaException, ValueError) as wrong:
             raise CannotRun(f"The Kafka client cannot be configured: {_words(wrong)}.") from wrong
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.client.__exit__(kind, error, trace)
 
     def names(self) -> set[str]:
         from confluent_kafka import KafkaException

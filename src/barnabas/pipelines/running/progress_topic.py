@@ -42,7 +42,8 @@ class ProgressTopic:
         self.pipeline = pipeline.name
         self._producer: Producer | None = None
         try:
-            ClusterTopics(pipeline).create(TOPIC, partitions=1, config=_CONFIG)
+            with ClusterTopics(pipeline) as cluster:
+                cluster.create(TOPIC, partitions=1, config=_CONFIG)
         except CannotRun as wrong:
             sys.stderr.write(f"barnabas: progress of {pipeline.name!r} is not published: {wrong}\n")
             return
@@ -75,8 +76,9 @@ def newest_reports(pipeline: PipelineDeclaration) -> dict[str, dict[str, Any]]:
     """The newest report of each query by ``<pipeline>.<query>``; none where nobody ever reported."""
     from confluent_kafka import Consumer, TopicPartition
 
-    if TOPIC not in ClusterTopics(pipeline).names():
-        return {}
+    with ClusterTopics(pipeline) as cluster:
+        if TOPIC not in cluster.names():
+            return {}
     config = for_librdkafka(pipeline.bootstrap, pipeline.kafka)
     consumer = Consumer({**config, "group.id": "barnabas.pipelines.status", "enable.auto.commit": False, "enable.partition.eof": True})
     newest: dict[str, dict[str, Any]] = {}
