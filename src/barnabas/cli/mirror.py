@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
+import threading
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -60,11 +60,15 @@ def mirror(
     from_config: FromConfig = None,
     to_config: ToConfig = None,
 ) -> None:
-    """Copy topics to another cluster, and keep copying: same partitions, keys, values, timestamps and headers, each record once."""
+    """Copy topics to another cluster, and keep copying: same partitions, keys, values, timestamps and headers, each record once.
+
+    Ctrl-C and SIGTERM stop it: exit code 0.
+    """
     from barnabas.pipelines.mirror.cluster import MirrorCluster
     from barnabas.pipelines.mirror.mirror import PACKAGES, Mirror, MirrorOptions
     from barnabas.pipelines.mirror.selection import TopicSelection
-    from barnabas.pipelines.session import check_spark, is_submitted, open_session
+    from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+    from barnabas.pipelines.session import check_spark, close_session, is_submitted, open_session
 
     try:
         check_spark()
@@ -82,26 +86,13 @@ def mirror(
             sync_seconds=sync_seconds,
             batch_records_max=batch_records,
         )
-        session = open_session([], master if is_submitted() else master or DEFAULT_MASTER, packages=PACKAGES)
-        try:
-            running = Mirror(session, options)
-            _stop_on_signals(running)
+        stop_asked = threading.Event()
+        with stop_signals(stop_asked), failures_while_stopping_pass(stop_asked), ExitStack() as at_end:
+            session = open_session([], master if is_submitted() else master or DEFAULT_MASTER, packages=PACKAGES)
+            at_end.callback(close_session, session)
+            if stop_asked.is_set():
+                return
             with watching(sys.stdout.isatty(), options.name) as show:
-                running.run(show)
-        finally:
-            session.stop()
+                Mirror(session, options, stop_asked).run(show)
     except PipelineError as wrong:
         raise Refused(str(wrong)) from wrong
-
-
-def _stop_on_signals(running: object) -> None:
-    """After Spark has started, which takes Ctrl-C for itself."""
-    from barnabas.pipelines.mirror.mirror import Mirror
-
-    assert isinstance(running, Mirror)
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        running.stop_asked.set()
-
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, stop)

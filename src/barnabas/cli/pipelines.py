@@ -68,7 +68,10 @@ def run(
     available_now: Annotated[bool, typer.Option("--available-now", help="Read what is there by now, then end.")] = False,
     checkpoint: Checkpoint = None,
 ) -> None:
-    """Run pipelines until they are stopped, or with --available-now until all that is there is done."""
+    """Run pipelines until they are stopped, or with --available-now until all that is there is done.
+
+    Ctrl-C and SIGTERM stop them: exit code 0.
+    """
     with refusals():
         from barnabas.pipelines.running.job import run_files
 
@@ -108,7 +111,7 @@ def list_pipelines(files: Files, as_json: AsJson = False) -> None:
 
 
 def status(files: Files, checkpoint: Checkpoint = None, as_json: AsJson = False) -> None:
-    """Show how far pipelines came, whether they run or not. Needs no Spark."""
+    """Show whether pipelines run (starting, running, ended, failed, died) and how far they came. Needs no Spark."""
     with refusals():
         from barnabas.pipelines.running.status import status_of
 
@@ -120,9 +123,9 @@ def status(files: Files, checkpoint: Checkpoint = None, as_json: AsJson = False)
         ("Pipeline", "Query", "State", "Batch", "Lag", "Rows/s", "Last report"),
         [(each.pipeline, each.query, each.state, each.batch, each.lag, each.rows_per_second, each.at) for each in found],
     )
-    for each in found:
-        if each.reason is not None:
-            typer.echo(each.reason)
+    # A process that died or failed says it once, not for each of its queries.
+    for reason in dict.fromkeys(each.reason for each in found if each.reason is not None):
+        typer.echo(reason)
 
 
 def packages(files: Files) -> None:

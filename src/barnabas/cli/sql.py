@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
+import threading
 from collections.abc import Sequence
-from types import FrameType
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DEFAULT_SAMPLE = 1000
 # What a table shows without --limit: it must be held in memory to know how wide its columns are. JSON and CSV have no such bound.
 TABLE_ROWS_MAX = 1000
+# What shells say of a command that Ctrl-C ended: 128 and the signal's number.
+INTERRUPTED = 130
 
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="Topics are its tables. Names with dashes stand in `backquotes`.")]
 Stream = Annotated[bool, typer.Option("--stream", help="Go on answering while records arrive, from now on.")]
@@ -55,27 +57,38 @@ def sql(
         raise Refused("--from-beginning goes with --stream; without it, a query reads all there is anyway.")
     printer = RowPrinter(Format.JSON if as_json else Format.CSV if as_csv else Format.TABLE)
     from barnabas.pipelines.kafka_settings import for_librdkafka, for_spark
-    from barnabas.pipelines.session import check_spark, open_session
+    from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+    from barnabas.pipelines.session import check_spark, close_session, open_session
     from barnabas.pipelines.sql.topic_query import PACKAGES, TopicQuery
 
     try:
         check_spark()
         cluster = reach(bootstrap, config_file)
-        session = open_session([], master, packages=PACKAGES)
-        try:
+        stop_asked = threading.Event()
+        with ExitStack() as at_end:
+            if stream:
+                # A query that is answered once is ended by the signal itself: half an answer must not look like a whole one.
+                at_end.enter_context(stop_signals(stop_asked))
+                at_end.enter_context(failures_while_stopping_pass(stop_asked))
+            if stop_asked.is_set():
+                return
+            session = open_session([], master, packages=PACKAGES)
+            at_end.callback(close_session, session)
+            if stop_asked.is_set():
+                return
             topics = TopicQuery(
                 session,
                 spark_options=for_spark(cluster.bootstrap, cluster.properties),
                 client_config=for_librdkafka(cluster.bootstrap, cluster.properties),
             )
             if stream:
-                print_stream(topics.stream(query, sample=sample, from_beginning=from_beginning), printer, limit)
+                print_stream(topics.stream(query, sample=sample, from_beginning=from_beginning), printer, limit, stop_asked)
             else:
                 print_batch(topics.batch(query, sample=sample), printer, limit)
-        finally:
-            session.stop()
     except PipelineError as wrong:
         raise Refused(str(wrong)) from wrong
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def print_batch(frame: DataFrame, printer: RowPrinter, limit: int | None) -> None:
@@ -91,19 +104,12 @@ def print_batch(frame: DataFrame, printer: RowPrinter, limit: int | None) -> Non
         typer.echo(f"These are the first {TABLE_ROWS_MAX} rows; --limit, --json and --csv print more.", err=True)
 
 
-def print_stream(frame: DataFrame, printer: RowPrinter, limit: int | None) -> None:
-    """Until Ctrl-C, or until ``limit`` rows are printed."""
+def print_stream(frame: DataFrame, printer: RowPrinter, limit: int | None, stop_asked: threading.Event) -> None:
+    """Until ``stop_asked``, or until ``limit`` rows are printed."""
     from barnabas.pipelines.sql.answers import StreamedAnswer
 
     def show(rows: Sequence[Any]) -> None:
         printer.print(frame.columns, rows)
         sys.stdout.flush()
 
-    answer = StreamedAnswer(frame, show, limit)
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        answer.stop_asked.set()
-
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, stop)
-    answer.run()
+    StreamedAnswer(frame, show, limit, stop_asked).run()

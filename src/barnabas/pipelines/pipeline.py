@@ -93,17 +93,20 @@ class Pipeline:
         session: SparkSession | None = None,
     ) -> None:
         """Until it is stopped, or with ``available_now`` until all that is there is done. ``session`` is used as it is and not stopped."""
+        from barnabas.pipelines.running.heartbeat import beating
         from barnabas.pipelines.running.job import run_declarations
         from barnabas.pipelines.running.runner import start
 
         if session is None:
             run_declarations([self.declaration()], master=master, available_now=available_now, checkpoint=checkpoint)
             return
-        run = start([self.declaration()], session, checkpoint=checkpoint, available_now=available_now)
-        try:
-            run.wait()
-        finally:
-            run.stop()
+        with beating([self.declaration()], checkpoint) as heart:
+            run = start([self.declaration()], session, checkpoint=checkpoint, available_now=available_now)
+            heart.running()
+            try:
+                run.wait()
+            finally:
+                run.stop()
 
     def _put(self, into: dict[str, Located], noun: str, name: str, fields: dict[str, Any]) -> Self:
         place = _caller()

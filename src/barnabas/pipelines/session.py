@@ -8,13 +8,17 @@ has its own log and must have been given the packages (``--packages $(barnabas p
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import shutil
+import signal
 import sys
+import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from barnabas.pipelines.errors import CannotRun
@@ -30,6 +34,8 @@ DEFAULT_LOG = ".barnabas/spark.log"
 # Local and small: the default of 200 is for clusters, and each costs a task and a state store in every batch.
 _LOCAL_SHUFFLE_PARTITIONS = "4"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+# Steps that name functions of the user's.
+_PYTHON_STEPS = frozenset({"python", "state"})
 _EXTENSIONS_SETTING = "spark.sql.extensions"
 _ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 
@@ -46,7 +52,7 @@ def open_session(
     check_spark()
     from pyspark.sql import SparkSession
 
-    _silence_query_contexts()
+    _silence_pyspark()
     submitted = is_submitted()
     wanted = settings_for(pipelines, settings or {}, packages)
     builder = SparkSession.builder.appName(", ".join(each.name for each in pipelines) or "barnabas")
@@ -63,13 +69,22 @@ def open_session(
     # spark.pyspark.python is for spark-submit.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     path = Path(log)
-    with _jvm_stderr_to(path):
+    with _jvm_stderr_to(path), _keeping_ctrl_c():
         try:
             session = builder.getOrCreate()
         except Exception as wrong:
             raise CannotRun(f"Spark did not start{_reason(path)}; {path} has the rest.") from wrong
+    _ignore_sigterm(session)
     session.sparkContext.setLogLevel("WARN")
     return _without_jars_in_python(session)
+
+
+def close_session(session: SparkSession) -> None:
+    """Also when the JVM has ended. The JVM itself ends with this process, whose end it sees on its stdin."""
+    with suppress(*jvm_gone()), warnings.catch_warnings():
+        # PySpark warns that a JVM that is gone cannot be shut down cleanly.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        session.stop()
 
 
 def check_spark() -> None:
@@ -84,24 +99,57 @@ def check_spark() -> None:
         raise CannotRun(f"Spark needs Java 17 or later, and there is no java {where}: install a JRE.")
 
 
-def _silence_query_contexts() -> None:
-    """PySpark writes every error that SQL may make to stderr, as a line of JSON with its stack traces. We say it in a sentence."""
+def _silence_pyspark() -> None:
+    """PySpark writes every error that SQL may make to stderr, as a line of JSON with its stack traces, and py4j every call into the JVM
+    that fails and every exception of a function that the JVM calls. We say it in a sentence; Spark's log has the traces."""
     from pyspark.logger import PySparkLogger
+
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    # py4j writes some of it to the root logger.
+    logging.getLogger().addFilter(_not_of_py4j)
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
 
 
-def jvm_gone() -> tuple[type[Exception], ...]:
-    """What calls into a JVM raise when it has ended."""
-    from py4j.protocol import Py4JNetworkError
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return f"{os.sep}py4j{os.sep}" not in record.pathname
 
-    return Py4JNetworkError, ConnectionError
+
+def jvm_gone() -> tuple[type[Exception], ...]:
+    """What calls into a JVM raise when it has ended. A call that was under way raises the base class of all of py4j's errors."""
+    from py4j.protocol import Py4JError
+
+    return Py4JError, ConnectionError
+
+
+def _ignore_sigterm(session: SparkSession) -> None:
+    """A signal to the process group (``timeout``) or to all processes of a service (systemd) would end the JVM under the driver, in the
+    middle of a batch. The driver gets the same signal and ends the JVM in order; a driver that dies takes it along, too."""
+    jvm: Any = session._jvm  # noqa: SLF001 - the JVM's own handlers are reached through it alone
+    jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
+
+
+@contextmanager
+def _keeping_ctrl_c() -> Iterator[None]:
+    """PySpark takes Ctrl-C for itself when it starts. A handler that is there already stays."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        is_ours = callable(before) and before is not signal.default_int_handler
+        if is_ours and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
 
 
 def java() -> str | None:
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
+
+
+def log_name() -> str:
+    """Where people find what Spark has to say."""
+    return "Spark's log" if is_submitted() else DEFAULT_LOG
 
 
 def is_submitted() -> bool:
@@ -118,6 +166,10 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
         # The default of 15 s is not enough for a Python worker to start on a machine that is busy, and a query would fail.
         "spark.python.authenticate.socketTimeout": "120s",
     }
+    if not own_python_is_in(os.getcwd(), pipelines):
+        # Spark starts its workers with `python -m`, which looks for modules in the working directory first: a file there that is called
+        # like a standard module (grp.py) would break them.
+        wanted["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     extensions = []
     if DELTA in needed:
         extensions.append(_DELTA_EXTENSION)
@@ -132,6 +184,15 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
     if needed:
         wanted[PACKAGES_SETTING] = ",".join(needed)
     return {**wanted, **settings}
+
+
+def own_python_is_in(folder: str, pipelines: Sequence[PipelineDeclaration]) -> bool:
+    """Whether Python code of one of the pipelines lies there: its steps may import what lies beside them, also on workers."""
+    return any(
+        os.path.dirname(os.path.abspath(pipeline.path)) == os.path.abspath(folder)
+        and (pipeline.path.endswith(".py") or any(step.kind in _PYTHON_STEPS for step in pipeline.steps))
+        for pipeline in pipelines
+    )
 
 
 def _local_settings(master: str) -> dict[str, str]:

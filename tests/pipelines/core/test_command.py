@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from tests.cli.running import Cli
 from tests.pipelines.core.running import write
+from tests.pipelines.exactly_once.pipeline_process import await_ends, descendants
 from tests.pipelines.topics import Topics
 
 # Five JVMs at once take their time where few cores do more besides.
@@ -87,6 +89,7 @@ def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_p
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
+        start_new_session=True,
     )
     try:
         assert running.stdout is not None
@@ -94,12 +97,17 @@ def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_p
         assert (line.get("pipeline"), line.get("query"), line.get("input_rows")) == ("told", "out", 10), running.communicate()
         assert sorted(each["n"] for each in topics.values(topics.name("out"))) == [0, 2, 4, 6, 8]
         (status,) = barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json
-        assert (status["batch"], status["lag"]) == (0, 0)
+        assert (status["state"], status["batch"], status["lag"]) == ("running", 0, 0)
+        below = descendants(running.pid)
+        # As `timeout` does it: the process, and then its group, to which Spark's JVM belongs.
         running.send_signal(signal.SIGTERM)
+        os.killpg(running.pid, signal.SIGTERM)
         _, errors = running.communicate(timeout=PATIENCE_SECONDS)
     finally:
         running.kill()
     assert (running.returncode, errors) == (0, "")
+    assert below, "there was a JVM"
+    await_ends(below, PATIENCE_SECONDS)
     (status,) = barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json
     assert (status["state"], status["batch"], status["reason"]) == ("ended", 0, None)
     events = [each.json["event"] for each in topics.read("barnabas.pipelines.progress") if each.key == b"told.out"]

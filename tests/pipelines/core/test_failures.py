@@ -172,7 +172,10 @@ py4j.Py4JException: An exception was raised by the Python Proxy. Return Message:
         ),
         ("java.net.SocketTimeoutException: connect timed out", "it took too long: SocketTimeoutException: connect timed out."),
         ("java.lang.IllegalStateException: odd\n\tat a.b(C.java)", "IllegalStateException: odd."),
-        ("Traceback (most recent call last):\n  File x\nValueError: no such zone\n", "ValueError: no such zone."),
+        (
+            "Traceback (most recent call last):\n  File x\nValueError: no such zone\n",
+            "ValueError: no such zone (.barnabas/spark.log has the traceback).",
+        ),
         (LOST_TASK, "EOFException: the end."),
         (BATCH_OF_OURS, "IOException: the bucket is gone."),
         (ROW_OF_OURS, "Division by zero. Use `try_divide`."),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from barnabas.pipelines import Pipeline
 from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+from barnabas.pipelines.declaration.read import read_pipeline
 from barnabas.pipelines.packages import packages_of
 from barnabas.pipelines.session import settings_for
 
@@ -27,6 +32,25 @@ def test_packages_of_a_file_come_besides_those_that_are_needed() -> None:
 def test_extensions_of_a_file_come_besides_those_that_are_needed() -> None:
     delta = "io.delta.sql.DeltaSparkSessionExtension"
     assert settings_for([pipeline(spark_sql_extensions="my.Extension")], {})["spark.sql.extensions"] == f"{delta},my.Extension"
+
+
+def test_workers_import_from_the_working_directory_only_if_the_python_of_a_pipeline_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setting = "spark.executorEnv.PYTHONSAFEPATH"
+    sql, python = "sql: SELECT 1 AS n FROM t", "python: module:function, inputs: [t]"
+    files = {name: tmp_path / f"{name}.yaml" for name in ("sql", "python")}
+    for name, step in (("sql", sql), ("python", python)):
+        text = f"name: p\nsources: {{t: {{generator: {{}}}}}}\nsteps: [{{view: v, {step}}}]\nsinks: {{o: {{from: v, console: {{}}}}}}\n"
+        files[name].write_text(text)
+    declared = {name: read_pipeline(str(path)) for name, path in files.items()}
+    assert settings_for([declared["python"]], {})[setting] == "1", "its file lies elsewhere"
+    monkeypatch.chdir(tmp_path)
+    assert settings_for([], {})[setting] == "1"
+    assert settings_for([declared["sql"]], {})[setting] == "1"
+    assert setting not in settings_for([declared["sql"], declared["python"]], {})
+    monkeypatch.chdir(Path(__file__).parent)
+    assert setting not in settings_for([pipeline()], {}), "declared by this very file"
 
 
 def test_of_other_settings_the_nearest_one_counts() -> None:

@@ -90,6 +90,35 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
+def await_ends(pids: Sequence[int], seconds_max: float) -> None:
+    deadline = time.monotonic() + seconds_max
+    while living := [pid for pid in pids if command_of(pid)]:
+        assert time.monotonic() < deadline, [command_of(pid)[:3] for pid in living]
+        time.sleep(0.05)
+
+
+def stop_in_order(command: Sequence[str], folder: Path, seconds_max: float, *, everything: bool = False) -> None:
+    """Starts the command, waits for its first line, signals it and checks that it ends without a word.
+
+    The signal goes to the process group as ``timeout`` sends it, or to all processes below as systemd does (``everything``)."""
+    pipe = subprocess.PIPE
+    running = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=folder, start_new_session=True)
+    try:
+        assert running.stdout is not None
+        assert running.stdout.readline(), running.communicate()
+        below = descendants(running.pid)
+        assert below, "there was a JVM"
+        for pid in (running.pid, *(below if everything else ())):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+        os.killpg(running.pid, signal.SIGTERM)
+        _, errors = running.communicate(timeout=seconds_max)
+    finally:
+        running.kill()
+    assert (running.returncode, errors) == (0, "")
+    await_ends(below, seconds_max)
+
+
 def command_of(pid: int) -> Sequence[str]:
     with suppress(FileNotFoundError, ProcessLookupError):
         return [part for part in Path("/proc", str(pid), "cmdline").read_text().split("\0") if part]

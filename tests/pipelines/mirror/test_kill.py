@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.pipelines.conftest import Broker
+from tests.pipelines.exactly_once.pipeline_process import stop_in_order
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
 pytestmark = pytest.mark.timeout(1800)
@@ -89,3 +90,13 @@ def test_killed_and_started_again(broker: Broker, other_broker: Broker, topics: 
     assert [(each.partition, each.key, each.value, each.timestamp_ms, each.headers) for each in target] == [
         (each.partition, each.key, each.value, each.timestamp_ms, each.headers) for each in source
     ]
+
+
+@pytest.mark.soak
+def test_sigterm_to_all_processes_ends_a_mirror_in_order(broker: Broker, other_broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    orders = topics.create("orders", partitions=PARTITIONS)
+    topics.send(orders, [{"n": each} for each in range(10)])
+    # A file like this one broke Spark's workers when they imported from the working directory.
+    (tmp_path / "grp.py").write_text("raise IndexError('list index out of range')")
+    run = command(broker.bootstrap, other_broker.bootstrap, orders, str(tmp_path / "checkpoints"))
+    stop_in_order([sys.executable, "-P", *run[1:]], tmp_path, SPARK_SECONDS_MAX, everything=True)

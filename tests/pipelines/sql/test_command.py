@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines.conftest import Broker
+from tests.pipelines.exactly_once.pipeline_process import stop_in_order
 from tests.pipelines.topics import Topics
 
 # Minutes on a small machine, so it belongs to `make soak`.
@@ -35,6 +36,14 @@ def test_a_query_from_the_command_line(broker: Broker, topics: Topics, tmp_path:
     assert answered.returncode == 0, answered.stderr
     assert [json.loads(line) for line in answered.stdout.splitlines()] == [{"status": "open", "n": 1}, {"status": "paid", "n": 2}]
     assert answered.stderr == ""
+
+
+def test_sigterm_to_the_group_ends_a_stream_in_order(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
+    orders = topics.create("orders")
+    topics.send(orders, [{"status": "paid"}])
+    query = [f"SELECT status FROM `{orders}`", "--stream", "--from-beginning", "--json", "--bootstrap", broker.bootstrap]
+    stop_in_order([sys.executable, "-m", "barnabas", "sql", *query], tmp_path, SPARK_SECONDS_MAX)
 
 
 def test_what_is_refused_before_spark_starts(broker: Broker, tmp_path: Path) -> None:

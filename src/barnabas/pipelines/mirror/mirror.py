@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from barnabas.pipelines.mirror.report import MirrorReport, lag_by_topic
 from barnabas.pipelines.mirror.selection import Policy, TopicSelection
 from barnabas.pipelines.mirror.topics import MirroredTopics
 from barnabas.pipelines.running.sentences import sentence_of
+from barnabas.pipelines.session import jvm_gone, log_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,7 +58,7 @@ class MirrorOptions:
 
 
 class Mirror:
-    def __init__(self, session: SparkSession, options: MirrorOptions) -> None:
+    def __init__(self, session: SparkSession, options: MirrorOptions, stop_asked: threading.Event | None = None) -> None:
         self._session = session
         self._options = options
         self._plan = _write_plan(options)
@@ -69,7 +69,7 @@ class Mirror:
         self._batch_lock = threading.Lock()
         self._last_batch = -1
         self._ending = False
-        self.stop_asked = threading.Event()
+        self.stop_asked = stop_asked or threading.Event()
 
     def run(self, observer: Observer = lambda _: None) -> None:
         """Until everything is copied (``once``) or ``stop_asked``. ``RunFailed`` says in a sentence what ended it before that."""
@@ -77,6 +77,8 @@ class Mirror:
             self._run(observer)
         except KafkaException as wrong:
             raise RunFailed(f"The mirror failed: {wrong.args[0].str()}.") from wrong
+        except jvm_gone() as gone:
+            raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
 
     def _run(self, observer: Observer) -> None:
         options = self._options
@@ -137,10 +139,9 @@ class Mirror:
 
     def _end(self, query: StreamingQuery) -> None:
         """After the batch that is being written, so that Spark notes it as done; the next one is refused. A query that is stopped in the
-        middle would do no harm, but be noisy: what Spark is interrupted at is logged with its stack."""
+        middle would do no harm, but write the batch again at the next start."""
         if not query.isActive:
             return
-        logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
         deadline = time.monotonic() + _END_SECONDS_MAX
         with self._batch_lock:
             self._ending = True

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.running.runner import prepare
-from barnabas.pipelines.session import open_session
+from barnabas.pipelines.session import close_session, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,7 @@ def explain(
             _explain(pipeline, spark, write)
     finally:
         if session is None:
-            spark.stop()
+            close_session(spark)
 
 
 def _explain(pipeline: PipelineDeclaration, session: SparkSession, write: Write) -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.read import read_pipeline
+from barnabas.pipelines.running.heartbeat import Heart, beating
 from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.runner import Run, start
+from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
 from barnabas.pipelines.running.watching import watching
-from barnabas.pipelines.session import check_spark, jvm_gone, open_session
+from barnabas.pipelines.session import check_spark, close_session, open_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
 
 
@@ -30,26 +28,27 @@ def run_declarations(
     pipelines: Sequence[PipelineDeclaration], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None
 ) -> None:
     check_spark()
-    for pipeline in pipelines:
-        # Spark takes seconds to start; a topic that is missing is known before.
-        check_topics(pipeline)
-        _say_what_is_promised(pipeline)
     run = Run()
+    with stop_signals(run.stop_asked), beating(pipelines, checkpoint) as heart, failures_while_stopping_pass(run.stop_asked):
+        for pipeline in pipelines:
+            # Spark takes seconds to start; a topic that is missing is known before.
+            check_topics(pipeline)
+            _say_what_is_promised(pipeline)
+        if not run.stop_asked.is_set():
+            _run(pipelines, run, heart, master=master, available_now=available_now, checkpoint=checkpoint)
+
+
+def _run(
+    pipelines: Sequence[PipelineDeclaration], run: Run, heart: Heart, *, master: str | None, available_now: bool, checkpoint: str | None
+) -> None:
     with ExitStack() as at_end:
-        at_end.enter_context(_stopped_by_signals(run))
         session = open_session(pipelines, master)
-        at_end.callback(_stop, session)
-        # Again: PySpark has put a handler of its own in their place.
-        at_end.enter_context(_stopped_by_signals(run))
+        at_end.callback(close_session, session)
         start(pipelines, session, checkpoint=checkpoint, available_now=available_now, run=run)
         at_end.callback(run.stop)
+        heart.running()
         observers = at_end.enter_context(watching(pipelines, run))
         run.wait(observers)
-
-
-def _stop(session: SparkSession) -> None:
-    with suppress(*jvm_gone()):
-        session.stop()
 
 
 def _say_what_is_promised(pipeline: PipelineDeclaration) -> None:
@@ -62,23 +61,3 @@ def _say_what_is_promised(pipeline: PipelineDeclaration) -> None:
         if letters is not None and letters.guarantee == "at_least_once":
             promise = "are written at least once: after a failure, those of the last batch may be there twice"
             sys.stderr.write(f"barnabas: dead letters of source {source.name!r} of {pipeline.name!r} {promise}.\n")
-
-
-@contextmanager
-def _stopped_by_signals(run: Run) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM asks for an end in order; a second one is as rude as it was meant."""
-
-    def ask(number: int, _: object) -> None:
-        run.stop_asked.set()
-        signal.signal(number, signal.SIG_DFL)
-
-    if threading.current_thread() is not threading.main_thread():
-        # Only the main thread may have handlers; whoever runs a pipeline in another one stops it in another way.
-        yield
-        return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

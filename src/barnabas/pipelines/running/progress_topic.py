@@ -1,8 +1,8 @@
 """The progress topic: everything that reports say, for whoever wants to watch; and what ``status`` reads.
 
-``barnabas.pipelines.progress`` has one record per batch of each query, its key ``<pipeline>.<query>``, and one when a query ended. It is
-compacted, so the newest of each stays. Watching must never hurt what is watched: when the topic cannot be written, one sentence goes to
-stderr and the pipeline runs on.
+``barnabas.pipelines.progress`` has one record per batch of each query, its key ``<pipeline>.<query>``, and one when a query ended; for
+pipelines whose checkpoint is not on a local disk also their heartbeats (:mod:`heartbeat`). It is compacted, so the newest of each stays.
+Watching must never hurt what is watched: when the topic cannot be written, one sentence goes to stderr and the pipeline runs on.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
 from barnabas.pipelines.running.preflight import ClusterTopics
 from barnabas.pipelines.running.progress import Progress
+from barnabas.pipelines.transactional_producer import closing_producer
 
 if TYPE_CHECKING:
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
@@ -31,15 +33,15 @@ _CONFIG = {"cleanup.policy": "compact,delete", "retention.ms": str(7 * 24 * 3600
 _QUEUED_REPORTS_MAX = 1000
 _FLUSH_SECONDS_MAX = 5.0
 READ_SECONDS_MAX = 10.0
+_RECORDS_AT_ONCE = 1000
 
 
-class ProgressTopic:
-    """Writes to the cluster of one pipeline."""
+class _Reports:
+    """A producer to the topic, made if need be. Without one, what is sent is dropped."""
 
     def __init__(self, pipeline: PipelineDeclaration) -> None:
         from confluent_kafka import Producer
 
-        self.pipeline = pipeline.name
         self._producer: Producer | None = None
         try:
             with ClusterTopics(pipeline) as cluster:
@@ -49,6 +51,27 @@ class ProgressTopic:
             return
         config = for_librdkafka(pipeline.bootstrap, pipeline.kafka)
         self._producer = Producer({**config, "queue.buffering.max.messages": _QUEUED_REPORTS_MAX, "linger.ms": 50})
+
+    def send(self, key: str, value: str) -> None:
+        if self._producer is None:
+            return
+        with suppress(BufferError):  # the queue is full: this report is lost, as the module says
+            self._producer.produce(TOPIC, key=key, value=value)
+        self._producer.poll(0)
+
+    def close(self) -> None:
+        if self._producer is not None:
+            with closing_producer(self._producer) as producer:
+                producer.flush(_FLUSH_SECONDS_MAX)
+            self._producer = None
+
+
+class ProgressTopic:
+    """Writes to the cluster of one pipeline."""
+
+    def __init__(self, pipeline: PipelineDeclaration) -> None:
+        self.pipeline = pipeline.name
+        self._reports = _Reports(pipeline)
 
     def __call__(self, progress: Progress) -> None:
         if progress.pipeline == self.pipeline:
@@ -61,15 +84,31 @@ class ProgressTopic:
             self._send(query, {"event": "ended", "pipeline": self.pipeline, "query": query, "run": run, "at": at, "reason": reason})
 
     def close(self) -> None:
-        if self._producer is not None:
-            self._producer.flush(_FLUSH_SECONDS_MAX)
+        self._reports.close()
 
     def _send(self, query: str, report: Mapping[str, Any]) -> None:
-        if self._producer is None:
-            return
-        with suppress(BufferError):  # the queue is full: this report is lost, as the module says
-            self._producer.produce(TOPIC, key=f"{self.pipeline}.{query}", value=json.dumps(report))
-        self._producer.poll(0)
+        self._reports.send(f"{self.pipeline}.{query}", json.dumps(report))
+
+
+class HeartbeatTopic:
+    """Heartbeats of a pipeline whose checkpoint is not on a local disk, under a key that no query can have."""
+
+    def __init__(self, pipeline: PipelineDeclaration) -> None:
+        self._key = self.key_of(pipeline.name)
+        self._reports = _Reports(pipeline)
+
+    @staticmethod
+    def key_of(pipeline: str) -> str:
+        return f"{pipeline}.-heartbeat"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._reports.close()
+
+    def send(self, heartbeat: str) -> None:
+        self._reports.send(self._key, heartbeat)
 
 
 def newest_reports(pipeline: PipelineDeclaration) -> dict[str, dict[str, Any]]:
@@ -88,14 +127,15 @@ def newest_reports(pipeline: PipelineDeclaration) -> dict[str, dict[str, Any]]:
         deadline = time.monotonic() + READ_SECONDS_MAX
         reached = first
         while reached < end and time.monotonic() < deadline:
-            message: Any = consumer.poll(0.2)
-            if message is None:
-                continue
-            if message.error() is not None:
-                break
-            reached = message.offset() + 1
-            if message.key() is not None and message.value() is not None:
-                newest[message.key().decode()] = json.loads(message.value())
+            message: Any
+            for message in consumer.consume(_RECORDS_AT_ONCE, timeout=0.2):
+                if message.error() is not None:
+                    # Among these is the end of the partition: its last offsets may be markers, or compacted away.
+                    reached = end
+                    break
+                reached = message.offset() + 1
+                if message.key() is not None and message.value() is not None:
+                    newest[message.key().decode()] = json.loads(message.value())
     finally:
         consumer.close()
     return newest

@@ -23,7 +23,8 @@ from barnabas.pipelines.running.build import build, located_errors
 from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.progress import Progress, progress_of
 from barnabas.pipelines.running.sentences import sentence_of
-from barnabas.pipelines.session import DEFAULT_LOG, jvm_gone
+from barnabas.pipelines.running.stop_signals import SIGNAL_SECONDS_MAX
+from barnabas.pipelines.session import jvm_gone, log_name
 from barnabas.pipelines.sinks import SINKS
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class RunningQuery:
     pipeline: str
     part: str
     query: StreamingQuery
+    run_id: str  # known from the start: a JVM that has ended cannot be asked
     # The time of the last report that observers know of. Not its batch: a query that waits reports under the number of the batch that
     # comes next, and that one must be told of when it has come.
     reported: str = ""
@@ -62,14 +64,20 @@ class Run:
     queries: list[RunningQuery] = field(default_factory=list)
     stop_asked: threading.Event = field(default_factory=threading.Event)
 
+    def add(self, pipeline: str, part: str, query: StreamingQuery) -> None:
+        self.queries.append(RunningQuery(pipeline, part, query, str(query.runId)))
+
     def wait(self, observers: Sequence[Observer] = (), seconds_max: float | None = None) -> None:
         """Until all ended or ``stop_asked``. ``RunFailed`` when one failed; the others are stopped then."""
         try:
             self._watch(observers, seconds_max)
+        except RunFailed:
+            # The signal that asks us to stop may have ended Spark's workers as well.
+            if not self.stop_asked.wait(SIGNAL_SECONDS_MAX):
+                raise
         except jvm_gone() as gone:
-            # A signal that ends us may have ended the JVM as well: those who send it often send it to all of a group.
-            if not self.stop_asked.is_set():
-                raise RunFailed(f"Spark's own process ended; its log ({DEFAULT_LOG}) may say why.") from gone
+            if not self.stop_asked.wait(SIGNAL_SECONDS_MAX):
+                raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
 
     def _watch(self, observers: Sequence[Observer], seconds_max: float | None) -> None:
         deadline = None if seconds_max is None else time.monotonic() + seconds_max
@@ -140,15 +148,15 @@ def _start_pipeline(context: RunContext, run: Run) -> None:
     for prepared in context.before_start:
         prepared()
     for part, begin in context.beside.items():
-        run.queries.append(RunningQuery(context.name, part, begin()))
+        run.add(context.name, part, begin())
     for sink in context.pipeline.sinks:
         with located_errors(sink.place, f"sink {sink.name!r}"):
             query = SINKS.of(sink.kind).start(context.frame(sink.source), sink, context)
-        run.queries.append(RunningQuery(context.name, sink.name, query))
+        run.add(context.name, sink.name, query)
     for undecodable in context.undecodable:
         source = undecodable.source
         if source.decoding is None or source.decoding.dead_letters is None:
             continue
         with located_errors(source.place, f"dead letters of source {source.name!r}"):
             query = import_module("barnabas.pipelines.dead_letters").start(undecodable.frame, source, context)
-        run.queries.append(RunningQuery(context.name, f"{source.name}.dead_letters", query))
+        run.add(context.name, f"{source.name}.dead_letters", query)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from barnabas.pipelines.formats.decoding import UNDECODABLE_MARK
+from barnabas.pipelines.session import log_name
 
 # A sentence that fills the screen is not read.
 SENTENCE_LENGTH_MAX = 600
@@ -67,7 +68,10 @@ def sentence_of(wrong: BaseException) -> str:
     python = [each for each in _PYTHON_ERROR.findall(text) if each[1] not in (_CALL_INTO_JVM, _CALL_INTO_PYTHON)]
     if python and "Traceback (most recent call last)" in text:
         module, kind, message = python[-1]
-        return _sentence(_without_codes(message) if module.startswith(_SPARKS_OWN) else f"{kind}: {message}")
+        if module.startswith(_SPARKS_OWN):
+            return _sentence(_without_codes(message))
+        # An exception of Python code on a worker. Where it came from is in its traceback, which the log has.
+        return _sentence(f"{kind}: {message.rstrip('.')} ({log_name()} has the traceback)")
     if _CALL_INTO_JVM in text and (java := _CAUSED_BY.findall(text) or _LOST_TASK.findall(text)):
         return _sentence(_without_codes(_EXCEPTION_NAME.sub(r"\1: ", java[-1])))
     return _sentence(_first_line(text) or type(wrong).__name__)

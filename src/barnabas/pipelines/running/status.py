@@ -1,7 +1,18 @@
-"""How far pipelines came, whether they run or not: from their checkpoints, the progress topic and the ends of the topics.
+"""How far pipelines came and whether they run: from their heartbeats, checkpoints, the progress topic and the ends of the topics.
 
-A checkpoint on this machine knows the last batch that was finished and the offsets it reached; the progress topic knows when that was and
-whether the query ended. Each is enough; where neither knows anything the query never ran.
+The heartbeat knows whether the process is alive (:mod:`heartbeat`). A checkpoint on this machine knows the last batch that was finished and
+the offsets it reached; the progress topic knows when that was and why a query failed. Where none of them knows anything the query never
+ran.
+
+state       meaning
+=========   ====================================================================================================
+never ran   no trace of it
+starting    the process is alive, and its queries are not all started
+running     the process is alive, and its queries are started
+ended       the process said so: it was stopped, or had done all there was (``--available-now``)
+failed      the process said so, with the reason
+died        the process is gone and did not say so: kill -9, no memory, no power. When it was last alive is known
+unknown     it has run, but there is no heartbeat to tell how it is
 """
 
 from __future__ import annotations
@@ -10,11 +21,13 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
 from barnabas.pipelines.kept_text import local_path
+from barnabas.pipelines.running.heartbeat import Heartbeat, is_there, life_of, newest_heartbeat
 from barnabas.pipelines.running.preflight import ANSWER_SECONDS_MAX, uses_topics
 from barnabas.pipelines.running.progress_topic import newest_reports
 
@@ -28,9 +41,10 @@ Offsets = Mapping[str, Mapping[str, int]]
 class QueryStatus:
     pipeline: str
     query: str
-    state: str  # never ran, running, ended, failed, or unknown when only the checkpoint speaks
+    state: str
     batch: int | None
-    at: str | None
+    at: str | None  # of the last report
+    alive_at: str | None  # when the process last said that it is alive
     lag: int | None
     rows_per_second: float | None
     reason: str | None
@@ -42,24 +56,37 @@ def status_of(pipeline: PipelineDeclaration, checkpoint: str | None = None) -> l
     folder = f"{(checkpoint or pipeline.checkpoint).rstrip('/')}/{pipeline.name}"
     parts = [sink.name for sink in pipeline.sinks]
     parts += [f"{each.name}.dead_letters" for each in pipeline.sources if each.decoding is not None and each.decoding.dead_letters]
-    return [_status(pipeline, part, f"{folder}/{part}", reports.get(f"{pipeline.name}.{part}")) for part in parts]
+    beat = newest_heartbeat(pipeline, checkpoint, reports)
+    return [_status(pipeline, part, f"{folder}/{part}", reports.get(f"{pipeline.name}.{part}"), beat) for part in parts]
 
 
-def _status(pipeline: PipelineDeclaration, part: str, folder: str, report: Mapping[str, Any] | None) -> QueryStatus:
+def _status(pipeline: PipelineDeclaration, part: str, folder: str, report: Mapping[str, Any] | None, beat: Heartbeat | None) -> QueryStatus:
     here = local_path(folder)
     batch = None if here is None else last_batch(here)
     offsets = {} if here is None or batch is None else batch_offsets(here, batch)
     lag = _lag(pipeline, offsets) if offsets else None
-    if report is None:
-        state = "never ran" if batch is None else "unknown"
-        return QueryStatus(pipeline.name, part, state, batch, None, lag, None, None)
-    if report["event"] == "ended":
-        state = "ended" if report["reason"] is None else "failed"
-        return QueryStatus(pipeline.name, part, state, batch, report["at"], lag, None, report["reason"])
-    if lag is None and report["lag"]:
-        lag = sum(report["lag"].values())
-    batch = report["batch"] if batch is None else batch
-    return QueryStatus(pipeline.name, part, "running", batch, report["at"], lag, report["processed_rows_per_second"], None)
+    state, reason = state_of(beat, report, has_batch=batch is not None)
+    rows_per_second = None
+    if report is not None and report["event"] == "progress":
+        if lag is None and report["lag"]:
+            lag = sum(report["lag"].values())
+        batch = report["batch"] if batch is None else batch
+        rows_per_second = report["processed_rows_per_second"] if state == "running" else None
+    at, alive_at = None if report is None else report["at"], None if beat is None else beat.at
+    return QueryStatus(pipeline.name, part, state, batch, at, alive_at, lag, rows_per_second, reason)
+
+
+def state_of(beat: Heartbeat | None, report: Mapping[str, Any] | None, *, has_batch: bool) -> tuple[str, str | None]:
+    """The state, and for one that needs it the reason."""
+    life = None if beat is None else life_of(beat, datetime.now(UTC), is_there=is_there(beat.process))
+    if beat is not None and life == "died":
+        who = f"Process {beat.process.pid} on {beat.process.host}"
+        return "died", f"{who} is gone and did not say that it ended; it was last alive at {beat.at}."
+    if beat is not None and life is not None:
+        return life, beat.reason
+    if report is not None and report["event"] == "ended":
+        return ("ended", None) if report["reason"] is None else ("failed", report["reason"])
+    return "never ran" if report is None and not has_batch else "unknown", None
 
 
 def last_batch(folder: str) -> int | None:

@@ -30,7 +30,7 @@ def watching(pipelines: Sequence[PipelineDeclaration], run: Run) -> Iterator[lis
             raise
         finally:
             for topic in published:
-                topic.ended({each.part: str(each.query.runId) for each in run.queries if each.pipeline == topic.pipeline}, reason)
+                topic.ended({each.part: each.run_id for each in run.queries if each.pipeline == topic.pipeline}, reason)
                 topic.close()
 
 

@@ -6,7 +6,6 @@ Where the answer is sorted all of it comes again, because any row may have chang
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import CannotRun, RunFailed
 from barnabas.pipelines.running.sentences import sentence_of
+from barnabas.pipelines.session import jvm_gone, log_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -37,11 +37,17 @@ def batch_rows(frame: DataFrame, limit: int | None) -> Iterator[Row]:
 
 
 class StreamedAnswer:
-    def __init__(self, frame: DataFrame, show: Callable[[Sequence[Row]], None], limit: int | None = None) -> None:
+    def __init__(
+        self,
+        frame: DataFrame,
+        show: Callable[[Sequence[Row]], None],
+        limit: int | None = None,
+        stop_asked: threading.Event | None = None,
+    ) -> None:
         self._frame = frame
         self._show = show
         self._left = limit
-        self.stop_asked = threading.Event()
+        self.stop_asked = stop_asked or threading.Event()
 
     def run(self) -> None:
         """Until ``stop_asked`` or the limit is reached."""
@@ -55,12 +61,13 @@ class StreamedAnswer:
                 query = writer.foreachBatch(self._take).start()
             except PySparkException as wrong:
                 raise CannotRun(f"The query cannot go on answering: {sentence_of(wrong)}") from wrong
-            while query.isActive and not self.stop_asked.wait(_WATCH_SECONDS):
-                pass
-            wrong_end = None if query.isActive else query.exception()
-            # What a batch is interrupted at would be logged with its stack.
-            logging.getLogger("py4j.clientserver").setLevel(logging.CRITICAL)
-            query.stop()
+            try:
+                while query.isActive and not self.stop_asked.wait(_WATCH_SECONDS):
+                    pass
+                wrong_end = None if query.isActive else query.exception()
+                query.stop()
+            except jvm_gone() as gone:
+                raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
             if wrong_end is not None:
                 raise RunFailed(f"The query failed: {sentence_of(wrong_end)}") from wrong_end
         finally:
