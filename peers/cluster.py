@@ -186,6 +186,7 @@ class Cluster:
     """``brokers`` nodes that are controllers too, or with ``controllers`` so many nodes that are only that, with ids from 101 on.
 
     ``programs`` overrides the program of single nodes, by id; ``per_node`` their properties. Static voters, ports chosen beforehand.
+    The nodes' directories are made in ``directory``, where they stay, or else in a temporary one.
     """
 
     def __init__(
@@ -199,9 +200,14 @@ class Cluster:
         programs: Mapping[int, Program] | None = None,
         proxied: bool = False,
         log_dirs: int = 1,
+        directory: Path | None = None,
     ) -> None:
         self._log_dirs = log_dirs
-        self._directory = tempfile.TemporaryDirectory(prefix="cluster-")
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        if directory is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="cluster-")
+            directory = Path(self._temporary.name)
+        self._directory = directory
         self.links = Links() if proxied else None
         self._brokers = brokers
         self._properties = dict(properties or {})
@@ -216,7 +222,7 @@ class Cluster:
             node.properties = {**self._properties_of(node), **self._properties, **(per_node or {}).get(node_id, {})}
 
     def _make(self, node_id: int, roles: str, program: Program, ports: Iterable[int]) -> Node:
-        directory = Path(self._directory.name, f"node-{node_id}")
+        directory = self._directory / f"node-{node_id}"
         directory.mkdir()
         node = Node(program, node_id, roles, directory, ports, proxied=self.links is not None)
         node.on_start = self._started
@@ -297,7 +303,8 @@ class Cluster:
             node.kill()
         if self.links is not None:
             self.links.close()
-        self._directory.cleanup()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def add_broker(self, node_id: int, program: Program | None = None, properties: Mapping[str, str] | None = None) -> Node:
         """One more broker, formatted and started. There are ports for one."""

@@ -17,6 +17,7 @@ from tests.scenarios.client import Client
 
 ANSWER_SECONDS_MAX = 5.0
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
+GROUP_KEY, TRANSACTION_KEY = 0, 1
 _LATEST = -1
 
 
@@ -34,8 +35,9 @@ def ask_any(bootstrap: str, request: Any, version: int | None = None) -> Any | N
     return None
 
 
-def ask_coordinator(bootstrap: str, group: str, request: Any, version: int | None = None) -> Any | None:
-    found = ask_any(bootstrap, FindCoordinatorRequest(key_type=0, coordinator_keys=[group]))
+def ask_coordinator(bootstrap: str, key: str, request: Any, version: int | None = None, *, key_type: int = GROUP_KEY) -> Any | None:
+    """The answer of the coordinator of a group, or with ``TRANSACTION_KEY`` of a transactional id."""
+    found = ask_any(bootstrap, FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key]))
     if found is None or found.coordinators[0].error_code:
         return None
     return ask(f"{found.coordinators[0].host}:{found.coordinators[0].port}", request, version)

@@ -7,7 +7,8 @@ import random
 import pytest
 
 from peers.apache_kafka import why_missing
-from tests.cluster.copying import Kind, copied_and_killed
+from tests.cluster.copiers import Kind
+from tests.cluster.copying import copied_and_killed
 
 DEEDS = ("kill copier", "kill node", "kill copier and node", "zombie")
 LONG_ROUNDS = 100

@@ -1,0 +1,260 @@
+"""The copiers as processes: each is started, watched, stopped, killed and replaced here. What they do is in ``copier.py``.
+
+Every copier writes its journal and its client's log to a file of its own in the directory of the
+test's evidence (:mod:`tests.cluster.evidence`), and says on stdout when it begins and ends a call that
+may block.
+
+A copier *hangs* when such a call has lasted :data:`HANG_MARGIN_SECONDS` longer than its own limit,
+although the coordinators of its group and of its transactional id answer another client. librdkafka does
+that: ``send_offsets_to_transaction`` looks at its limit only when a response arrives, and the request
+that finds the group's coordinator is repeated only when the state of a connection changes, so with
+unlucky timing never. A supervisor would restart such an application, and so does the test. It counts
+them in :attr:`Copiers.hung`.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
+from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from peers.apache_kafka import JARS, java
+from peers.cluster import ends_with_us
+from tests.cluster.asking import GROUP_KEY, TRANSACTION_KEY, ask_coordinator
+from tests.cluster.copier import BROKEN, FENCED, GROUP, INPUT
+from tests.scenarios.waiting import until
+
+INPUT_PARTITIONS = 4
+# Beyond the limit of a call, which the client itself should keep: the longest pulse of a starved run, several times over.
+HANG_MARGIN_SECONDS = 20.0
+_TAIL_CHARACTERS = 4000
+_TRACE_SECONDS = 0.2
+
+# One line for every run, for the end of pytest's output: copiers that ended or hung by themselves are worth a look, also within limits.
+reports: list[str] = []
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Of a copier: its client, its membership and its group's protocol."""
+
+    client: str = "librdkafka"
+    static: bool = False
+    protocol: str = "classic"
+
+
+@lru_cache(maxsize=1)
+def compiled() -> tempfile.TemporaryDirectory[str]:
+    """``Copier.java`` compiled once: from its source it would start twice as slowly every time."""
+    classes = tempfile.TemporaryDirectory(prefix="copier-")
+    source = str(Path(__file__).with_name("Copier.java"))
+    subprocess.run(["javac", "-cp", f"{JARS}/*", "-d", classes.name, source], check=True)
+    return classes
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that a copier has begun and not ended."""
+
+    name: str
+    seconds_max: float
+    begun: float
+
+    def overdue(self) -> bool:
+        return time.monotonic() > self.begun + self.seconds_max + HANG_MARGIN_SECONDS
+
+
+class Copier:
+    """One process, and its journal."""
+
+    def __init__(self, kind: Kind, slot: int, bootstrap: str, seed: str, journal: Path) -> None:
+        self.transactional_id = f"copier-{slot}"
+        arguments = [bootstrap, self.transactional_id, f"instance-{slot}" if kind.static else "", kind.protocol, seed]
+        if kind.client == "java":
+            command = java(f"-Dcopier={slot}", "Copier", *arguments)
+            command[command.index("-cp") + 1] += f":{compiled().name}"
+        else:
+            command = [sys.executable, "-m", "tests.cluster.copier", *arguments]
+        self._python = kind.client != "java"
+        self.journal = journal
+        with journal.open("wb") as output:
+            self._process = subprocess.Popen(ends_with_us(command), stdout=subprocess.PIPE, stderr=output)
+        self.ready = threading.Event()
+        self.call: Call | None = None
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self.paused = False
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            match line.decode().split():
+                case ["ready"]:
+                    self.ready.set()
+                case ["begin", name, seconds]:
+                    self.call = Call(name, float(seconds), time.monotonic())
+                case ["end"]:
+                    self.call = None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._process.poll()
+
+    def said(self) -> str:
+        """The end of its journal, without its client's log."""
+        lines = self.journal.read_text(errors="replace").splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith("%"))[-_TAIL_CHARACTERS:]
+
+    def where(self) -> str:
+        """What it said, and what it is at now if it is written in Python."""
+        if self._python and self.exit_code is None:
+            self._process.send_signal(signal.SIGUSR1)
+            time.sleep(_TRACE_SECONDS)
+        return f"{self.call}, {self.journal.name} ends:\n{self.said()}"
+
+    def pause(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._listener.join()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+class Copiers:
+    """One copier in each slot, whatever happens to them, and the zombies that others have taken the place of."""
+
+    def __init__(self, kinds: Sequence[Kind], bootstrap: str, seed: int, evidence: Path) -> None:
+        self._kinds = kinds
+        self._bootstrap = bootstrap
+        self._seed = seed
+        self._evidence = evidence
+        self._started = 0
+        self.own_exits: list[str] = []
+        self.hung: list[str] = []
+        self.zombies: list[Copier] = []
+        self.running: list[Copier] = []
+
+    def __enter__(self) -> Self:
+        try:
+            for slot in range(len(self._kinds)):
+                self.running.append(self._start(slot))
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for each in (*self.running, *self.zombies):
+            each.kill()
+
+    def _start(self, slot: int) -> Copier:
+        self._started += 1
+        journal = self._evidence / f"copier-{slot}-{self._started:03}.log"
+        return Copier(self._kinds[slot], slot, self._bootstrap, f"{self._seed}/{self._started}", journal)
+
+    def kill(self, slot: int) -> None:
+        self.running[slot].kill()
+        self.running[slot] = self._start(slot)
+
+    def replace(self, slot: int) -> Copier:
+        """Stop the copier of the slot, wherever it is, and start another with its transactional id. The stopped one is returned."""
+        zombie = self.running[slot]
+        zombie.pause()
+        self.zombies.append(zombie)
+        self.running[slot] = self._start(slot)
+        return zombie
+
+    def look_after(self) -> None:
+        """Start again those that ended or hang."""
+        for slot, each in enumerate(self.running):
+            if each.exit_code is not None:
+                self._check(each)
+                self.own_exits.append(f"slot {slot} ended with {each.exit_code}: {each.said()}")
+                self.kill(slot)
+            elif each.call is not None and each.call.overdue() and self._coordinators_answer(each):
+                self.hung.append(f"slot {slot} hung: {each.where()}")
+                self.kill(slot)
+
+    @staticmethod
+    def _check(copier: Copier) -> None:
+        assert copier.exit_code != BROKEN, f"a copier was given a record that is not the next one: {copier.said()}"
+
+    def _coordinators_answer(self, copier: Copier) -> bool:
+        described = ask_coordinator(
+            self._bootstrap,
+            copier.transactional_id,
+            DescribeTransactionsRequest(transactional_ids=[copier.transactional_id]),
+            key_type=TRANSACTION_KEY,
+        )
+        return (
+            described is not None
+            and not any(each.error_code for each in described.transaction_states)
+            and committed_offsets(self._bootstrap) != {}
+        )
+
+    def summary(self) -> str:
+        return f"{self._started} copiers started, {len(self.own_exits)} ended by themselves, {len(self.hung)} hung inside their client"
+
+    def whereabouts(self) -> list[str]:
+        named = [*((f"slot {slot}", each) for slot, each in enumerate(self.running)), *(("zombie", each) for each in self.zombies)]
+        return [f"{name}, exit code {each.exit_code}: {each.where()}" for name, each in named]
+
+    def await_fencing(self) -> None:
+        """No zombie lives on. What it did before it ended is judged by the copy, as with all of them.
+
+        The Java client's consumer may end first: one that wakes up after its partitions were given away sometimes fails in its poll
+        ("No current assignment for partition"), before its producer could be told that it is fenced.
+        """
+        for zombie in self.zombies:
+            self._await_end(zombie)
+            self._check(zombie)
+            if zombie.exit_code != FENCED:
+                self.own_exits.append(f"a zombie ended with {zombie.exit_code}: {zombie.said()}")
+
+    def _await_end(self, zombie: Copier) -> None:
+        def ended() -> bool:
+            if zombie.exit_code is None and zombie.call is not None and zombie.call.overdue() and self._coordinators_answer(zombie):
+                self.hung.append(f"a zombie hung: {zombie.where()}")
+                zombie.kill()
+            return zombie.exit_code is not None
+
+        until(ended, f"the zombie ends: {zombie.call}", seconds_max=FENCING_SECONDS_MAX)
+
+
+# A zombie that is inside a call has that call's limit and the margin; then it ends, or is counted among the hung.
+FENCING_SECONDS_MAX = 120.0
+
+
+def committed_offsets(bootstrap: str) -> dict[int, int]:
+    """How far the group has come, of transactions that are over. Empty while no coordinator answers."""
+    topics = [OffsetFetchRequestTopics(name=INPUT, partition_indexes=list(range(INPUT_PARTITIONS)))]
+    request = OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(group_id=GROUP, member_id=None, member_epoch=-1, topics=topics)], require_stable=False
+    )
+    answer = ask_coordinator(bootstrap, GROUP, request, 9, key_type=GROUP_KEY)
+    if answer is None or answer.groups[0].error_code:
+        return {}
+    return {each.partition_index: max(each.committed_offset, 0) for each in answer.groups[0].topics[0].partitions}

@@ -1,0 +1,24 @@
+"""What explains a failure afterwards: the brokers' directories and logs, and the copiers' journals, in one directory.
+
+It is removed when the test passes. When the test fails it stays, and the failure names it: ``barnabas log dump`` reads what
+``__consumer_offsets`` and ``__transaction_state`` say.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def evidence(name: str) -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix=f"barnabas-{name}-"))
+    try:
+        yield directory
+    except BaseException as failure:
+        failure.add_note(f"kept for analysis (brokers' directories, copiers' journals): {directory}")
+        raise
+    shutil.rmtree(directory, ignore_errors=True)

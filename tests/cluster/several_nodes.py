@@ -1,0 +1,71 @@
+"""The copiers' rounds (:mod:`tests.cluster.copying`) within three brokers."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from peers.cluster import QUICK, Cluster
+from tests.cluster.barnabas_cluster import barnabas_cluster
+from tests.cluster.copiers import Kind
+from tests.cluster.copying import CONFIG, copied_within
+from tests.cluster.evidence import evidence
+from tests.cluster.starvation import Pausable
+from tests.cluster.view import View, ready
+
+# Of one test on a machine that does other things as well: alone it takes half a minute, and each of its waits ends by itself before.
+STARVED_SECONDS_MAX = 900
+
+
+class SeveralNodes:
+    """A node that was killed is started again, and is back in sync before the next one is."""
+
+    def __init__(self, cluster: Cluster, view: View) -> None:
+        self._cluster = cluster
+        self._view = view
+        self._topics: list[str] = []
+        self.bootstrap = cluster.bootstrap
+
+    def create_topic(self, name: str, partitions: int, configs: dict[str, str] | None = None) -> None:
+        self._view.create_topic(name, partitions, configs=configs)
+        self._topics.append(name)
+
+    def kill(self, chance: random.Random) -> None:
+        node = chance.choice(self._cluster.brokers)
+        node.kill()
+        self._view.await_leader(self._topics[0], other_than=node.id)
+        node.start()
+        self.recovered()
+
+    def processes(self) -> Sequence[Pausable]:
+        return self._cluster.brokers
+
+    def restarted(self) -> Iterator[None]:
+        for node in self._cluster.brokers:
+            node.stop()
+            node.start()
+            self.recovered()
+        yield
+        for node in self._cluster.brokers:
+            node.kill()
+        self._cluster.start()
+        self.recovered()
+        yield
+
+    def recovered(self) -> None:
+        for node in self._cluster.nodes.values():
+            node.await_listening()
+        self._view.await_brokers(*(node.id for node in self._cluster.brokers))
+        for topic in (*self._topics, "__consumer_offsets", "__transaction_state"):
+            self._view.await_in_sync(topic)
+
+    def check_well(self) -> None:
+        assert all(node.running for node in self._cluster.nodes.values()), self.story()
+
+    def story(self) -> str:
+        return self._cluster.story()
+
+
+def copied_in_a_cluster(kinds: Sequence[Kind], deeds: Sequence[str], seed: int) -> None:
+    with evidence("copying") as kept, barnabas_cluster(brokers=3, properties={**QUICK, **CONFIG}, directory=kept) as cluster:
+        copied_within(SeveralNodes(cluster, ready(cluster)), kinds, deeds, seed, kept)
