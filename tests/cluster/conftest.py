@@ -1,10 +1,22 @@
-"""The copiers' runs report at the end of pytest's output."""
+"""Time for machines that do other things as well, and the copiers' reports at the end of pytest's output."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from tests.cluster.copiers import reports
+
+# Real processes on a starved machine: many times what a test here takes alone. Every wait inside a test ends before and says what for.
+SECONDS_MAX = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SECONDS_MAX))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

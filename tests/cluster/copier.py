@@ -188,12 +188,11 @@ class Copier:
         while asked:
             try:
                 answer = called(self._consumer.committed, COMMITTED_SECONDS, asked)
-                errors = {each.partition: each.error for each in answer if each.error is not None}
-                if not errors:
-                    journal("committed", {each.partition: each.offset for each in answer})
-                    assert all(each.offset >= 0 or each.offset == OFFSET_INVALID for each in answer), answer
-                    return {each.partition: max(each.offset, 0) for each in answer}
-                journal("committed with errors", errors)
+                told = [(each.partition, each.offset, each.error) for each in answer]
+                journal("committed", told)
+                offsets = starts(told)
+                if offsets is not None:
+                    return offsets
             except KafkaException as failure:
                 error = failure.args[0]
                 if error.fatal() or error.code() in _FENCING:
@@ -311,6 +310,17 @@ class Copier:
                 error = failure.args[0]
                 if error.fatal() or error.txn_requires_abort() or not error.retriable() or call.__name__ in _ONCE:
                     raise
+
+
+def starts(told: Iterable[tuple[int, int, KafkaError | None]]) -> dict[int, int] | None:
+    """Where to go on, from partitions, committed offsets and errors: None if there is any error, for then -1001 says nothing."""
+    found = {}
+    for partition, offset, error in told:
+        if error is not None:
+            return None
+        assert offset >= 0 or offset == OFFSET_INVALID, (partition, offset)
+        found[partition] = max(offset, 0)
+    return found
 
 
 def parsed(metadata: bytes) -> tuple[int, str]:

@@ -1,11 +1,13 @@
 """What explains a failure afterwards: the brokers' directories and logs, and the copiers' journals, in one directory.
 
-It is removed when the test passes. When the test fails it stays, and the failure names it: ``barnabas log dump`` reads what
-``__consumer_offsets`` and ``__transaction_state`` say.
+It is removed when the test passes. When the test fails it stays, and the failure names it: ``barnabas
+log dump`` reads what ``__consumer_offsets`` and ``__transaction_state`` say. With ``KEEP_EVIDENCE`` in the
+environment it stays in any case. ``COPIER_DEBUG`` names the contexts of librdkafka's log there.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,4 +23,5 @@ def evidence(name: str) -> Iterator[Path]:
     except BaseException as failure:
         failure.add_note(f"kept for analysis (brokers' directories, copiers' journals): {directory}")
         raise
-    shutil.rmtree(directory, ignore_errors=True)
+    if "KEEP_EVIDENCE" not in os.environ:
+        shutil.rmtree(directory, ignore_errors=True)

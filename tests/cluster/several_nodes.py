@@ -13,9 +13,6 @@ from tests.cluster.evidence import evidence
 from tests.cluster.starvation import Pausable
 from tests.cluster.view import View, ready
 
-# Of one test on a machine that does other things as well: alone it takes half a minute, and each of its waits ends by itself before.
-STARVED_SECONDS_MAX = 900
-
 
 class SeveralNodes:
     """A node that was killed is started again, and is back in sync before the next one is."""

@@ -8,7 +8,7 @@ import pytest
 
 from peers.apache_kafka import why_missing
 from tests.cluster.copiers import Kind
-from tests.cluster.several_nodes import STARVED_SECONDS_MAX, copied_in_a_cluster
+from tests.cluster.several_nodes import copied_in_a_cluster
 
 DEEDS = ("kill copier", "kill node", "kill copier and node", "zombie")
 LONG_ROUNDS = 60
@@ -19,7 +19,6 @@ KINDS = {
 needs_java = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
 
-@pytest.mark.timeout(STARVED_SECONDS_MAX)
 def test_everything_is_copied_once_whichever_broker_is_killed() -> None:
     copied_in_a_cluster(KINDS["librdkafka"], ["kill node", "kill copier", "kill copier and node"], seed=7)
 

@@ -9,7 +9,7 @@ import pytest
 
 from peers.apache_kafka import why_missing
 from tests.cluster.copiers import Kind
-from tests.cluster.several_nodes import STARVED_SECONDS_MAX, copied_in_a_cluster
+from tests.cluster.several_nodes import copied_in_a_cluster
 from tests.cluster.starvation import busy_neighbours
 
 DEEDS = ("starve", "starve", "starve and kill copier", "starve and kill node", "zombie and starve")
@@ -25,7 +25,6 @@ COPIERS = {
 SHORT = [COPIERS["classic"], COPIERS["consumer"]] if why_missing() is None else [COPIERS["librdkafka"]]
 
 
-@pytest.mark.timeout(STARVED_SECONDS_MAX)
 @pytest.mark.parametrize("kinds", SHORT)
 def test_starved_brokers_and_copiers_copy_everything_once(kinds: list[Kind]) -> None:
     with busy_neighbours():

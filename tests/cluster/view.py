@@ -28,7 +28,8 @@ from tests.scenarios.waiting import until
 
 # A node that is cut off or overloaded is given up for another one.
 ANSWER_SECONDS_MAX = 3.0
-CHANGE_SECONDS_MAX = 60.0
+# Seconds on an idle machine. A starved one was seen to take most of a minute, so this is more than that.
+CHANGE_SECONDS_MAX = 180.0
 # What a controller does may take longer than an answer about it.
 CHANGE_ANSWER_SECONDS_MAX = 25.0
 # On a busy machine a broker may be silent for too long, and is back soon. A request that was given up may have done its work.
