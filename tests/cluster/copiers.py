@@ -79,6 +79,7 @@ class Copier:
     """One process, and its journal."""
 
     def __init__(self, kind: Kind, slot: int, bootstrap: str, seed: str, journal: Path) -> None:
+        self.kind = kind
         self.transactional_id = f"copier-{slot}"
         arguments = [bootstrap, self.transactional_id, f"instance-{slot}" if kind.static else "", kind.protocol, seed]
         if kind.client == "java":
@@ -154,6 +155,7 @@ class Copiers:
         self._started = 0
         self.own_exits: list[str] = []
         self.hung: list[str] = []
+        self._hung_in: list[str] = []
         self.zombies: list[Copier] = []
         self.running: list[Copier] = []
 
@@ -195,8 +197,13 @@ class Copiers:
                 self.own_exits.append(f"slot {slot} ended with {each.exit_code}: {each.said()}")
                 self.kill(slot)
             elif each.call is not None and each.call.overdue() and self._coordinators_answer(each):
-                self.hung.append(f"slot {slot} hung: {each.where()}")
+                self._count_hung(each)
                 self.kill(slot)
+
+    def _count_hung(self, copier: Copier) -> None:
+        assert copier.call is not None
+        self._hung_in.append(f"{copier.kind.client} in {copier.call.name} ({copier.journal.name})")
+        self.hung.append(f"hung: {copier.where()}")
 
     @staticmethod
     def _check(copier: Copier) -> None:
@@ -216,7 +223,10 @@ class Copiers:
         )
 
     def summary(self) -> str:
-        return f"{self._started} copiers started, {len(self.own_exits)} ended by themselves, {len(self.hung)} hung inside their client"
+        where = f": {', '.join(self._hung_in)}" if self._hung_in else ""
+        return (
+            f"{self._started} copiers started, {len(self.own_exits)} ended by themselves, {len(self.hung)} hung inside their client{where}"
+        )
 
     def whereabouts(self) -> list[str]:
         named = [*((f"slot {slot}", each) for slot, each in enumerate(self.running)), *(("zombie", each) for each in self.zombies)]
@@ -237,7 +247,7 @@ class Copiers:
     def _await_end(self, zombie: Copier) -> None:
         def ended() -> bool:
             if zombie.exit_code is None and zombie.call is not None and zombie.call.overdue() and self._coordinators_answer(zombie):
-                self.hung.append(f"a zombie hung: {zombie.where()}")
+                self._count_hung(zombie)
                 zombie.kill()
             return zombie.exit_code is not None
 
