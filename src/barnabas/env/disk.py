@@ -7,8 +7,8 @@ What an implementation promises, and the simulated one takes back in a power cut
 - ``write_at`` writes everything or raises ``OSError``; after an error the bytes behind ``position`` are unknown;
 - an ``OSError`` has the name of its file, for the sentence that a user reads (:func:`disk_sentence`).
 
-After a failed ``sync`` nothing may be assumed about what reached the disk, and calling it again may lie
-(the kernel marks the pages clean): the caller must give the directory up.
+After a failed ``sync`` nothing may be assumed about what reached the disk: the kernel marks the pages clean, so that another ``fsync``
+would succeed. The caller must give the directory up.
 
 A full disk is another matter (:func:`out_of_room`): what it did not take is cut off again, everything else is as it was, and when there
 is room it goes on.
@@ -29,6 +29,13 @@ class SyncFailed(OSError):
     """A ``sync`` that failed, for whatever reason: also one that found out too late that the disk is full."""
 
 
+class FileReplaced(FileNotFoundError):
+    """A closed file was to be opened again, and another file has its name. Nothing was read or written."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(errno.ESTALE, "another file has taken the name", path)
+
+
 def out_of_room(error: OSError) -> bool:
     """Whether the disk is full, or its owner's share of it, and said so before it took anything for granted."""
     return error.errno in _FULL and not isinstance(error, SyncFailed)
@@ -40,7 +47,21 @@ def disk_sentence(doing: str, error: OSError) -> str:
     return f"{doing}: {where}{error.strerror or error}."
 
 
+class HeldFile(Protocol):
+    """An open file. It stays open for as long as a reference to this object exists, whatever becomes of its name and of the
+    :class:`DiskFile` it came from."""
+
+    def descriptor(self) -> int:
+        """For ``sendfile``. The number is valid for as long as this object is referred to, and not a moment longer."""
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """Fewer bytes only at the end of the file."""
+
+
 class DiskFile(Protocol):
+    """Safe to use from several threads: each call keeps the file open until it is done, even if another thread closes it meanwhile.
+    The order of a write and a read on two threads is the callers' business."""
+
     path: str
 
     def size_bytes(self) -> int: ...
@@ -55,14 +76,14 @@ class DiskFile(Protocol):
     def sync(self) -> None: ...
 
     def close(self) -> None:
-        """Give the descriptor back, once nobody has it pinned. The file may be used again and opens itself."""
+        """Give the descriptor back, as soon as no call uses it and no :class:`HeldFile` refers to it. The file may be used again and
+        opens itself: ``FileNotFoundError`` if it has been removed, of which ``FileReplaced`` is a kind."""
 
-    def descriptor(self) -> int:
-        """For ``sendfile``. Pin the file for as long as the number is kept."""
+    def hold(self) -> HeldFile:
+        """Opens the file if it is closed."""
 
-    def pin(self) -> None: ...
-
-    def unpin(self) -> None: ...
+    def hold_if_open(self) -> HeldFile | None:
+        """None when the file is closed, or when descriptors are so scarce that holding one for later is too much."""
 
     def moved_to(self, path: str) -> None:
         """The file was renamed; its owner says so, since a disk does not know who has it open."""

@@ -1,137 +1,275 @@
 """The operating system's files behind the disk port.
 
-A broker with thousands of partitions may own more files than the process may open. :class:`_OpenFiles` closes some when the limit
-comes near, and a closed file opens itself again when it is used; a file whose descriptor is in use elsewhere is pinned.
+A broker with thousands of partitions may own more files than the process may open. :class:`_OpenFiles` closes some of them when the limit
+is reached, and a closed file opens itself again when it is used.
+
+**A descriptor is closed when nothing refers to it any more, and at no other time.** The event loop and the disk workers use files at the
+same time, and a system call runs without the interpreter's lock. If one thread closed a number while another was about to write to it,
+the number could already belong to another file, and so would the bytes. Therefore a number never leaves its :class:`_Descriptor`:
+
+- each call takes a reference to the file's ``_Descriptor`` and keeps it until the system call has returned;
+- closing a file, or evicting it from the cache, takes the file's own reference away: from then on nobody can find the descriptor;
+- the last reference to go closes the number, which CPython does at once, on whatever thread that is.
+
+So there are no pins to count, and the hot path pays one attribute more than it would for a bare number. The cache is the only place that
+opens descriptors and takes them away, under its lock; no system call is made while the lock is held.
+
+**A file that opens itself again must be the same file.** Device and inode are remembered from the first time. If another file has the
+name by then, the call raises ``FileReplaced`` and nothing is written into the new one. ``sync`` compares them too, because it is where
+durability is promised, and would notice if some library in this process had closed a number that is not its own.
+
+**An eviction does not sync.** Linux keeps a failed write-back with the inode and reports it to the next ``fsync``, also through a
+descriptor that was opened afterwards (since 4.17); so an error that occurs while the file is closed is still found. It is lost only if
+the kernel drops the inode from memory before that ``fsync``. To narrow that down, files without unsynced writes are evicted first,
+which are also the ones that are used least: sealed segments and indexes. Syncing each file before its eviction would close the rest of
+the gap, and was tried: an append to a partition whose file is closed then takes 1 ms and more instead of some microseconds, on the
+event loop, and a node that appends to more partitions than it may open files would miss its heartbeats. Such a node needs a higher limit.
+An error that ``sync`` did report stays with the file: every later ``sync`` of it fails too, because the kernel would not report it again.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-import resource
 import shutil
+import sys
 from contextlib import suppress
+from itertools import islice
+from threading import Lock
 from typing import ClassVar
 
-from barnabas.env.disk import SyncFailed
+from barnabas.env.descriptors import Descriptors, descriptors
+from barnabas.env.disk import FileReplaced, SyncFailed
 from barnabas.model.buffers import Buffer
 
-# So many files may be open at least, and else half of what the process may open: the other half is for connections.
-FILES_OPEN_MIN = 256
-# Closing a file costs a later open; do it in strides so that a node at its limit does not close one per append.
-CLOSED_AT_ONCE = 64
+# Closing a file costs a later open; evict in strides so that a node at its limit does not search for a victim at every append.
+EVICTED_AT_ONCE = 64
+# Of few files a stride is a smaller part: those in use now must not be among the victims.
+STRIDE_PART = 8
+# How many files are looked at to evict one: those that are passed over go to the end of the queue, and the next stride sees others.
+LOOKED_AT_FOR_ONE = 2
+
+
+class _Descriptor:
+    """An open file of the kernel's, closed when the last reference to this object goes."""
+
+    __slots__ = ("_close", "_numbers", "number")
+
+    def __init__(self, number: int, numbers: set[int]) -> None:
+        self.number = number
+        self._numbers = numbers
+        self._close = os.close  # at the interpreter's end `os` may be gone before this object is
+        numbers.add(number)
+
+    def __del__(self) -> None:
+        # This may run on any thread and between any two instructions, so it must take no lock. The number is taken off the set first:
+        # as soon as it is closed, another thread may open a file with the same number and add it.
+        self._numbers.discard(self.number)
+        # An error here (a network file system has some) is one of write-back, and `sync` reports it.
+        try:  # noqa: SIM105 (a context manager costs as much as the call, and this runs for every eviction)
+            self._close(self.number)
+        except OSError:
+            pass
+
+    def descriptor(self) -> int:
+        return self.number
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        data = os.pread(self.number, size_bytes, position)
+        if len(data) == size_bytes or not data:
+            return data
+        parts = [data]
+        while data and (remaining := size_bytes - sum(map(len, parts))):
+            data = os.pread(self.number, remaining, position + size_bytes - remaining)
+            parts.append(data)
+        return b"".join(parts)
 
 
 class _OpenFiles:
-    """Which files hold a descriptor, in order of opening: at the limit the first opened are closed."""
+    """The cache: which files have a descriptor, in order of opening, and which of them lose it at the limit."""
 
-    def __init__(self) -> None:
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        if soft < hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-        self.limit = max(FILES_OPEN_MIN, (hard if hard > 0 else 1 << 20) // 2)
+    def __init__(self, budget: Descriptors) -> None:
+        self.lock = Lock()
         self.files: dict[RealFile, None] = {}
+        # All that are open, also those of files that were evicted or closed while something used them.
+        self.numbers: set[int] = set()
+        self.evictions = 0
+        self.limit = 0
+        budget.attend(self._change_limit, self.make_room)
 
-    def add(self, file: RealFile) -> None:
-        if len(self.files) >= self.limit:
-            for oldest in [each for each in self.files if not each.pins and not each.syncing][:CLOSED_AT_ONCE]:
-                oldest.close()
-        self.files[file] = None
+    def _change_limit(self, limit: int) -> None:
+        """A new connection lowers the limit by one, so this is called for each of them."""
+        self.limit = limit
+        if len(self.numbers) > limit:
+            self.make_room()
 
+    def open(self, path: str, flags: int) -> _Descriptor:
+        if len(self.numbers) >= self.limit:
+            self.make_room()
+        flags |= os.O_RDWR | os.O_CLOEXEC
+        return _Descriptor(descriptors.call(os.open, path, flags, 0o644), self.numbers)
 
-_open_files = _OpenFiles()
+    def make_room(self) -> bool:
+        """Evict some files, in order of opening, those with unsynced writes last. Whether a descriptor became free."""
+        wanted = max(1, min(EVICTED_AT_ONCE, self.limit // STRIDE_PART))
+        evicted: list[_Descriptor] = []
+        with self.lock:
+            # Files that are passed over go to the end of the queue, so that the next stride looks at others.
+            unsynced = []
+            for file in list(islice(self.files, LOOKED_AT_FOR_ONE * wanted)):
+                if len(evicted) == wanted:
+                    break
+                if file.unsynced:
+                    unsynced.append(file)
+                else:
+                    self._evict(file, evicted)
+            for file in unsynced:
+                if len(evicted) < wanted:
+                    self._evict(file, evicted)
+                else:
+                    del self.files[file]
+                    self.files[file] = None
+            self.evictions += len(evicted)
+        # The descriptors close when the list goes, which is behind the lock's end.
+        return bool(evicted)
+
+    def _evict(self, file: RealFile, evicted: list[_Descriptor]) -> None:
+        del self.files[file]
+        descriptor = file.take_idle_descriptor()
+        if descriptor is not None:
+            evicted.append(descriptor)
+        else:
+            self.files[file] = None
 
 
 class RealFile:
-    __slots__ = ("_descriptor", "_doomed", "path", "pins", "syncing")
+    __slots__ = ("_descriptor", "_identity", "_sync_error", "path", "unsynced")
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.pins = 0
-        self.syncing = False
-        self._doomed = False  # closed by its owner while pinned
-        self._descriptor = self._open(os.O_CREAT)
+        # Changed only under the cache's lock. A call reads it once and keeps the reference.
+        self._descriptor: _Descriptor | None = None
+        self.unsynced = False
+        self._sync_error: OSError | None = None
+        descriptor = _open_files.open(path, os.O_CREAT)
+        self._identity = _identity(descriptor)
+        self._adopt(descriptor)
 
-    def _open(self, flags: int = 0) -> int:
-        # Without O_CREAT when it is opened again: a file removed meanwhile must be missed, not made anew and found empty.
-        descriptor = os.open(self.path, os.O_RDWR | os.O_CLOEXEC | flags, 0o644)
-        _open_files.add(self)
-        return descriptor
+    def _adopt(self, descriptor: _Descriptor) -> _Descriptor:
+        """Two threads may have opened the file at the same time; then the second one's descriptor goes."""
+        with _open_files.lock:
+            if self._descriptor is None:
+                self._descriptor = descriptor
+                _open_files.files[self] = None
+            return self._descriptor
 
-    def descriptor(self) -> int:
+    def _open_again(self) -> _Descriptor:
+        with _open_files.lock:
+            # An eviction takes the descriptor away for a moment to see whether it is in use.
+            if self._descriptor is not None:
+                return self._descriptor
+        # Without O_CREAT: a file that was removed in the meantime must be missed, not made anew and found empty.
+        descriptor = _open_files.open(self.path, 0)
+        if _identity(descriptor) != self._identity:
+            raise FileReplaced(self.path)
+        return self._adopt(descriptor)
+
+    def take_idle_descriptor(self) -> _Descriptor | None:
+        """Take the descriptor away; None, and all stays as it was, when something uses it."""
         descriptor = self._descriptor
-        if descriptor < 0:
-            descriptor = self._descriptor = self._open()
+        # First away, then look: a call that begins now does not find it, and one that began before is counted.
+        self._descriptor = None
+        if _references(descriptor) > _UNSHARED:
+            self._descriptor = descriptor
+            return None
         return descriptor
 
-    def pin(self) -> None:
-        self.pins += 1
+    # -- the port -------------------------------------------------------------------------------------------------------------
 
-    def unpin(self) -> None:
-        self.pins -= 1
-        if self._doomed and not self.pins:
-            self.close()
+    def hold(self) -> _Descriptor:
+        return self._descriptor or self._open_again()
+
+    def hold_if_open(self) -> _Descriptor | None:
+        return self._descriptor if len(_open_files.numbers) < _open_files.limit else None
 
     def moved_to(self, path: str) -> None:
         self.path = path
 
     def size_bytes(self) -> int:
-        return os.fstat(self.descriptor()).st_size
+        descriptor = self._descriptor or self._open_again()
+        return os.fstat(descriptor.number).st_size
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
         try:
-            return self._read_at(position, size_bytes)
+            descriptor = self._descriptor or self._open_again()
+            return descriptor.read_at(position, size_bytes)
         except OSError as error:
             _name(error, self.path)
             raise
-
-    def _read_at(self, position: int, size_bytes: int) -> bytes:
-        data = os.pread(self.descriptor(), size_bytes, position)
-        if len(data) == size_bytes or not data:
-            return data
-        parts = [data]
-        while data and (remaining := size_bytes - sum(map(len, parts))):
-            data = os.pread(self.descriptor(), remaining, position + size_bytes - remaining)
-            parts.append(data)
-        return b"".join(parts)
 
     def write_at(self, position: int, data: Buffer) -> None:
         try:
-            descriptor = self._descriptor
-            written = os.pwrite(descriptor if descriptor >= 0 else self.descriptor(), data, position)
+            descriptor = self._descriptor or self._open_again()
+            written = os.pwrite(descriptor.number, data, position)
+            self.unsynced = True
             if written != len(data):
-                self._write_rest(position, memoryview(data), written)
+                # A short write is how a full disk begins; the next one says so with an error.
+                rest = memoryview(data)
+                while written < len(rest):
+                    written += os.pwrite(descriptor.number, rest[written:], position + written)
         except OSError as error:
             _name(error, self.path)
             raise
 
-    def _write_rest(self, position: int, data: memoryview, written: int) -> None:
-        # A short write is how a full disk begins; the next one says so with an error.
-        while written < len(data):
-            written += os.pwrite(self.descriptor(), data[written:], position + written)
-
     def truncate(self, size_bytes: int) -> None:
         try:
-            os.ftruncate(self.descriptor(), size_bytes)
+            descriptor = self._descriptor or self._open_again()
+            os.ftruncate(descriptor.number, size_bytes)
+            self.unsynced = True
         except OSError as error:
             _name(error, self.path)
             raise
 
     def sync(self) -> None:
-        # This may be a worker's thread: while it waits, the loop must not close the descriptor and reuse its number.
-        self.syncing = True
+        descriptor = self._descriptor or self._open_again()
+        if self._sync_error is not None:
+            raise SyncFailed(self._sync_error.errno, self._sync_error.strerror, self.path)
+        # Before the call: a write that comes meanwhile counts as unsynced again.
+        self.unsynced = False
         try:
-            _sync(self.descriptor(), self.path)
-        finally:
-            self.syncing = False
+            if _identity(descriptor) != self._identity:
+                raise SyncFailed(errno.ESTALE, "the descriptor has become another file's", self.path)
+            _sync(descriptor.number, self.path)
+        except OSError as error:
+            self._sync_error = error.with_traceback(None)
+            raise
 
     def close(self) -> None:
-        if self.pins:
-            self._doomed = True
-        elif self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        with _open_files.lock:
+            # Dropped behind the lock's end, where it may be closed.
+            descriptor = self._descriptor
+            self._descriptor = None
             _open_files.files.pop(self, None)
+        del descriptor
+
+
+def _references(descriptor: object) -> int:
+    return sys.getrefcount(descriptor)
+
+
+def _count_unshared() -> int:
+    """How many references a function sees of an object that only its caller has in a variable; it depends on the interpreter."""
+    fresh = object()
+    return _references(fresh)
+
+
+_UNSHARED = _count_unshared()
+
+
+def _identity(descriptor: _Descriptor) -> tuple[int, int]:
+    found = os.fstat(descriptor.number)
+    return found.st_dev, found.st_ino
 
 
 def _name(error: OSError, path: str) -> None:
@@ -145,6 +283,9 @@ def _sync(descriptor: int, path: str) -> None:
         os.fsync(descriptor)
     except OSError as error:
         raise SyncFailed(error.errno, error.strerror, path) from error
+
+
+_open_files = _OpenFiles(descriptors)
 
 
 class RealLock:
@@ -162,6 +303,9 @@ class RealLock:
 
 
 class RealDisk:
+    def __init__(self) -> None:
+        descriptors.raise_limit()
+
     def open(self, path: str) -> RealFile:
         return RealFile(path)
 
@@ -169,7 +313,7 @@ class RealDisk:
         return os.path.lexists(path)
 
     def names(self, directory: str) -> list[str]:
-        return sorted(os.listdir(directory))
+        return sorted(descriptors.call(os.listdir, directory))
 
     def is_directory(self, path: str) -> bool:
         return os.path.isdir(path)
@@ -178,7 +322,7 @@ class RealDisk:
         os.makedirs(path, exist_ok=True)
 
     def read(self, path: str) -> bytes:
-        with open(path, "rb") as file:
+        with descriptors.call(open, path, "rb") as file:
             try:
                 return file.read()
             except OSError as error:
@@ -186,7 +330,7 @@ class RealDisk:
                 raise
 
     def read_range(self, path: str, position: int, size_bytes: int) -> bytes:
-        with open(path, "rb", buffering=0) as file:
+        with descriptors.call(open, path, "rb", buffering=0) as file:
             try:
                 data = os.pread(file.fileno(), size_bytes, position)
                 while len(data) < size_bytes and (more := os.pread(file.fileno(), size_bytes - len(data), position + len(data))):
@@ -207,10 +351,10 @@ class RealDisk:
             os.unlink(path)
 
     def remove_directory(self, path: str) -> None:
-        shutil.rmtree(path)
+        descriptors.call(shutil.rmtree, path)
 
     def sync_directory(self, path: str) -> None:
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = descriptors.call(os.open, path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             _sync(descriptor, path)
         finally:
@@ -220,7 +364,7 @@ class RealDisk:
         path = os.path.realpath(path)
         if path in RealLock.held:
             return None
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = descriptors.call(os.open, path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             # A POSIX record lock, not flock: it is what Java's FileChannel.lock takes, so Kafka and we exclude each other.
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

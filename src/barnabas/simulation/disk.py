@@ -31,7 +31,7 @@ from enum import Enum
 from random import Random
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from barnabas.env.disk import SyncFailed
+from barnabas.env.disk import FileReplaced, SyncFailed
 from barnabas.model.buffers import Buffer
 
 # A kernel writes dirty pages out by itself after a while. So does this one, and its memory stays bounded however long nobody syncs.
@@ -216,31 +216,47 @@ class _Fault:
         return True
 
 
+class _SimulatedHold(NamedTuple):
+    """An inode that stays readable whatever becomes of its name."""
+
+    disk: SimulatedDisk
+    path: str
+    inode: _Inode
+
+    def descriptor(self) -> int:
+        raise OSError(errors.EBADF, "a simulated file has no descriptor: read the region instead", self.path)
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        self.disk.check_power()
+        self.disk.fail_where_told(Operation.READ, self.path)
+        return bytes(self.inode.content[position : position + size_bytes])
+
+
 class SimulatedFile:
     """Like a real one it keeps its file while open, whatever becomes of the name, and when closed finds it by name again."""
 
-    __slots__ = ("_disk", "_doomed", "_inode", "_pins", "path")
+    __slots__ = ("_disk", "_identity", "_inode", "path")
 
     def __init__(self, disk: SimulatedDisk, path: str, inode: _Inode) -> None:
         self._disk = disk
         self._inode: _Inode | None = inode
-        self._pins = 0
-        self._doomed = False
+        self._identity = inode
         self.path = path
 
     def _opened(self) -> _Inode:
         self._disk.check_power()
         if self._inode is None:
-            self._inode = self._disk.inode(self.path)
+            found = self._disk.inode(self.path)
+            if found is not self._identity:
+                raise FileReplaced(self.path)
+            self._inode = found
         return self._inode
 
     def size_bytes(self) -> int:
         return len(self._opened().content)
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
-        inode = self._opened()
-        self._disk.fail_where_told(Operation.READ, self.path)
-        return bytes(inode.content[position : position + size_bytes])
+        return self.hold().read_at(position, size_bytes)
 
     def write_at(self, position: int, data: Buffer) -> None:
         inode = self._opened()
@@ -269,22 +285,13 @@ class SimulatedFile:
         inode.sync()
 
     def close(self) -> None:
-        if self._pins:
-            self._doomed = True
-        else:
-            self._inode = None
+        self._inode = None
 
-    def descriptor(self) -> int:
-        raise OSError(errors.EBADF, "a simulated file has no descriptor: read the region instead", self.path)
+    def hold(self) -> _SimulatedHold:
+        return _SimulatedHold(self._disk, self.path, self._opened())
 
-    def pin(self) -> None:
-        self._pins += 1
-
-    def unpin(self) -> None:
-        self._pins -= 1
-        if self._doomed and not self._pins:
-            self._doomed = False
-            self._inode = None
+    def hold_if_open(self) -> _SimulatedHold | None:
+        return None if self._inode is None else self.hold()
 
     def moved_to(self, path: str) -> None:
         self.path = path

@@ -312,4 +312,4 @@ def test_a_flipped_bit_is_flipped_for_good() -> None:
 
 def test_a_simulated_file_cannot_be_sent_by_the_kernel() -> None:
     with pytest.raises(OSError, match="no descriptor"):
-        disk_with().open("/d/file").descriptor()
+        disk_with().open("/d/file").hold().descriptor()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from barnabas.env.disk import Disk, DiskFile, write_atomically
+from barnabas.env.disk import Disk, DiskFile, FileReplaced, write_atomically
 from barnabas.env.real_disk import RealDisk
 from barnabas.simulation.disk import SimulatedDisk
 from tests.unit.records.made import repeatable
@@ -96,18 +97,39 @@ def test_an_open_file_outlives_its_name(disk: Disk, root: str) -> None:
     file.close()
 
 
-def test_a_pinned_file_is_closed_when_it_is_let_go(disk: Disk, root: str) -> None:
+def test_a_held_file_outlives_its_name_and_its_closing(disk: Disk, root: str) -> None:
     file = disk.open(f"{root}/a")
     file.write_at(0, b"hello")
-    file.pin()
-    file.pin()
+    held, held_if_open = file.hold(), file.hold_if_open()
     file.close()
     disk.remove(f"{root}/a")
-    file.unpin()
-    assert file.read_at(0, 5) == b"hello"
-    file.unpin()
+    assert held.read_at(0, 5) == b"hello"
+    assert held_if_open is not None
+    assert held_if_open.read_at(1, 100) == b"ello"
+    assert file.hold_if_open() is None
     with pytest.raises(FileNotFoundError):
         file.read_at(0, 5)
+
+
+def test_a_closed_file_does_not_touch_another_file_that_took_its_name(disk: Disk, root: str) -> None:
+    file, other = disk.open(f"{root}/a"), disk.open(f"{root}/b")
+    file.write_at(0, b"hello")
+    other.write_at(0, b"other")
+    file.close()
+    disk.rename(f"{root}/b", f"{root}/a")
+    deeds: list[Callable[[], object]] = [
+        file.size_bytes,
+        lambda: file.read_at(0, 5),
+        lambda: file.write_at(0, b"wrong"),
+        lambda: file.truncate(0),
+        file.sync,
+        file.hold,
+    ]
+    for deed in deeds:
+        with pytest.raises(FileReplaced):
+            deed()
+    assert disk.read(f"{root}/a") == b"other"
+    other.close()
 
 
 def test_a_renamed_file_is_found_where_its_owner_says(disk: Disk, root: str) -> None:

@@ -38,7 +38,6 @@ class DirectoryStore:
         try:
             self._make(directory)
             file = self._disk.open(part)
-            file.pin()
         except OSError as error:
             raise self._error(name, error) from error
         try:
@@ -49,7 +48,6 @@ class DirectoryStore:
                 self._disk.remove(part)
             raise
         finally:
-            file.unpin()
             file.close()
         try:
             self._disk.rename(part, path)

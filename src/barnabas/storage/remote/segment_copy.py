@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from barnabas.env.disk import Disk
+from barnabas.env.disk import Disk, HeldFile
 from barnabas.records.batch_header import HEADER_BYTES, read_header
 from barnabas.records.batches import CorruptBatch, check_crc, check_shape
 from barnabas.storage.file_names import (
@@ -48,7 +48,7 @@ class SegmentCopy:
     """Made and released on the loop's thread, run on a worker's. Holds the log file open, so that a rename or removal does not matter."""
 
     def __init__(self, disk: Disk, directory: str, segment: Segment, plan: CopyPlan, metadata: RemoteSegmentMetadata) -> None:
-        """``directory`` is the partition's. Pins the segment's file; ``SegmentGone`` when it is not what the plan was made for."""
+        """``directory`` is the partition's. Opens the segment's file; ``SegmentGone`` when it is not what the plan was made for."""
         if segment.size_bytes != plan.segment.size_bytes:
             raise SegmentGone(f"the segment at {segment.base_offset} of {directory} has changed since its copy was planned")
         assert segment.base_offset == plan.segment.base_offset
@@ -56,16 +56,11 @@ class SegmentCopy:
         self._disk = disk
         self._directory = directory
         self._plan = plan
-        self._file = segment.file
-        self._file.pin()
         try:
-            # Opens it here and now: a worker must not be the one to find that the name has gone.
-            self._opened_bytes = self._file.size_bytes()
-        except OSError as error:
-            self._file.unpin()
-            if isinstance(error, FileNotFoundError):
-                raise SegmentGone(f"{self._log_name()} is not there any more") from None
-            raise
+            self._held: HeldFile | None = segment.file.hold()
+        except FileNotFoundError:
+            raise SegmentGone(f"{self._log_name()} is not there any more") from None
+        self._opened_bytes = segment.file.size_bytes()
         # Where the next segment begins behind a gap, producers were written down as of here.
         self._end_of_batches = segment.next_offset
 
@@ -83,7 +78,7 @@ class SegmentCopy:
 
     def release(self) -> None:
         """When :meth:`run` has ended, or will not be called."""
-        self._file.unpin()
+        self._held = None
 
     def _small_objects(self) -> Iterator[tuple[ObjectKind, bytes]]:
         stem = f"{self._directory}/{offset_name(self.metadata.start_offset)}"
@@ -112,12 +107,13 @@ class SegmentCopy:
 
     def _pieces(self, take: Callable[[int], None]) -> Iterator[memoryview]:
         """The log, in pieces of whole batches, each of them checked."""
-        size_bytes, position = self.metadata.size_bytes, 0
+        held, size_bytes, position = self._held, self.metadata.size_bytes, 0
+        assert held is not None, "the copy was released before it ran"
         expected, wanted = self.metadata.start_offset, PIECE_BYTES
         if self._opened_bytes < size_bytes:
             raise SegmentGone(f"{self._log_name()} has {self._opened_bytes} bytes instead of {size_bytes}: it was cut")
         while position < size_bytes:
-            data = memoryview(self._file.read_at(position, min(wanted, size_bytes - position)))
+            data = memoryview(held.read_at(position, min(wanted, size_bytes - position)))
             start, wanted = 0, PIECE_BYTES
             while len(data) - start >= HEADER_BYTES:
                 header = read_header(data, start)
