@@ -41,7 +41,7 @@ UNLIMITED_STANDS_FOR = (1 << 20, 10_240)
 
 # Other threads may take what was made free. Past this many times something else in the process has all of it.
 RETRIES_MAX = 3
-_NONE_LEFT = (errno.EMFILE, errno.ENFILE)
+NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Descriptors:
             try:
                 return opens(*args, **kwargs)
             except OSError as error:
-                if error.errno not in _NONE_LEFT or not self._make_room():
+                if error.errno not in NONE_LEFT or not self._make_room():
                     raise
         return opens(*args, **kwargs)
 

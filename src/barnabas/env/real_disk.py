@@ -1,6 +1,6 @@
 """The operating system's files behind the disk port.
 
-A broker with thousands of partitions may own more files than the process may open. :class:`_OpenFiles` closes some of them when the limit
+A broker with thousands of partitions may own more files than the process may open. :class:`OpenFiles` closes some of them when the limit
 is reached, and a closed file opens itself again when it is used.
 
 **A descriptor is closed when nothing refers to it any more, and at no other time.** The event loop and the disk workers use files at the
@@ -86,7 +86,7 @@ class _Descriptor:
         return b"".join(parts)
 
 
-class _OpenFiles:
+class OpenFiles:
     """The cache: which files have a descriptor, in order of opening, and which of them lose it at the limit."""
 
     def __init__(self, budget: Descriptors) -> None:
@@ -285,7 +285,12 @@ def _sync(descriptor: int, path: str) -> None:
         raise SyncFailed(error.errno, error.strerror, path) from error
 
 
-_open_files = _OpenFiles(descriptors)
+_open_files = OpenFiles(descriptors)
+
+
+def open_files() -> OpenFiles:
+    """The process's cache, for its numbers."""
+    return _open_files
 
 
 class RealLock:

@@ -200,7 +200,7 @@ class Connection(asyncio.BufferedProtocol):
             transport.write(frame)
             return
         if sender is None:
-            sender = self._sender = Sender(self._loop, transport, self._adjust_reading)
+            sender = self._sender = Sender(self._loop, transport, self._adjust_reading, self.listener.duplicates)
         sender.send(frame)
 
     @property

@@ -1,7 +1,15 @@
 """A listening socket, the connections that came through it, and the limits on them.
 
-Accepting is done here and not by the loop's server, because reaching ``max.connections`` means to stop accepting (newcomers wait in
-the kernel's queue until somebody leaves), while too many from one address means to hang up at once.
+Accepting is done here and not by the loop's server, because the limits differ in what they mean for a new connection:
+
+================================  ==============================================================================================
+``max.connections``               it waits in the kernel's queue until another one is closed, as in Kafka
+``max.connections.per.ip``        it is closed at once, as in Kafka
+descriptors of the process        it is closed at once, so that the client tries again, perhaps at another node; `env.descriptors`
+                                  says how many there are, for all listeners together
+================================  ==============================================================================================
+
+The first and the last concern everybody, and are announced through :attr:`Listener.at_limit`.
 """
 
 from __future__ import annotations
@@ -12,11 +20,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from barnabas.env.descriptors import NONE_LEFT, Descriptors, descriptors
 from barnabas.network.connection import Connection, ServeFrame
+from barnabas.network.sender import Duplicates
 from barnabas.wire.frames import ReceiveBuffer
 
 ACCEPTED_AT_ONCE = 64  # a flood of newcomers must not starve those who are served
 SWEEP_SECONDS_MIN = 0.5
+# A crowd at the limit comes again and again; one event a minute says all there is to say.
+SAY_SECONDS = 60.0
+# Short for a client that waits, long for a loop that is to do nothing else.
+PAUSE_SECONDS = 0.1
 _NO_LIMIT = 2**31 - 1
 
 
@@ -35,6 +49,18 @@ class ConnectionLimits:
         return self.connections_of_address_max.get(address, self.connections_per_address_max)
 
 
+@dataclass(frozen=True, slots=True)
+class AtLimit:
+    """New connections are not served because of a limit on all of them."""
+
+    listener: str
+    limit: str
+    connections_max: int
+    closed: int
+    """New connections that were closed since the last time; none where they wait instead."""
+    advice: str
+
+
 class PortTaken(Exception):
     """The address cannot be listened on; one sentence."""
 
@@ -50,10 +76,22 @@ class Listener:
         apis: frozenset[int],
         for_controllers: bool,
         report: Callable[[str, str], None],
+        budget: Descriptors = descriptors,
     ) -> None:
-        """``apis`` are the keys that :attr:`serve` knows, which is set before :meth:`start`; ``report(address, reason)`` is told of
-        peers that were hung up on."""
+        """``apis`` are the keys that :attr:`serve` knows, which is set before :meth:`start`; ``report(address, reason)`` is called for
+        peers that were hung up on, ``at_limit`` at most every :data:`SAY_SECONDS`."""
         self.name = name
+        # Whether only nodes of the cluster connect here, so that clients cannot use up this listener's connections.
+        self.for_nodes = for_controllers
+        # Listeners of one node share one; see `OwnAddresses`.
+        self.duplicates = Duplicates(budget)
+        self.at_limit: Callable[[AtLimit], None] = lambda _: None
+        self._budget = budget
+        # Connections that were accepted and not closed since, those among them that the loop has not introduced yet included.
+        self._counted = 0
+        self._said_at = float("-inf")
+        self._closed_at_limit = 0
+        self._resume: asyncio.TimerHandle | None = None
         self.apis = apis
         self.for_controllers = for_controllers
         self.limits = limits
@@ -90,24 +128,35 @@ class Listener:
             self._accept_or_wait()
 
     def _accept_or_wait(self) -> None:
-        wanted = len(self.connections) + len(self._arriving) < self.limits.connections_max
+        wanted = self._counted < self.limits.connections_max
         if wanted and not self._accepting:
             self.loop.add_reader(self._socket.fileno(), self._accept)
         elif not wanted and self._accepting:
             self.loop.remove_reader(self._socket.fileno())
+            self._say_at_limit("max.connections", self.limits.connections_max, "New connections wait. Raise max.connections.")
         self._accepting = wanted
+
+    def _say_at_limit(self, limit: str, connections_max: int, advice: str) -> None:
+        now = self.loop.time()
+        if now - self._said_at >= SAY_SECONDS:
+            self._said_at = now
+            self.at_limit(AtLimit(self.name, limit, connections_max, self._closed_at_limit, advice))
+            self._closed_at_limit = 0
 
     def _accept(self) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
             if not self._accepting:
                 return
             try:
-                accepted, address = self._socket.accept()
+                accepted, address = self._budget.call(self._socket.accept)
             except (BlockingIOError, InterruptedError):
                 return
-            except OSError as wrong:
-                # Out of descriptors, or the peer left while it waited. Nobody who is connected may suffer for it.
-                self._report("", f"cannot accept a connection: {wrong.strerror}")
+            except OSError as error:
+                if error.errno in NONE_LEFT:
+                    self._pause_accepting()
+                else:
+                    # The peer left while it waited, say.
+                    self._report("", f"cannot accept a connection: {error.strerror}")
                 return
             self._take(accepted, str(address[0]))
 
@@ -116,6 +165,12 @@ class Listener:
             self.connections_refused += 1
             self._report(address, f"the address has {self._by_address[address]} connections already")
             accepted.close()
+            return
+        if not self._count_descriptor():
+            self.connections_refused += 1
+            self._closed_at_limit += 1
+            accepted.close()
+            self._say_out_of_descriptors("New connections are closed.")
             return
         accepted.setblocking(False)
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -126,6 +181,27 @@ class Listener:
         self._arriving.add(task)
         task.add_done_callback(self._arriving.discard)
         self._accept_or_wait()
+
+    def _pause_accepting(self) -> None:
+        """The process has no descriptor left although connections are within their limit: something else in it has them. The connection
+        stays in the kernel's queue, so the loop would call again at once, and keep the processor busy with failing."""
+        self.loop.remove_reader(self._socket.fileno())
+        self._accepting = False
+        self._resume = self.loop.call_later(PAUSE_SECONDS, self._accept_or_wait)
+        self._say_out_of_descriptors("New connections wait.")
+
+    def _say_out_of_descriptors(self, consequence: str) -> None:
+        self._say_at_limit(
+            "descriptors of the process",
+            self._budget.connections_max,
+            f"{consequence} Raise the limit of open files (ulimit -n, LimitNOFILE), which is {self._budget.limit}.",
+        )
+
+    def _count_descriptor(self) -> bool:
+        budget = self._budget
+        taken = budget.take(for_node=self.for_nodes) or (self.duplicates.release_idle() and budget.take(for_node=self.for_nodes))
+        self._counted += taken
+        return taken
 
     async def _connect(self, accepted: socket.socket, address: str) -> None:
         try:
@@ -144,6 +220,9 @@ class Listener:
         self._left(connection.peer_address[0])
 
     def _left(self, address: str) -> None:
+        if self._counted:
+            self._counted -= 1
+            self._budget.give_back()
         self._by_address[address] -= 1
         if self._by_address[address] <= 0:
             del self._by_address[address]
@@ -175,6 +254,8 @@ class Listener:
     def stop_accepting(self) -> None:
         if self._sweep is not None:
             self._sweep.cancel()
+        if self._resume is not None:
+            self._resume.cancel()
         if self._accepting:
             self.loop.remove_reader(self._socket.fileno())
             self._accepting = False
@@ -184,6 +265,11 @@ class Listener:
         """Hang up on everybody, after sending what is already written."""
         for connection in list(self.connections):
             connection.close()
+        # The loop may end before the last of them is gone, and the process goes on.
+        for _ in range(self._counted):
+            self._budget.give_back()
+        self._counted = 0
+        self.duplicates.forget()
 
 
 def _bind(host: str, port: int, limits: ConnectionLimits) -> socket.socket:

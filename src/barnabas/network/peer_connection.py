@@ -16,6 +16,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version as package_version
 from typing import Any, cast
 
+from barnabas.env.descriptors import descriptors
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -100,6 +101,7 @@ class PeerConnection(asyncio.BufferedProtocol):
         self._expected: deque[_Expected] = deque()
         self._next_id = 0
         self._fault: str | None = None
+        self._counted = False
         # None until the peer has told.
         self.versions: dict[int, Versions] | None = None
         # Whether the peer ever answered anything but the greeting.
@@ -172,6 +174,8 @@ class PeerConnection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have the methods of asyncio.Transport without being one.
         self._transport = cast(asyncio.Transport, transport)
+        self._counted = True
+        descriptors.add()
         if self._fault is not None:
             self._transport.abort()
             return
@@ -234,8 +238,15 @@ class PeerConnection(asyncio.BufferedProtocol):
 
     # -- the end --------------------------------------------------------------------------------------------------------------
 
+    def _give_descriptor_back(self) -> None:
+        if self._counted:
+            self._counted = False
+            descriptors.give_back()
+
     def close(self, reason: str) -> None:
         """Hang up, and tell everybody who waits. Nothing is owed to the peer, so nothing is waited for."""
+        # The loop may end before the transport does.
+        self._give_descriptor_back()
         if self._fault is None:
             self._fault = reason
             self._fail_all()
@@ -246,6 +257,7 @@ class PeerConnection(asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._give_descriptor_back()
         self._transport = None
         reason = self._fault or (str(error) if error is not None else "the other side hung up")
         self._fault = reason

@@ -4,6 +4,9 @@ uvloop has no sendfile of its own and its transport cannot be given file regions
 used directly, through a duplicate of the descriptor that the loop does not know: the header goes out with MSG_MORE, so that it shares
 a packet with the records, and the kernel copies from the page cache to the socket. When the socket is full, the loop watches the
 duplicate. Everything sent while a frame is under way goes through here too, so the order is kept.
+
+The duplicate is made when the first file region is sent. Afterwards it is kept for the next one, because making it takes several system
+calls, but only while descriptors are plentiful (:class:`Duplicates`).
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 
+from barnabas.env.descriptors import Descriptors
 from barnabas.wire.frames import OutFrame
 from barnabas.wire.types import RecordsSource
 
@@ -34,13 +38,60 @@ class _Region:
         self.end = source.position + len(source)
 
 
+class Duplicates:
+    """The second descriptors of one node's connections: counted, and given back when there are too few for new connections.
+
+    All on the loop's thread."""
+
+    def __init__(self, budget: Descriptors) -> None:
+        self._budget = budget
+        self._count = 0
+        self._idle: set[Sender] = set()
+
+    def make(self, descriptor: int) -> socket.socket:
+        made = socket.socket(fileno=self._budget.call(os.dup, descriptor))
+        self._count += 1
+        self._budget.add()
+        return made
+
+    def close(self, duplicate: socket.socket) -> None:
+        duplicate.close()
+        if self._count:
+            self._count -= 1
+            self._budget.give_back()
+
+    def came_to_rest(self, sender: Sender) -> None:
+        if self._budget.scarce:
+            sender.give_duplicate_back()
+        else:
+            self._idle.add(sender)
+
+    def in_use(self, sender: Sender) -> None:
+        self._idle.discard(sender)
+
+    def release_idle(self) -> bool:
+        """Whether there were any."""
+        idle, self._idle = self._idle, set()
+        for sender in idle:
+            sender.give_duplicate_back()
+        return bool(idle)
+
+    def forget(self) -> None:
+        """The node has stopped. Its loop may end before the last connections are told that they are closed, and the process goes on."""
+        for _ in range(self._count):
+            self._budget.give_back()
+        self._count = 0
+
+
 class Sender:
-    def __init__(self, loop: asyncio.AbstractEventLoop, transport: asyncio.Transport, progressed: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, transport: asyncio.Transport, progressed: Callable[[], None], duplicates: Duplicates
+    ) -> None:
         self._loop = loop
         self._transport = transport
         self._progressed = progressed
-        descriptor = transport.get_extra_info("socket").fileno()
-        self._socket = socket.socket(fileno=os.dup(descriptor))
+        self._duplicates = duplicates
+        self._socket: socket.socket | None = None
         self._queue: deque[memoryview | _Region] = deque()
         self._watching = False
         self._waiting_for_transport = False
@@ -86,8 +137,9 @@ class Sender:
             return
         budget = BURST_BYTES_MAX
         try:
+            duplicate = self._duplicate()
             while self._queue:
-                sent = self._send_first()
+                sent = self._send_first(duplicate)
                 self.unsent_bytes -= sent
                 budget -= sent
                 if budget <= 0 and self._queue:
@@ -95,25 +147,42 @@ class Sender:
         except (BlockingIOError, InterruptedError):
             pass
         except OSError:
-            # The peer is gone; the transport notices too and tells the connection.
+            # The peer is gone; the transport notices too and tells the connection. Or a descriptor could not be had.
             self._transport.abort()
             return
-        self._watch(bool(self._queue))
+        self._watch(duplicate, bool(self._queue))
+        if not self._queue:
+            self._duplicates.came_to_rest(self)
         self._progressed()
 
-    def _watch(self, wanted: bool) -> None:
+    def _duplicate(self) -> socket.socket:
+        duplicate = self._socket
+        if duplicate is None:
+            duplicate = self._socket = self._duplicates.make(self._transport.get_extra_info("socket").fileno())
+        else:
+            self._duplicates.in_use(self)
+        return duplicate
+
+    def give_duplicate_back(self) -> None:
+        """Only while nothing is on its way."""
+        assert not self._watching, "the loop watches the duplicate"
+        if self._socket is not None:
+            self._duplicates.close(self._socket)
+            self._socket = None
+
+    def _watch(self, duplicate: socket.socket, wanted: bool) -> None:
         """Have the loop call again whenever there is room, until everything has gone: not once for every time the socket is full."""
         if wanted and not self._watching:
-            self._loop.add_writer(self._socket.fileno(), self._pump)
+            self._loop.add_writer(duplicate.fileno(), self._pump)
         elif not wanted and self._watching:
-            self._loop.remove_writer(self._socket.fileno())
+            self._loop.remove_writer(duplicate.fileno())
         self._watching = wanted
 
-    def _send_first(self) -> int:
+    def _send_first(self, duplicate: socket.socket) -> int:
         first = self._queue[0]
         if isinstance(first, _Region):
             size = min(first.end - first.position, BURST_BYTES_MAX)
-            sent = os.sendfile(self._socket.fileno(), first.source.descriptor(), first.position, size)
+            sent = os.sendfile(duplicate.fileno(), first.source.descriptor(), first.position, size)
             if sent == 0:
                 # The file ends before the region: it was truncated under us, and the frame cannot be completed.
                 raise OSError("a file region is shorter than was announced")
@@ -123,7 +192,7 @@ class Sender:
                 first.source.release()
             return sent
         more = socket.MSG_MORE if len(self._queue) > 1 else 0
-        sent = self._socket.send(first, more)
+        sent = duplicate.send(first, more)
         if sent == len(first):
             self._queue.popleft()
         else:
@@ -133,9 +202,11 @@ class Sender:
     def close(self) -> None:
         self._closed = True
         if self._watching:
-            self._loop.remove_writer(self._socket.fileno())
+            assert self._socket is not None
+            self._watch(self._socket, False)
         for item in self._queue:
             if isinstance(item, _Region):
                 item.source.release()
         self._queue.clear()
-        self._socket.close()
+        self._duplicates.in_use(self)
+        self.give_duplicate_back()

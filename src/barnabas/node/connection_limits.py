@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Container, Mapping
 
 from barnabas.config.keys import ConfigError, Value
@@ -10,12 +9,9 @@ from barnabas.config.listeners import pairs
 from barnabas.config.values import read_integer
 from barnabas.network.listener import ConnectionLimits
 
-# The socket, and its duplicate through which file regions are sent.
-DESCRIPTORS_PER_CONNECTION = 2
 # Left to itself the kernel lets megabytes wait in a socket, and by the time the consumer takes them they are out of the processor's cache.
 # This much keeps both sides busy: consumers on the same machine read a fifth faster, and 15 % faster than with Kafka's default of 100 KiB.
 SEND_BUFFER_BYTES = 256 * 1024
-_NO_LIMIT = 2**31 - 1
 
 _OVERRIDES = "max.connections.per.ip.overrides"
 
@@ -35,7 +31,7 @@ def connection_limits(values: Mapping[str, Value], explicit: Container[str]) -> 
     return ConnectionLimits(
         request_bytes_max=integer("socket.request.max.bytes"),
         idle_seconds_max=integer("connections.max.idle.ms") / 1000,
-        connections_max=min(integer("max.connections"), _affordable_connections(values["listeners"])),
+        connections_max=integer("max.connections"),
         connections_per_address_max=integer("max.connections.per.ip"),
         connections_of_address_max=_of_addresses(str(values[_OVERRIDES])),
         backlog=integer("socket.listen.backlog.size"),
@@ -51,11 +47,3 @@ def _of_addresses(text: str) -> dict[str, int]:
     except ConfigError:
         return {}
     return {address: number for address, limit in found.items() if (number := read_integer(limit)) is not None}
-
-
-def _affordable_connections(listeners: Value) -> int:
-    """How many each listener may have so that all of them leave half of the process's descriptors to files. Without that, whoever
-    opens enough connections takes the node down: a log that cannot open a file takes its directory with it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    assert isinstance(listeners, tuple)
-    return _NO_LIMIT if hard == resource.RLIM_INFINITY else hard // 2 // DESCRIPTORS_PER_CONNECTION // max(1, len(listeners))

@@ -25,7 +25,7 @@ from barnabas.env.disk import Disk, disk_sentence
 from barnabas.env.entropy import Entropy, SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import NodeId, Uuid
-from barnabas.network.listener import Listener, PortTaken
+from barnabas.network.listener import AtLimit, Listener, PortTaken
 from barnabas.network.peers import Peers
 from barnabas.node.broker_lifecycle import RegistrationRefused
 from barnabas.node.broker_parts import BrokerParts
@@ -144,7 +144,12 @@ class Node:
     async def _start(self) -> Ready:
         settings, now_ms = self.settings, self._clock.wall_ms()
         self._addresses = addresses = OwnAddresses(
-            settings, for_clients=BROKER_HANDLERS, for_controllers=CONTROLLER_HANDLERS, report=self._peer_refused, listen=self._listen
+            settings,
+            for_clients=BROKER_HANDLERS,
+            for_controllers=CONTROLLER_HANDLERS,
+            report=self._peer_refused,
+            at_limit=self._connections_at_limit,
+            listen=self._listen,
         )
         directories = self._directories
         directories.open()
@@ -272,6 +277,16 @@ class Node:
 
     def _peer_refused(self, address: str, reason: str) -> None:
         self.log.info("connection refused", client=address, reason=reason)
+
+    def _connections_at_limit(self, said: AtLimit) -> None:
+        self.log.warning(
+            "connections at their limit",
+            listener=said.listener,
+            limit=said.limit,
+            connections_max=said.connections_max,
+            closed=said.closed,
+            advice=said.advice,
+        )
 
     def _start_page(self) -> None:
         address = self.settings.text("barnabas.prometheus.listener")

@@ -11,12 +11,15 @@ from barnabas.config.listeners import (
     advertised_controller_listeners,
     advertised_listeners,
     controller_listeners,
+    inter_broker_listener_name,
     listeners,
 )
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.features import REGISTERED_FEATURES
+from barnabas.env.descriptors import descriptors
 from barnabas.model.ids import NodeId, Uuid
-from barnabas.network.listener import Listener
+from barnabas.network.listener import AtLimit, Listener
+from barnabas.network.sender import Duplicates
 from barnabas.node.connection_limits import connection_limits
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener as RegisteredListener
 from barnabas.wire.messages.controller_registration import (
@@ -36,26 +39,33 @@ class OwnAddresses:
         for_clients: Handlers,
         for_controllers: Handlers,
         report: Callable[[str, str], None],
+        at_limit: Callable[[AtLimit], None],
         listen: Callable[..., Listener] = Listener,
     ) -> None:
         """Binds every port, without listening yet: a taken one is the commonest mistake, and nothing has been touched so far."""
         self._settings = settings
         self.all: list[Listener] = []
         controllers = {listener.name for listener in controller_listeners(settings)}
+        names = {listener.name for listener in listeners(settings)}
+        between_brokers = inter_broker_listener_name(settings)
+        duplicates = Duplicates(descriptors)
         for address in listeners(settings):
             belongs_to_controllers = address.name in controllers
             handlers = for_controllers if belongs_to_controllers else for_clients
-            self.all.append(
-                listen(
-                    address.name,
-                    address.host,
-                    address.port,
-                    connection_limits(settings.values, settings.explicit),
-                    apis=frozenset(handlers),
-                    for_controllers=belongs_to_controllers,
-                    report=report,
-                )
+            made = listen(
+                address.name,
+                address.host,
+                address.port,
+                connection_limits(settings.values, settings.explicit),
+                apis=frozenset(handlers),
+                for_controllers=belongs_to_controllers,
+                report=report,
             )
+            made.at_limit = at_limit
+            # Where clients have a listener of their own, the brokers' one is not theirs to fill.
+            made.for_nodes = belongs_to_controllers or (address.name == between_brokers and len(names - controllers) > 1)
+            made.duplicates = duplicates
+            self.all.append(made)
 
     def __iter__(self) -> Iterator[Listener]:
         return iter(self.all)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
+from barnabas.env.descriptors import descriptors
+from barnabas.env.real_disk import open_files
 from barnabas.network.listener import Listener
 from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.quorum_driver import QuorumDriver
@@ -29,6 +31,12 @@ def register_readings(
         (catalogue.CONNECTIONS_REFUSED, lambda each: each.connections_refused),
     ):
         metrics.reading(metric, lambda value=value: [((each.name,), value(each)) for each in listeners])  # type: ignore[misc]
+
+    metrics.reading(catalogue.DESCRIPTORS_MAX, lambda: [((), descriptors.limit)])
+    files = open_files()
+    metrics.reading(catalogue.FILES_OPEN, lambda: [((), len(files.numbers))])
+    metrics.reading(catalogue.FILES_OPEN_MAX, lambda: [((), files.limit)])
+    metrics.reading(catalogue.FILES_EVICTED, lambda: [((), files.evictions)])
 
     def partitions() -> list[Partition]:
         return [partition for topic in list(replicas.by_topic.values()) for partition in list(topic.values())]

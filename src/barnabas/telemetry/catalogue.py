@@ -23,6 +23,16 @@ CONNECTIONS_ACCEPTED = Metric("barnabas_connections_accepted_total", _COUNTER, "
 CONNECTIONS_REFUSED = Metric(
     "barnabas_connections_refused_total", _COUNTER, "connections", "Connections hung up on: too many, or not speaking Kafka.", ("listener",)
 )
+DESCRIPTORS_MAX = Metric(
+    "barnabas_descriptors_max", _GAUGE, "descriptors", "Descriptors this process may have, for files, connections and everything else."
+)
+FILES_OPEN = Metric("barnabas_files_open", _GAUGE, "files", "Files of logs and indexes that are open now.")
+FILES_OPEN_MAX = Metric(
+    "barnabas_files_open_max", _GAUGE, "files", "How many of them may be open now: what connections leave of the descriptors."
+)
+FILES_EVICTED = Metric(
+    "barnabas_files_evicted_total", _COUNTER, "files", "Files that were closed to stay below barnabas_files_open_max, to be opened again."
+)
 
 TOPIC_BYTES_IN = Metric("barnabas_topic_bytes_in_total", _COUNTER, "bytes", "Bytes of record batches appended for producers.", ("topic",))
 TOPIC_BYTES_OUT = Metric("barnabas_topic_bytes_out_total", _COUNTER, "bytes", "Bytes of record batches handed to consumers.", ("topic",))

@@ -22,7 +22,7 @@ from threading import Event, Thread
 
 from barnabas.env.descriptors import descriptors
 from barnabas.env.disk import FileReplaced
-from barnabas.env.real_disk import RealDisk, RealFile, _open_files
+from barnabas.env.real_disk import RealDisk, RealFile, open_files
 
 RECORD_BYTES = 16
 # Preempt threads far more often than the interpreter does by itself, so that they meet inside of calls.
@@ -175,10 +175,10 @@ def main(directory: str, limit: int, seconds: float) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     stress = Stress(directory)
     stress.run(seconds)
-    print(f"limit {limit}, {_open_files.evictions} evictions, {dict(stress.done)}")
+    print(f"limit {limit}, {open_files().evictions} evictions, {dict(stress.done)}")
     for wrong in stress.wrong[:WRONGS_SHOWN]:
         print(wrong)
-    if not _open_files.evictions:
+    if not open_files().evictions:
         print("nothing was evicted: the stress has missed its point")
         return 1
     return 1 if stress.wrong else 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-
 import pytest
 
 from barnabas.config.parse import parse_broker_config
@@ -18,16 +16,11 @@ def limits(**overrides: str) -> ConnectionLimits:
     return connection_limits(settings.values, settings.explicit)
 
 
-def affordable(*, listeners: int) -> int:
-    """Half of what this process may open, two for each connection."""
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[1] // 4 // listeners
-
-
 def test_kafkas_defaults() -> None:
     assert limits() == ConnectionLimits(
         request_bytes_max=104_857_600,
         idle_seconds_max=600.0,
-        connections_max=affordable(listeners=2),
+        connections_max=2**31 - 1,
         connections_per_address_max=2**31 - 1,
         backlog=50,
         send_buffer_bytes=SEND_BUFFER_BYTES,
@@ -35,9 +28,8 @@ def test_kafkas_defaults() -> None:
     )
 
 
-def test_no_listener_takes_what_logs_and_other_listeners_need() -> None:
+def test_max_connections_is_the_limit_of_each_listener() -> None:
     assert limits(max__connections="10").connections_max == 10
-    assert limits(max__connections=str(2**31 - 1)).connections_max == affordable(listeners=2)
 
 
 def test_socket_buffers_are_ours_and_the_kernels_until_somebody_asks_for_others() -> None:

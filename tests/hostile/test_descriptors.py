@@ -1,0 +1,246 @@
+"""Brokers that may have few descriptors: what they serve with them, and what they say when that is not enough."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from barnabas.env.descriptors import OTHERS, Descriptors, descriptors
+from barnabas.env.real_disk import open_files
+from barnabas.node.development import development_properties
+from barnabas.node.process import ensure_formatted, parse_settings
+from barnabas.testing import EmbeddedBroker
+from tests.scenarios.client import Client, HungUp
+from tests.scenarios.waiting import until
+
+DESCRIPTORS = 1024
+# Any of them, once the broker has closed it.
+CLOSED = (HungUp, BrokenPipeError, ConnectionResetError)
+# Creating and reading a thousand partitions on a busy machine.
+PATIENCE_SECONDS = 200
+
+
+class Server:
+    def __init__(self, process: subprocess.Popen[str], bootstrap: str, log: Path) -> None:
+        self.process = process
+        self.bootstrap = bootstrap
+        self._log = log
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [event for line in self._log.read_text().splitlines() if (event := json.loads(line))["event"] == name]
+
+    def open_files(self) -> int:
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+
+@contextmanager
+def server(directory: Path, limits: str, **overrides: str) -> Iterator[Server]:
+    """``limits`` are commands of the shell. Ends with a clean stop, and with no error in the log."""
+    properties = development_properties(
+        data_dir=str(directory / "data"),
+        overrides={"socket.listen.backlog.size": "4000", **{name.replace("__", "."): value for name, value in overrides.items()}},
+    )
+    ensure_formatted(parse_settings(properties))
+    settings = " ".join(f"--override '{name}={value}'" for name, value in properties.items())
+    log = directory / "log"
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
+            ["sh", "-c", f"{limits}; exec {sys.executable} -m barnabas server --log-level WARN {settings}"],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
+    try:
+        assert process.stdout is not None
+        ready = process.stdout.readline()
+        assert ready.startswith("ready "), log.read_text()
+        yield Server(process, dict(part.split("=", 1) for part in ready.split()[1:])["bootstrap"], log)
+        process.terminate()
+        assert process.wait(60) == 0
+        assert "error" not in {json.loads(line)["level"] for line in log.read_text().splitlines()}, log.read_text()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def served(bootstrap: str, crowd: ExitStack) -> Client | None:
+    """A new connection that is answered; None when it is closed at once."""
+    client = crowd.enter_context(Client(bootstrap))
+    try:
+        client.probe()
+    except CLOSED:
+        client.close()
+        return None
+    return client
+
+
+def fill(bootstrap: str, crowd: ExitStack) -> list[Client]:
+    """Connections, each of them answered, until one is not."""
+    inside = []
+    while (client := served(bootstrap, crowd)) is not None:
+        inside.append(client)
+        assert len(inside) < DESCRIPTORS
+    return inside
+
+
+def test_most_descriptors_serve_connections_and_more_of_them_are_closed_and_announced(tmp_path: Path) -> None:
+    budget = Descriptors(DESCRIPTORS)
+    with server(tmp_path, f"ulimit -n {DESCRIPTORS}") as broker, ExitStack() as crowd:
+        inside = fill(broker.bootstrap, crowd)
+        # The node has a few connections to itself.
+        assert budget.connections_max - budget.kept_for_nodes - 10 <= len(inside) <= budget.connections_max - budget.kept_for_nodes
+        for _ in range(20):
+            assert served(broker.bootstrap, crowd) is None
+        (said,) = broker.events("connections at their limit")
+        assert (said["level"], said["listener"], said["limit"]) == ("warning", "PLAINTEXT", "descriptors of the process")
+        assert "LimitNOFILE" in said["advice"]
+        assert str(DESCRIPTORS) in said["advice"]
+        # Those who are in are served, and logs have the files they need.
+        inside[0].create_topic("t", 200)
+        for partition in range(200):
+            inside[partition].produce("t", [b"%d" % partition], partition=partition)
+        assert inside[-1].values("t", 199) == [b"199"]
+        for each in inside[:50]:
+            each.close()
+        until(lambda: served(broker.bootstrap, crowd), "a connection is served again")
+        for each in inside[50:]:
+            each.probe()
+
+
+def test_a_connection_has_a_second_descriptor_only_while_they_are_plentiful(tmp_path: Path) -> None:
+    budget = Descriptors(DESCRIPTORS)
+    with server(tmp_path, f"ulimit -n {DESCRIPTORS}") as broker, ExitStack() as crowd:
+        first = crowd.enter_context(Client(broker.bootstrap))
+        first.create_topic("t")
+        first.produce("t", [b"x" * 1000])
+        consumers: list[Client] = []
+        while len(consumers) < budget.connections_max // 4:
+            consumer = served(broker.bootstrap, crowd)
+            assert consumer is not None
+            assert consumer.values("t") == [b"x" * 1000]
+            consumers.append(consumer)
+        assert broker.open_files() > 2 * len(consumers)
+        # The others are given the descriptors that these do not need for now.
+        inside = fill(broker.bootstrap, crowd)
+        assert len(consumers) + len(inside) >= budget.connections_max - budget.kept_for_nodes - 10
+        for each in (*consumers, *inside[::20]):
+            assert each.values("t") == [b"x" * 1000]
+        assert broker.open_files() <= len(consumers) + len(inside) + OTHERS
+
+
+def test_clients_do_not_fill_the_listener_between_brokers(tmp_path: Path) -> None:
+    listeners = {
+        "listeners": "INTERNAL://127.0.0.1:0,PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0",
+        "listener__security__protocol__map": "INTERNAL:PLAINTEXT,PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter__broker__listener__name": "INTERNAL",
+    }
+    with server(tmp_path, f"ulimit -n {DESCRIPTORS}", **listeners) as broker, ExitStack() as crowd:
+        # The first listener of clients is where `bootstrap` points to; here that is the brokers' own.
+        ports = listening_ports(broker.process.pid)
+        own = int(broker.bootstrap.rpartition(":")[2])
+        others = sorted(ports - {own})
+        assert len(others) == 2
+        inside = {port: fill(f"127.0.0.1:{port}", crowd) for port in others}
+        # One of the two is the clients' listener, the other one the controllers': both are full now, by different limits.
+        assert sum(len(each) for each in inside.values()) > 600
+        said = {event["listener"] for event in broker.events("connections at their limit")}
+        assert said == {"PLAINTEXT", "CONTROLLER"}
+
+
+def listening_ports(pid: int) -> set[int]:
+    """Of a process, from /proc."""
+    sockets = {
+        target.removeprefix("socket:[").removesuffix("]")
+        for link in Path(f"/proc/{pid}/fd").iterdir()
+        if (target := str(link.readlink())).startswith("socket:[")
+    }
+    rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and row[9] in sockets}
+
+
+def test_a_soft_limit_is_raised_when_the_broker_starts(tmp_path: Path) -> None:
+    with server(tmp_path, "ulimit -Sn 256; ulimit -Hn 700") as broker:
+        limits = Path(f"/proc/{broker.process.pid}/limits").read_text()
+        (line,) = (line for line in limits.splitlines() if line.startswith("Max open files"))
+        assert line.split()[3:5] == ["700", "700"]
+
+
+def test_max_connections_announces_that_connections_wait(tmp_path: Path) -> None:
+    with server(tmp_path, "ulimit -n 700", max__connections="5") as broker, ExitStack() as crowd:
+        for _ in range(5):
+            assert served(broker.bootstrap, crowd) is not None
+        (said,) = until(lambda: broker.events("connections at their limit"), "the limit is announced")
+        assert (said["limit"], said["connections_max"], said["closed"]) == ("max.connections", 5, 0)
+
+
+def test_a_broker_inside_a_process_gives_back_everything_it_counted() -> None:
+    before = descriptors.connections, len(open_files().numbers)
+    with ExitStack() as crowd, EmbeddedBroker() as kafka:
+        clients = [crowd.enter_context(Client(kafka.bootstrap)) for _ in range(10)]
+        clients[0].create_topic("t")
+        clients[0].produce("t", [b"x" * 1000])
+        for each in clients:
+            assert each.values("t") == [b"x" * 1000]
+        assert descriptors.connections >= before[0] + 20
+    assert (descriptors.connections, len(open_files().numbers)) == before
+
+
+@pytest.mark.parametrize(("limit", "partitions"), [(512, 600), (1024, 1100)])
+def test_more_partitions_than_descriptors_are_written_and_read_also_after_a_restart(tmp_path: Path, limit: int, partitions: int) -> None:
+    """By librdkafka, which asks for all of them in one fetch."""
+    everywhere = [TopicPartition("many", partition, 0) for partition in range(partitions)]
+    limits = f"ulimit -n {limit}"
+    rounds = 2
+
+    def produce(bootstrap: str, number: int) -> None:
+        producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "enable.idempotence": True, "linger.ms": 50})
+        failures: list[str] = []
+        for each in everywhere:
+            producer.produce(
+                "many",
+                f"{number} of {each.partition}".encode(),
+                partition=each.partition,
+                on_delivery=lambda error, _: failures.append(str(error)) if error else None,
+            )
+            producer.poll(0)
+        assert producer.flush(PATIENCE_SECONDS) == 0
+        assert failures == []
+
+    def consumed(bootstrap: str, count: int) -> dict[int, list[bytes]]:
+        found: dict[int, list[bytes]] = {partition: [] for partition in range(partitions)}
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "g", "auto.offset.reset": "earliest"})
+        try:
+            consumer.assign(everywhere)
+            for _ in range(count * partitions):
+                message = consumer.poll(PATIENCE_SECONDS)
+                assert message is not None, f"{sum(map(len, found.values()))} of {count * partitions} records arrived"
+                assert message.error() is None, message.error()
+                partition, value = message.partition(), message.value()
+                assert partition is not None
+                assert value is not None
+                found[partition].append(value)
+        finally:
+            consumer.close()
+        return found
+
+    def expected(count: int) -> dict[int, list[bytes]]:
+        return {partition: [f"{number} of {partition}".encode() for number in range(count)] for partition in range(partitions)}
+
+    with server(tmp_path, limits) as broker:
+        with Client(broker.bootstrap, timeout=PATIENCE_SECONDS) as client:
+            client.create_topic("many", partitions)
+        for number in range(rounds):
+            produce(broker.bootstrap, number)
+        assert consumed(broker.bootstrap, rounds) == expected(rounds)
+        assert broker.open_files() <= limit
+    with server(tmp_path, limits) as broker:
+        produce(broker.bootstrap, rounds)
+        assert consumed(broker.bootstrap, rounds + 1) == expected(rounds + 1)
