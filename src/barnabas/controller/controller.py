@@ -75,8 +75,12 @@ class Controller:
     def image(self) -> MetadataImage:
         return self._loader.image
 
+    @property
+    def session_timeout_ms(self) -> int:
+        return self._settings.integer("broker.session.timeout.ms")
+
     def _no_sessions(self) -> BrokerSessions:
-        return BrokerSessions(timeout_ms=self._settings.integer("broker.session.timeout.ms"))
+        return BrokerSessions(timeout_ms=self.session_timeout_ms)
 
     def take_office(
         self, image: MetadataImage, bootstrap: Sequence[MetadataRecord], *, next_offset: int, now_ms: int

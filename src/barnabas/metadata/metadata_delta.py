@@ -84,14 +84,5 @@ class MetadataDelta:
         )
 
 
-def delta_from_nothing(image: MetadataImage) -> MetadataDelta:
-    """What a publisher needs that has seen no image yet: all of ``image`` as change."""
-    delta = MetadataDelta(MetadataImage())
-    for record in image.records():
-        delta.replay(record)
-    delta.finish(image.provenance)
-    return delta
-
-
 def _nothing(_: MetadataRecord) -> None:
     pass

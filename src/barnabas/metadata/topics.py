@@ -6,7 +6,7 @@ epoch* rises with every change and guards concurrent changes of the in-sync repl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from barnabas.metadata.draft import Draft
@@ -157,6 +157,11 @@ class TopicsDelta:
             if topic is not None:
                 for index in partitions.changed:
                     yield topic, index
+
+    def changed_in(self, topic_id: Uuid) -> Collection[int]:
+        """As :meth:`changed_partitions`, of one topic that exists now."""
+        partitions = self._partitions.get(topic_id)
+        return partitions.changed if partitions is not None else ()
 
     def replay_topic(self, record: TopicRecord) -> None:
         self._put(TopicImage(record.name, record.topic_id, {}))

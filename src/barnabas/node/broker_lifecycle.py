@@ -83,7 +83,8 @@ class BrokerLifecycle:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def become_active(self) -> None:
-        """Returns when the broker is unfenced: from then on it may lead. Heartbeats go on by themselves."""
+        """Returns when the broker is unfenced: from then on it may lead. Heartbeats go on by themselves, also while this node is still
+        publishing that, which may take longer than a session."""
         for pause in _pauses():
             beat = await self._beat()
             if beat.error_code == ErrorCode.NONE and not beat.is_fenced:

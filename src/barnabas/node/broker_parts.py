@@ -228,10 +228,10 @@ class BrokerParts:
     async def _sees_itself_active(self) -> None:
         """Returns when the image of this node shows the broker unfenced.
 
-        A controller in another node answers the heartbeat as soon as that node has published the unfencing, which may be before this
-        one has. A client that asked in between would get a list of brokers without this one, and partitions without the leaders
-        that came with it. Every further record is a reason to look again; heartbeats go on meanwhile, so that a broker which the
-        controller fences in this moment is unfenced again."""
+        The controller answers the heartbeat as soon as the unfencing is committed, which is before this node has published it. A client
+        that asked in between would get a list of brokers without this one, and partitions without the leaders that came with it. Every
+        further record is a reason to look again; heartbeats go on meanwhile, so that a broker which the controller fences in this
+        moment is unfenced again."""
         applier, node_id = self._applier, self._ground.node_id
         while not applier.image.cluster.active(node_id):
             await awaited(applier.applied(applier.image.provenance.offset + 1))

@@ -84,8 +84,13 @@ class ControllerChannel:
         self._closed = False
 
     def submit(self, request: Any, context: RequestContext | None = None, timeout_ms: int | None = None) -> Promise[Any]:
-        """``context`` is that of the client in whose name it is asked; None when this node asks for itself."""
-        submission = _Submission(self, request, context, self._timeout_ms if timeout_ms is None else timeout_ms)
+        """``context`` is that of the client in whose name it is asked; None when this node asks for itself.
+
+        A request that says how long its sender waits is answered by then: what the controller has decided happens all the same."""
+        if timeout_ms is None:
+            named_ms = getattr(request, "timeout_ms", 0)
+            timeout_ms = named_ms if named_ms > 0 else self._timeout_ms
+        submission = _Submission(self, request, context, timeout_ms)
         if self._closed or (context is not None and len(self._under_way) >= REQUESTS_WAITING_MAX):
             submission.give_up()
         else:

@@ -3,6 +3,11 @@
 A node that leads the quorum is in office once it has read everything that was written before its own epoch. When it loses the
 quorum it loses the office at once: whoever waits for something that is not committed is told to ask elsewhere, because it may
 never come to be.
+
+Heartbeats keep brokers alive, so nothing that takes its time may stand in their way. A response to any other request waits until this node
+has published what was decided, because the client is likely to ask this node next; publishing makes files, and takes as long as the disk
+takes. A response to a heartbeat waits for the commit only. And brokers' sessions are counted in the time that this node spends listening
+(:mod:`barnabas.node.listening_clock`).
 """
 
 from __future__ import annotations
@@ -18,9 +23,11 @@ from barnabas.controller.controller import Controller
 from barnabas.env.clock import Clock
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.node.listening_clock import GAP_MS_MAX, ListeningClock
 from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.quorum_driver import NEWEST_VERSION, QuorumDriver
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
+from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecord, NoOpRecord
@@ -28,6 +35,8 @@ from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecor
 # Requests that wait for a controller that is elected and still reads; more are told to ask again.
 WAITING_FOR_OFFICE_MAX = 1000
 NOT_ELECTED = -1
+# However short a session is, a gap in listening counts for no more than this part of it.
+GAPS_PER_SESSION = 4
 # What concerns the quorum itself is decided by it, not by the controller that stands on it.
 _QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
 
@@ -47,6 +56,7 @@ class ControllerDriver:
         self._quorum = quorum
         self._applier = applier
         self._clock = clock
+        self._listening = ListeningClock(clock, gap_ms_max=max(1, min(GAP_MS_MAX, controller.session_timeout_ms // GAPS_PER_SESSION)))
         self._bootstrap = bootstrap
         self._parked: deque[_Parked] = deque()
         self._alarm: asyncio.TimerHandle | None = None
@@ -66,11 +76,12 @@ class ControllerDriver:
         if epoch != self._elected_epoch or not self._quorum.leading:
             return  # lost again while it read
         self.in_office = True
+        self._listening.start()
         if self._applier.in_transaction:
             # An earlier controller began it and is gone: nobody will ever end it.
             self._append([AbortTransactionRecord(reason="The controller that began it is gone.")])
         records = self._controller.take_office(
-            self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms()
+            self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms()
         )
         if records:
             self._append(records)
@@ -86,6 +97,7 @@ class ControllerDriver:
         for request, answer in waiting:
             answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
         self._cancel_alarm()
+        self._listening.stop()
         parked, self._parked = self._parked, deque()
         for each in parked:
             each.answer.resolve(error_response(each.request, ErrorCode.NOT_CONTROLLER))
@@ -105,7 +117,7 @@ class ControllerDriver:
         return answer
 
     def _decide(self, request: Any, answer: Promise[Any]) -> None:
-        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
+        outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms())
         if outcome.kraft_version is not None:
             self._quorum.upgrade_kraft_version(outcome.kraft_version)
         if outcome.records:
@@ -120,8 +132,9 @@ class ControllerDriver:
             self._answer(self._parked.popleft())
 
     def _answer(self, parked: _Parked) -> None:
-        """Who asked here will look here next: what was decided should be seen. Before this node publishes, nobody looks."""
-        if not self._applier.began:
+        """A client that asks here looks here next, and should see what was decided. Before this node publishes, nobody looks. A broker
+        that waits for the answer to its heartbeat sends no other, so that answer must not wait for files to be made."""
+        if not self._applier.began or isinstance(parked.request, BrokerHeartbeatRequest):
             parked.answer.resolve(parked.response)
             return
         self._applier.applied(parked.end_offset - 1).then(lambda _: parked.answer.resolve(parked.response))
@@ -142,7 +155,7 @@ class ControllerDriver:
     def _set_alarm(self) -> None:
         deadline_ms = self._controller.next_deadline_ms
         self._cancel_alarm()
-        delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
+        delay_ms = max(0, deadline_ms - self._listening.now_ms())
         self._alarm = asyncio.get_running_loop().call_later(delay_ms / 1000, self._ring)
 
     def _cancel_alarm(self) -> None:
@@ -154,7 +167,7 @@ class ControllerDriver:
         self._alarm = None
         if not self.in_office:
             return
-        records = self._controller.tick(next_offset=self._quorum.end_offset, now_ms=self._clock.monotonic_ms())
+        records = self._controller.tick(next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms())
         if records:
             self._append(records)
         self._set_alarm()
@@ -165,5 +178,6 @@ class ControllerDriver:
 
     def stop(self) -> None:
         self._cancel_alarm()
+        self._listening.stop()
         if self._idle is not None:
             self._idle.cancel()

@@ -75,10 +75,10 @@ class CoordinatorDriver(Generic[M]):
             if topic.name == self._topic:
                 for index in topic.partitions:
                     self.runtime.unload(index)
-        for topic, index in delta.topics.changed_partitions():
-            if topic.name != self._topic:
-                continue
-            partition = image.topics.by_id[topic.topic_id].partitions[index]
+        mine = image.topics.by_name.get(self._topic)
+        for index in delta.topics.changed_in(mine.topic_id) if mine is not None else ():
+            assert mine is not None
+            partition = mine.partitions[index]
             if partition.leader != self._node_id:
                 self.runtime.unload(index)
             elif self.runtime.begin_loading(index, partition.leader_epoch):

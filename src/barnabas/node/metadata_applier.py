@@ -5,7 +5,9 @@ publishers have acted on it: a topic is visible when its logs exist. Publishers,
 fetchers, coordinators), read :attr:`MetadataApplier.newest`, which changes before the first publisher runs. Otherwise a leader that
 learns of a fenced follower would look that follower up in the image before, find it alive, and wait for it.
 
-A publisher may take its time (it makes files on a worker thread); batches behind it wait.
+A publisher may take its time (it makes files on a worker thread); batches behind it wait. Big batches are decoded, replayed and published
+in slices (:mod:`barnabas.node.slices`), so requests, heartbeats and votes are served while ten thousand partitions come to be. Neither
+image shows a batch in part: both change between slices only when a whole batch is loaded, or published.
 
 What a node finds at start (a snapshot, and the log up to where it joins in) is published once, as one delta from nothing. Publishing
 it batch by batch would act history out again on today's files: a topic that was deleted and made anew would be deleted again. A
@@ -17,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Protocol
@@ -26,10 +28,11 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.metadata.delta_between import delta_between
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.loader import Loader
-from barnabas.metadata.metadata_delta import MetadataDelta, delta_from_nothing
+from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.promise import Promise
 from barnabas.node.metadata_log import MetadataBatch
+from barnabas.node.slices import in_slices
 from barnabas.wire.metadata_records import MetadataRecord
 
 
@@ -105,17 +108,17 @@ class MetadataApplier:
 
     async def _run(self) -> None:
         while self._queue or self._publishing_due:
-            delta = self._load(self._queue.popleft()) if self._queue else None
+            delta = await self._load(self._queue.popleft()) if self._queue else None
             image = self._loader.image
             self._reading.reached(self._read_offset)
             if self._publishing_due:
                 self.began = True
-                await self._publish(delta_from_nothing(image), image)
+                await self._publish(await _delta_from_nothing(image), image)
                 self.caught_up.resolve(None)
             elif self.began and delta is not None:
                 await self._publish(delta, image)
 
-    def _load(self, step: MetadataBatch | Snapshot) -> MetadataDelta | None:
+    async def _load(self, step: MetadataBatch | Snapshot) -> MetadataDelta | None:
         """What there is to publish; None inside a metadata transaction."""
         if isinstance(step, Snapshot):
             before = self._loader.image
@@ -127,10 +130,12 @@ class MetadataApplier:
             return delta_between(before, image)
         if step.provenance.offset <= self._read_offset:
             return None  # a snapshot that came in between has it
+        loading = _Loading(self._loader, step)
+        async for _ in in_slices(loading):
+            pass
         self._read_offset = step.provenance.offset
         self.bytes_since_snapshot += step.size_bytes
-        loaded = self._loader.load(step.records, step.provenance)
-        return loaded[0] if loaded is not None else None
+        return loading.delta
 
     async def _publish(self, delta: MetadataDelta, image: MetadataImage) -> None:
         effective = EffectiveConfigs(self._settings, image.configs, self._node_id) if delta.configs.changed else self.effective
@@ -139,6 +144,12 @@ class MetadataApplier:
             await publisher.publish(delta, image, effective)
         self.image, self.effective = image, effective
         self._waiting.reached(image.provenance.offset)
+
+    def stop(self) -> None:
+        """Apply nothing more: the node is stopping, and what is missing is applied by its next start."""
+        self._queue.clear()
+        if self._task is not None:
+            self._task.cancel()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._task = None
@@ -156,6 +167,27 @@ class MetadataApplier:
     def read(self, offset: int) -> Promise[None]:
         """Kept once the record at ``offset`` has been read: it is in :attr:`loaded`, unless a metadata transaction is open there."""
         return self._reading.until(offset, self._read_offset)
+
+
+async def _delta_from_nothing(image: MetadataImage) -> MetadataDelta:
+    """What a publisher needs that has seen no image yet: all of ``image`` as change."""
+    delta = MetadataDelta(MetadataImage())
+    async for record in in_slices(image.records()):
+        delta.replay(record)
+    delta.finish(image.provenance)
+    return delta
+
+
+class _Loading:
+    """The steps of loading one batch, and what came of them."""
+
+    def __init__(self, loader: Loader, batch: MetadataBatch) -> None:
+        self._steps = loader.loading(batch.records, batch.provenance)
+        self.delta: MetadataDelta | None = None
+
+    def __iter__(self) -> Iterator[None]:
+        loaded = yield from self._steps
+        self.delta = loaded[0] if loaded is not None else None
 
 
 class _ByOffset:

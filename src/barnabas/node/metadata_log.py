@@ -6,7 +6,7 @@ front of it may be replaced by a snapshot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -45,9 +45,21 @@ from barnabas.wire.metadata_records import MetadataRecord, decode_metadata_recor
 class MetadataBatch:
     """Records of one batch, and the provenance of its last. Control batches have none, but move the offset on."""
 
-    records: Sequence[MetadataRecord]
+    records: Iterable[MetadataRecord]
     provenance: Provenance
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedRecords:
+    """The records of a batch, each decoded when the iteration reaches it: decoding ten thousand in one turn would hold up the loop."""
+
+    batch: Buffer
+
+    def __iter__(self) -> Iterator[MetadataRecord]:
+        """``MalformedMessage`` or ``MalformedRecord`` where the bytes are no metadata records."""
+        for record in open_batch(self.batch):
+            yield decode_metadata_record(record.value or b"")
 
 
 class MetadataLog:
@@ -147,7 +159,7 @@ class MetadataLog:
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
         """Whole batches from ``start`` up to ``end``, which must be at batch boundaries."""
         for header, batch in self._log.batches(start, end):
-            records = [] if header.control else [decode_metadata_record(record.value or b"") for record in open_batch(batch)]
+            records: Iterable[MetadataRecord] = () if header.control else EncodedRecords(batch)
             provenance = Provenance(header.last_offset, header.leader_epoch, header.max_timestamp)
             yield MetadataBatch(records, provenance, header.size_bytes)
 

@@ -56,6 +56,9 @@ from barnabas.telemetry.prometheus import PrometheusPage
 
 # Threads only wait for the disk; two let a checkpoint pass a long flush.
 DISK_THREADS = 2
+# The metadata log has a thread of its own: every commit waits for its flush, heartbeats included, and thousands of new partitions must
+# not be in front of it.
+METADATA_DISK_THREADS = 1
 
 _REFUSALS = (DirectoryLocked, PortTaken, FormatRefused, MetaPropertiesDamaged, QuorumStateDamaged, RegistrationRefused)
 
@@ -95,6 +98,7 @@ class Node:
         self._listen = listen
         self._on_fatal = on_fatal
         self._executor = ThreadPoolExecutor(DISK_THREADS, thread_name_prefix="disk")
+        self._metadata_executor = ThreadPoolExecutor(METADATA_DISK_THREADS, thread_name_prefix="metadata-disk")
         self._directories = NodeDirectories(settings, self.node_id, self._disk, self.log)
         self._addresses: OwnAddresses | None = None
         self._page: PrometheusPage | None = None
@@ -191,7 +195,7 @@ class Node:
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
         delivery = self._delivery = MetadataDelivery(metadata_log, applier, snapshots)
         self._serve(addresses, controller)
-        self._stops = [controller.stop, parts.stop, channel.close, snapshots.stop, quorum.close, peers.close]
+        self._stops = [controller.stop, parts.stop, applier.stop, channel.close, snapshots.stop, quorum.close, peers.close]
 
         delivery.begin()
         quorum.start()
@@ -243,7 +247,7 @@ class Node:
             log,
             peers,
             self._clock,
-            self._executor,
+            self._metadata_executor,
             on_committed=self._committed,
             on_leader=lambda epoch, start: self._controller.elected(epoch, start),
             on_resigned=lambda _: self._controller.resigned(),
@@ -321,7 +325,8 @@ class Node:
         self._stops = []
         # Connections get one turn of the loop to send what is written.
         await asyncio.sleep(0)
-        self._executor.shutdown(wait=True)
+        for executor in (self._metadata_executor, self._executor):
+            executor.shutdown(wait=True)
         if self.failure is None:
             assert self._metadata_log is not None
             try:
@@ -344,7 +349,8 @@ class Node:
         if self._addresses is not None:
             self._addresses.close()
         self._directories.unlock()
-        self._executor.shutdown(wait=False)
+        for executor in (self._metadata_executor, self._executor):
+            executor.shutdown(wait=False)
 
     def _fatal(self, error: BaseException) -> None:
         """The node cannot go on. Nothing more is written, so that the next start recovers from what is on disk."""

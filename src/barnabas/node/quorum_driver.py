@@ -3,6 +3,10 @@
 Flushes run on a worker thread, one at a time; batches appended meanwhile share the next one. Everything else happens on the loop's
 thread. Effects are performed in the order in which they were asked for, also those of steps that were taken inside a callback of an
 earlier effect. A disk that fails under the metadata log ends the node: there is nothing left to stand on.
+
+A timer that rings late says that this node was busy or paused, and its sockets are unread: what the core waits for may have arrived in
+time. So the driver lets the loop read them before it tells the core that the time is over, and a voter that was paused does not depose
+a leader that has sent everything in time.
 """
 
 from __future__ import annotations
@@ -78,6 +82,10 @@ from barnabas.wire.tagged_fields import MalformedMessage
 HAND_OVER_MS_MAX = 5_000
 # How soon a full disk is tried again. Until then this node is as good as one with a slow disk: others may elect another leader.
 ROOM_RETRY_SECONDS = 0.5
+# A timer that rings later than this rings in a loop that was busy or paused. Election timeouts are several times as long.
+LATE_MS = 200
+# How long the sockets of a loop that was away are read before its timers count.
+DRAIN_MS = 50
 # The same problem is reported no more often than this.
 COMPLAINT_INTERVAL_MS = 10_000
 # Whoever asks inside this process understands everything.
@@ -407,12 +415,17 @@ class QuorumDriver:
         delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
         self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._ring)
 
-    def _ring(self) -> None:
+    def _ring(self, *, drained: bool = False) -> None:
         self._timer, self._timer_ms = None, NEVER_MS
-        if self._core.deadline_ms <= self._clock.monotonic_ms():
-            self._step(Tick())
-        else:
+        late_ms = self._clock.monotonic_ms() - self._core.deadline_ms
+        if late_ms < 0:
             self._set_timer()
+        elif late_ms > LATE_MS and not drained:
+            # Zero, so that no step that is taken meanwhile sets another timer.
+            self._timer_ms = 0
+            self._timer = asyncio.get_running_loop().call_later(DRAIN_MS / 1000, lambda: self._ring(drained=True))
+        else:
+            self._step(Tick())
 
     def _stopped_waiting(self) -> None:
         if self._stopped is not None and not self._stopped.done:

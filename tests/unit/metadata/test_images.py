@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 
 from barnabas.metadata.cluster import BrokerImage, Endpoint, FeatureRange
 from barnabas.metadata.configs import CLUSTER_DEFAULT, ConfigResource, ResourceType
+from barnabas.metadata.delta_between import delta_between
 from barnabas.metadata.draft import Draft
-from barnabas.metadata.metadata_delta import MetadataDelta, delta_from_nothing
+from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.metadata.scram import ScramUser
 from barnabas.metadata.topics import PartitionImage
@@ -393,7 +394,7 @@ def test_it_does_not_matter_where_one_delta_ends_and_the_next_begins(history: li
 @given(histories())
 def test_a_publisher_that_has_seen_nothing_is_told_of_everything_and_of_nothing_deleted(history: list[MetadataRecord]) -> None:
     image = after(history)
-    delta = delta_from_nothing(image)
+    delta = delta_between(MetadataImage(), image)
     assert {(each.name, index) for each, index in delta.topics.changed_partitions()} == {
         (each.name, index) for each in image.topics.by_id.values() for index in each.partitions
     }

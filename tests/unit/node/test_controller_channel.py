@@ -201,7 +201,17 @@ def test_when_the_time_is_over_the_answer_says_so(leader: Led | None) -> None:
     async def scenario() -> None:
         office = Office(timeout_ms=120)
         office.quorum.leader = leader
-        response = await office.ask(CREATE, client())
+        response = await office.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=0), client())
+        assert [topic.error_code for topic in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
+
+    run(scenario)
+
+
+def test_a_request_that_names_a_time_is_answered_by_then() -> None:
+    async def scenario() -> None:
+        office = Office(Local(Promise()))  # decides, and then takes for ever
+        office.quorum.leader = Led(HERE, 1, None)
+        response = await office.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=120), client())
         assert [topic.error_code for topic in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
 
     run(scenario)

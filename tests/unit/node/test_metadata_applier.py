@@ -12,6 +12,7 @@ from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.node.development import development_properties
 from barnabas.node.metadata_applier import MetadataApplier, Snapshot
 from barnabas.node.metadata_log import MetadataBatch
+from barnabas.node.slices import ITEMS_PER_SLICE
 from barnabas.wire.metadata_records import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -212,3 +213,20 @@ def test_publishers_find_the_image_they_publish_as_the_newest_while_handlers_see
     for each in (first, slow):
         assert each.handlers_saw == [set(), {"a"}]
         assert each.newest == [{"a"}, {"a", "b"}]
+
+
+def test_a_big_batch_is_loaded_in_slices_and_seen_only_as_a_whole() -> None:
+    partitions = 10 * ITEMS_PER_SLICE
+    seen: list[int] = []
+
+    async def main() -> None:
+        world = World(Scribe())
+        world.apply(topic(1, "big", *([[1]] * partitions)))
+        while not world.applier.image.topics.by_name:
+            assert not world.applier.loaded.topics.by_name or len(world.applier.loaded.topics.by_name["big"].partitions) == partitions
+            seen.append(len(world.applier.loaded.topics.by_name))
+            await asyncio.sleep(0)
+        assert len(world.applier.image.topics.by_name["big"].partitions) == partitions
+
+    run(main)
+    assert len(seen) >= partitions / ITEMS_PER_SLICE, "the loop turned while the batch was loaded"

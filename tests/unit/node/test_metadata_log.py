@@ -54,8 +54,8 @@ def test_batches_come_back_as_they_were_written_with_where_they_stand() -> None:
     write(log, *topic(1, "t", [1]))
     write(log, NoOpRecord(), epoch=2)
     change, made, nothing = all_batches(log)
-    assert (change.records, change.provenance.offset, change.provenance.epoch) == ([], 0, 1)
-    assert (made.records, made.provenance.offset) == (topic(1, "t", [1]), 2)
+    assert (change.records, change.provenance.offset, change.provenance.epoch) == ((), 0, 1)
+    assert (list(made.records), made.provenance.offset) == (topic(1, "t", [1]), 2)
     assert (nothing.provenance.offset, nothing.provenance.epoch, nothing.provenance.timestamp_ms) == (3, 2, NOW_MS)
     assert log.end_offset == 4
 

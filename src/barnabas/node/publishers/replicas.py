@@ -1,6 +1,7 @@
 """Makes this node's logs and roles follow the metadata: new partitions get a log, changed ones their role, deleted ones go.
 
-Files are made and removed on a worker thread; everything about a :class:`Partition` happens on the loop's thread.
+Files are made and removed on a worker thread; everything about a :class:`Partition` happens on the loop's thread, a hundred partitions at
+a time (:mod:`barnabas.node.slices`): each takes its role as a whole, and no two need to take theirs in the same turn of the loop.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
 from barnabas.node.directories import FoundIn, FoundLogs
 from barnabas.node.removals import Removals
+from barnabas.node.slices import in_slices
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.surroundings import Surroundings
@@ -113,7 +115,7 @@ class ReplicaPublisher:
             self._delete(topic)
         wanted: list[_Wanted] = []
         moved = []
-        for topic, index in delta.topics.changed_partitions():
+        async for topic, index in in_slices(delta.topics.changed_partitions()):
             partition = image.topics.by_id[topic.topic_id].partitions[index]
             known = self._replicas.by_id(topic.topic_id, index)
             if self._node_id not in partition.replicas:
@@ -127,7 +129,7 @@ class ReplicaPublisher:
         self._remove(moved)
         if delta.cluster.brokers.changed:
             # After the roles, and before files are made: acknowledgements must not wait for a disk.
-            for replica in self._replicas:
+            async for replica in in_slices(list(self._replicas)):
                 replica.brokers_changed()
         for start in range(0, len(wanted), CREATED_AT_ONCE):
             await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
