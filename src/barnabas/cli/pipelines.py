@@ -37,6 +37,7 @@ def register(app: typer.Typer) -> None:
     pipelines.command("packages")(packages)
     pipelines.command("submit-script")(submit_script)
     pipelines.command("redrive")(redrive)
+    pipelines.command("accept-schema")(accept_schema)
     app.add_typer(pipelines, name="pipelines")
 
 
@@ -126,6 +127,17 @@ def status(files: Files, checkpoint: Checkpoint = None, as_json: AsJson = False)
     # A process that died or failed says it once, not for each of its queries.
     for reason in dict.fromkeys(each.reason for each in found if each.reason is not None):
         typer.echo(reason)
+
+
+def accept_schema(files: Files, checkpoint: Checkpoint = None, master: Master = None) -> None:
+    """Take over the columns that sources have now, after a pipeline stopped because they changed, and show what changed.
+
+    Stop the pipeline first; it goes on where it was when it is run again."""
+    with refusals():
+        from barnabas.pipelines.schema_changes.acceptance import accept_declared
+
+        for line in accept_declared(read_all(files), checkpoint=checkpoint, master=master):
+            typer.echo(line)
 
 
 def packages(files: Files) -> None:

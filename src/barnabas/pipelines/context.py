@@ -28,6 +28,7 @@ class RunContext:
     frames: dict[str, DataFrame] = field(default_factory=dict)
     undecodable: list[Undecodable] = field(default_factory=list)  # a query for each of these is started beside the sinks'
     beside: dict[str, Callable[[], StreamingQuery]] = field(default_factory=dict)  # queries a source needs, by their part's name
+    announced: set[tuple[str, str]] = field(default_factory=set)  # new columns (source and column) that a log line has named
     before_start: list[Callable[[], None]] = field(default_factory=list)  # called when all frames are there and no query is
 
     @property

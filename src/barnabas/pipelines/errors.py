@@ -3,7 +3,9 @@
 PipelineError
 ├── DeclarationError    the file is wrong: where, and what was expected
 ├── CannotRun           it cannot be started here: no PySpark, no Java, no broker, no topic
+├── SchemaTakenOver     a source's new columns were accepted: the run begins again with them (never shown)
 └── RunFailed           it was running and ended by itself
+    └── SchemaChanged   because a source has other columns than the pipeline remembers: where it is declared, and what changed
 """
 
 from __future__ import annotations
@@ -25,5 +27,13 @@ class CannotRun(PipelineError):
     pass
 
 
+class SchemaTakenOver(PipelineError):
+    pass
+
+
 class RunFailed(PipelineError):
+    pass
+
+
+class SchemaChanged(RunFailed):
     pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -134,3 +135,48 @@ def test_spark_submit_runs_the_same_file_on_a_cluster(tmp_path: Path, topics: To
     assert (checkpoint / "submitted/out/commits/0").is_file()
     reports = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert sum(each["input_rows"] for each in reports) == 10
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+def test_a_changed_table_stops_a_run_until_its_columns_are_accepted(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        f"""\
+        name: shop
+        sources:
+          orders:
+            jdbc: {{url: "jdbc:sqlite:{tmp_path}/shop.db", table: orders, mode: incrementing, incrementing: id}}
+        sinks:
+          out: {{from: orders, files: {{path: out, format: json}}}}
+        """,
+    )
+
+    def execute(*statements: str) -> None:
+        connection = sqlite3.connect(tmp_path / "shop.db")
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-m", "barnabas", "pipelines", *words]
+        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+
+    def written() -> list[str]:
+        return sorted(line for each in (tmp_path / "out").glob("*.json") for line in each.read_text().splitlines())
+
+    execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, qty INTEGER)", "INSERT INTO orders VALUES (1, 5)")
+    assert command("run", str(file), "--available-now").returncode == 0
+    execute("ALTER TABLE orders RENAME COLUMN qty TO quantity", "INSERT INTO orders VALUES (2, 7)")
+    stopped = command("run", str(file), "--available-now")
+    assert stopped.returncode == 1
+    assert stopped.stderr == (
+        f"barnabas: {file}:3: source 'orders': table orders changed: 'qty' (bigint) is missing, 'quantity' (bigint) is new; "
+        f"`barnabas pipelines accept-schema {file}` takes that over, and the pipeline goes on where it was.\n"
+    )
+    assert written() == ['{"id":1,"qty":5}']
+    taken_over = command("accept-schema", str(file))
+    assert (taken_over.returncode, taken_over.stdout) == (0, "shop.orders: changed\n  removed  qty bigint\n  added    quantity bigint\n")
+    assert command("run", str(file), "--available-now").returncode == 0
+    assert written() == ['{"id":1,"qty":5}', '{"id":2,"quantity":7}']

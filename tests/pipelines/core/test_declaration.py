@@ -90,6 +90,7 @@ def test_a_good_file_says_what_it_means() -> None:
         (10, "    format: jason", "alerts.yaml:10: source 'payments' has the format 'jason', which is none of json,"),
         (10, "    format: {json: {x: 1}}", "alerts.yaml:10: format 'json' of source 'payments' has no field 'x'."),
         (10, "    tolerance: some", "alerts.yaml:10: 'tolerance' of source 'payments' is one of none, all, not 'some'."),
+        (10, "    schema_changes: ask", "alerts.yaml:10: 'schema_changes' of source 'payments' is one of stop, accept, not 'ask'."),
         (11, "    watermark: {colum: at}", "alerts.yaml:11: 'watermark' of source 'payments' lacks 'column': a text."),
         (11, "    watermark: {column: at, delay: 10}", "alerts.yaml:11: 'delay' of 'watermark' of source 'payments' is a duration"),
         (13, '  - {view: a-b, sql: "SELECT 1"}', "alerts.yaml:13: step 'a-b': a name has letters, digits and underscores"),

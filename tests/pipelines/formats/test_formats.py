@@ -33,7 +33,7 @@ def decoded(spark: SparkSession, declaration: FormatDeclaration, *values: bytes 
     from pyspark.sql import functions as F
 
     frame = spark.createDataFrame([(position, value) for position, value in enumerate(values)], "position INT, value BINARY")
-    row, reason = FORMATS.of(declaration.kind).decode(F.col("value"), declaration)
+    row, reason, _ = FORMATS.of(declaration.kind).decode(F.col("value"), declaration)
     found = frame.select("position", row.alias("row"), reason.alias("reason")).orderBy("position").collect()
     return [(None if each.row is None else tuple(each.row), each.reason) for each in found]
 

@@ -16,6 +16,7 @@ class FormatDeclaration:
     kind: str
     schema: str | None  # the columns as Spark's DDL; None: inferred, or given by the format itself
     settings: object = None  # what the format's own module made of its fields
+    inferred: bool = False  # the schema was found and not declared: it may be out of date
 
 
 def declare_format(fields: Fields) -> FormatDeclaration:

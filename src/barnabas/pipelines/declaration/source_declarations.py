@@ -12,6 +12,7 @@ from barnabas.pipelines.sinks.topic import DEFAULT_GUARANTEE, GUARANTEES
 from barnabas.pipelines.sources import SOURCES
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+SCHEMA_CHANGES = ("stop", "accept")
 _KEY_COLUMN = re.compile(r"\s*`?([A-Za-z_][A-Za-z0-9_]*)`?\s+(\S.*)")
 
 
@@ -53,6 +54,7 @@ class SourceDeclaration:
     settings: object  # what the kind's own module made of its fields
     decoding: Decoding | None  # for kinds that read records
     watermark: Watermark | None
+    schema_changes: str = "stop"  # or accept: what happens when the source has other columns than it had
 
 
 def declare_source(name: str, found: Located) -> SourceDeclaration:
@@ -66,9 +68,11 @@ def declare_source(name: str, found: Located) -> SourceDeclaration:
     (kind,) = kinds
     decoding = _declare_decoding(fields) if SOURCES.constant(kind, "DECODES", False) else None
     watermark = _declare_watermark(fields)
+    remembers = SOURCES.constant(kind, "REMEMBERS_SCHEMA", False)
+    schema_changes = fields.choice("schema_changes", SCHEMA_CHANGES, default="stop") if remembers else "stop"
     settings = SOURCES.of(kind).declare(fields)
     fields.end()
-    return SourceDeclaration(name, kind, found.place, settings, decoding, watermark)
+    return SourceDeclaration(name, kind, found.place, settings, decoding, watermark, schema_changes)
 
 
 def check_name(name: str, what: str, place: Place) -> None:

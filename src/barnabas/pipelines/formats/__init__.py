@@ -7,21 +7,37 @@ from a topic and encodes them for another, in a stream or not. Decoding never fa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from barnabas.pipelines.kinds import Kinds
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
     from barnabas.pipelines.declaration.fields import Fields
     from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
 
 
+# Reasons begin with it when it may be the inferred columns that are wrong, and not the record.
+MISFIT = "it does not fit the remembered columns"
+
+
 class Decoded(NamedTuple):
     row: Column  # a struct of the columns; null where it could not be read
     reason: Column  # why it could not be read; null where it could
+    unknown: Column | None = None  # an array of the fields that inferred columns lack; None where a format or a schema has no such thing
+
+
+class InfersSchema(Protocol):
+    """Of formats whose ``infer`` finds columns."""
+
+    def reinfer(
+        self, unread: DataFrame, recent: DataFrame, known: StructType, wanted: Callable[[str], bool], declaration: FormatDeclaration
+    ) -> StructType:
+        """The columns after a change: those that the records which are not read yet ask for, new ones of recent records as far as they are
+        wanted, and of the known ones those that stay."""
 
 
 class Format(Protocol):

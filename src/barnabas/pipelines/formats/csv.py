@@ -9,19 +9,23 @@ column's type. There is no header line, for every record would have to carry it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.formats import Decoded, quoted
+from barnabas.pipelines.schema_changes.remembered import struct
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
     from barnabas.pipelines.declaration.fields import Fields
     from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
 
 _CORRUPT = "_corrupt"
+# When columns are inferred again: as many as at the first start.
+SAMPLE_RECORDS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,13 @@ def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
     lines: Any = texts.rdd.map(lambda row: row[0])  # which PySpark takes and does not say so
     read = values.sparkSession.read.options(**options).csv(lines)
     return ", ".join(f"c{position} {field.dataType.simpleString()}" for position, field in enumerate(read.schema.fields))
+
+
+def reinfer(
+    unread: DataFrame, recent: DataFrame, known: StructType, wanted: Callable[[str], bool], declaration: FormatDeclaration
+) -> StructType:
+    found = infer(unread.limit(SAMPLE_RECORDS_MAX), declaration)
+    return struct(found) if found else known
 
 
 def decode(value: Column, declaration: FormatDeclaration) -> Decoded:

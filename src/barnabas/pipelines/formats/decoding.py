@@ -13,10 +13,13 @@ all         is left out; with ``dead_letters`` it goes there, by a query of its 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.formats import FORMATS, quoted
+from barnabas.pipelines.formats import FORMATS, MISFIT, InfersSchema, quoted
+from barnabas.pipelines.schema_changes.columns import SchemaChange, ddl
+from barnabas.pipelines.schema_changes.merging import optional
+from barnabas.pipelines.schema_changes.remembered import UNKNOWN_FIELDS, RememberedSchema, struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from barnabas.pipelines.context import RunContext
-    from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
 
 # What Spark's connector calls them. Every frame that is decoded has these.
@@ -55,14 +57,17 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
         key = F.try_validate_utf8(F.col("key").cast("string")).try_cast(decoding.key.type)
         wrong_key = F.concat(F.lit(f"the key is not a {decoding.key.type}"))
         reason = F.coalesce(reason, F.when(F.col("key").isNotNull() & key.isNull(), wrong_key))
-    whole = frame.select(*_present(frame), decoded.row.alias("_row"), reason.alias("_reason"))
+    unknown = F.lit(None).cast("array<string>") if decoded.unknown is None else decoded.unknown
+    whole = frame.select(*_present(frame), decoded.row.alias("_row"), reason.alias("_reason"), unknown.alias("_unknown"))
     if decoding.tolerance == "none":
-        good = whole.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(_stop(source.name, _present(frame)).cast("boolean")))
+        good = whole.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(stop(source.name, _position(frame), F.col("_reason"))))
     else:
         good = whole.where(F.col("_reason").isNull())
         context.undecodable.append(
             Undecodable(source, whole.where(F.col("_reason").isNotNull()).select(*_present(frame), F.col("_reason").alias("reason")))
         )
+    if decoded.unknown is not None:
+        good = note_unknown(good, source, _position(frame))
     columns: list[Column] = []
     names = good.select("_row.*").columns
     if decoding.key is not None and decoding.key.name not in names:
@@ -74,37 +79,72 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
 
 
 def with_schema(source: SourceDeclaration, sample: Callable[[], DataFrame], context: RunContext) -> SourceDeclaration:
-    """The same source with a schema: its own, the one inferred at the first start, or one inferred now from a sample.
+    """The same source with a schema: its own, the one that is remembered, or one inferred now from a sample.
 
-    The schema is kept beside the checkpoint, because a restart that infers another one would not fit the state that is there."""
+    The schema is remembered beside the checkpoint, because a restart that infers another one would not fit the state that is there."""
     assert source.decoding is not None
     declared = source.decoding.format
     if declared.schema is not None:
         return source
-    kept = context.kept(f"schemas/{source.name}")
-    schema = kept.read()
+    remembered = RememberedSchema(source, context)
+    schema = remembered.read()
     if schema is None:
-        schema = FORMATS.of(declared.kind).infer(sample(), declared)
-        if schema is None:
+        found = FORMATS.of(declared.kind).infer(sample(), declared)
+        if found is None:
             return source
-        if not schema:
+        if not found:
             raise CannotRun(
                 f"The columns of source {source.name!r} cannot be inferred, because there is no record yet; declare its 'schema'."
             )
-        kept.write(schema)
-    return replace(source, decoding=replace(source.decoding, format=_with(declared, schema)))
+        schema = struct(found)
+        remembered.write(schema)
+    # Where changes are accepted, a field that is missing is one: it is null, and no reason to stop.
+    text = ddl(optional(schema.jsonValue()) if remembered.accepts else schema.jsonValue())
+    return replace(source, decoding=replace(source.decoding, format=replace(declared, schema=text, inferred=True)))
 
 
-def _with(declared: FormatDeclaration, schema: str) -> FormatDeclaration:
-    return replace(declared, schema=schema)
+def accept_records(source: SourceDeclaration, unread: DataFrame, recent: DataFrame, context: RunContext) -> tuple[SchemaChange, ...]:
+    """The inferred columns fit ``unread`` afterwards, and have the new fields of ``recent``, which were announced. Both have ``value``."""
+    assert source.decoding is not None
+    remembered = RememberedSchema(source, context)
+    known = remembered.read()
+    if source.decoding.format.schema is not None or known is None:
+        return ()
+    declared = source.decoding.format
+    found = cast(InfersSchema, FORMATS.of(declared.kind)).reinfer(unread, recent, known, remembered.wants(), declared)
+    changes = remembered.changes(found)
+    if changes:
+        remembered.write(found)
+    return changes
+
+
+def note_unknown(good: DataFrame, source: SourceDeclaration, position: Column) -> DataFrame:
+    """``good`` has ``_unknown``, an array of names. Where changes are accepted, a new field stops the batch before it is written, and the
+    run begins again with the field. Else the query's report names it."""
+    from pyspark.sql import functions as F
+
+    if source.schema_changes == "accept":
+        new = F.concat(F.lit(f"{MISFIT}: the field '"), F.array_min("_unknown"), F.lit("' is new"))
+        return good.where(F.when(F.size("_unknown") == 0, F.lit(True)).otherwise(stop(source.name, position, new)))
+    if not good.isStreaming:
+        return good
+    # The first and the last by name, and not all of them: records may use ids as names of fields, and a report has to stay small.
+    ends = F.min(F.array_min("_unknown")).alias("first"), F.max(F.array_max("_unknown")).alias("last")
+    return good.observe(f"{UNKNOWN_FIELDS}{source.name}", *ends)
 
 
 def _present(frame: DataFrame) -> list[str]:
     return [name for name in KAFKA_COLUMNS if name in frame.columns]
 
 
-def _stop(source: str, columns: list[str]) -> Column:
+def stop(source: str, position: Column, reason: Column) -> Column:
+    """Never true: it stops the query, with a text by which the runner knows what it was."""
     from pyspark.sql import functions as F
 
-    position = F.concat_ws(", ", *(F.concat_ws(" ", F.lit(name), F.col(name)) for name in POSITION_COLUMNS if name in columns))
-    return F.raise_error(F.concat(F.lit(f"{UNDECODABLE_MARK}{source}|at "), position, F.lit("|"), F.col("_reason")))
+    return F.raise_error(F.concat(F.lit(f"{UNDECODABLE_MARK}{source}|at "), position, F.lit("|"), reason)).cast("boolean")
+
+
+def _position(frame: DataFrame) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.concat_ws(", ", *(F.concat_ws(" ", F.lit(name), F.col(name)) for name in POSITION_COLUMNS if name in frame.columns))

@@ -2,6 +2,9 @@
 
 check topics -> build frames -> start one query per sink -> watch until all ended, one failed, or somebody says stop -> stop the rest.
 
+A source whose new columns were accepted (``schema_changes: accept``) makes the whole run begin again with them: frames have their columns
+from the beginning to the end.
+
 All or nothing: a query that fails takes its pipeline's others and the other pipelines of the same run with it, because half a pipeline
 that looks alive is worse than one that is seen to be down. What was written is safe: every query has its own checkpoint.
 """
@@ -11,11 +14,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.context import RunContext
 from barnabas.pipelines.errors import CannotRun, RunFailed
@@ -24,6 +28,9 @@ from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.progress import Progress, progress_of
 from barnabas.pipelines.running.sentences import sentence_of
 from barnabas.pipelines.running.stop_signals import SIGNAL_SECONDS_MAX
+from barnabas.pipelines.schema_changes.acceptance import take_over
+from barnabas.pipelines.schema_changes.endings import SchemaEnding, ending_of
+from barnabas.pipelines.schema_changes.remembered import announce_unknown_fields
 from barnabas.pipelines.session import jvm_gone, log_name
 from barnabas.pipelines.sinks import SINKS
 
@@ -48,10 +55,13 @@ class RunningQuery:
     # The time of the last report that observers know of. Not its batch: a query that waits reports under the number of the batch that
     # comes next, and that one must be told of when it has come.
     reported: str = ""
+    observed: Callable[[Mapping[str, Any]], None] = lambda _: None  # is given the metrics that a report has beside Spark's own
 
     def new_progress(self) -> list[Progress]:
         reports = [json.loads(each.json) for each in self.query.recentProgress]
         fresh = [each for each in reports if each["timestamp"] > self.reported]
+        for report in fresh:
+            self.observed(report.get("observedMetrics") or {})
         if fresh:
             self.reported = fresh[-1]["timestamp"]
         return [progress_of(self.pipeline, self.part, each) for each in fresh]
@@ -63,9 +73,11 @@ class Run:
 
     queries: list[RunningQuery] = field(default_factory=list)
     stop_asked: threading.Event = field(default_factory=threading.Event)
+    # Given a pipeline and why one of its queries ended: True when all queries were started again, with the new columns of a source.
+    begun_again: Callable[[str, BaseException], bool] = lambda _, __: False
 
-    def add(self, pipeline: str, part: str, query: StreamingQuery) -> None:
-        self.queries.append(RunningQuery(pipeline, part, query, str(query.runId)))
+    def add(self, pipeline: str, part: str, query: StreamingQuery, observed: Callable[[Mapping[str, Any]], None] = lambda _: None) -> None:
+        self.queries.append(RunningQuery(pipeline, part, query, str(query.runId), observed=observed))
 
     def wait(self, observers: Sequence[Observer] = (), seconds_max: float | None = None) -> None:
         """Until all ended or ``stop_asked``. ``RunFailed`` when one failed; the others are stopped then."""
@@ -85,7 +97,8 @@ class Run:
             # Asked before the reports are read: the last report of a query that ends in between is not missed.
             active = any(each.query.isActive for each in self.queries)
             self._report(observers)
-            self._check()
+            if self._check():
+                continue
             if not active or (deadline is not None and time.monotonic() > deadline):
                 return
             self.stop_asked.wait(WATCH_SECONDS)
@@ -102,11 +115,15 @@ class Run:
                 for observer in observers:
                     observer(progress)
 
-    def _check(self) -> None:
+    def _check(self) -> bool:
+        """True when one ended and all were started again."""
         for each in self.queries:
             wrong = None if each.query.isActive else each.query.exception()
             if wrong is not None:
+                if self.begun_again(each.pipeline, wrong):
+                    return True
                 raise RunFailed(f"Pipeline {each.pipeline!r} failed at {each.part!r}: {sentence_of(wrong)}") from wrong
+        return False
 
 
 def start(
@@ -125,23 +142,64 @@ def start(
     for pipeline in pipelines:
         check_topics(pipeline)
     run = Run() if run is None else run
-    with ExitStack() as undo:
-        undo.callback(run.stop)
-        for pipeline in pipelines:
-            if run.stop_asked.is_set():
-                break
-            _start_pipeline(prepare(pipeline, session, checkpoint=checkpoint, available_now=available_now), run)
-        undo.pop_all()
+    beginning = _Beginning(pipelines, session, checkpoint, available_now, run)
+    run.begun_again = beginning.again
+    beginning.begin()
     return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    pipelines: Sequence[PipelineDeclaration]
+    session: SparkSession
+    checkpoint: str | None
+    available_now: bool
+    run: Run
+
+    def begin(self) -> None:
+        with ExitStack() as undo:
+            undo.callback(self.run.stop)
+            for pipeline in self.pipelines:
+                if self.run.stop_asked.is_set():
+                    break
+                context = prepare(pipeline, self.session, checkpoint=self.checkpoint, available_now=self.available_now)
+                _start_pipeline(context, self.run)
+            undo.pop_all()
+
+    def again(self, name: str, wrong: BaseException) -> bool:
+        """``SchemaChanged`` when a source's columns are why the query ended, and the change is not accepted."""
+        pipeline = next(each for each in self.pipelines if each.name == name)
+        ending = ending_of(wrong, pipeline)
+        if ending is None:
+            return False
+        # Each time round the remembered columns are others than before, so this ends.
+        if not ending.taken_over and not self._took_over(pipeline, ending):
+            raise ending.error from wrong
+        self.run.stop()
+        self.run.queries.clear()
+        self.begin()
+        return True
+
+    def _took_over(self, pipeline: PipelineDeclaration, ending: SchemaEnding) -> bool:
+        if ending.source is None or ending.source.schema_changes != "accept":
+            return False
+        context = context_of(pipeline, self.session, checkpoint=self.checkpoint)
+        return bool(take_over(ending.source, context))
 
 
 def prepare(
     pipeline: PipelineDeclaration, session: SparkSession, *, checkpoint: str | None = None, available_now: bool = False
 ) -> RunContext:
     """Its frames, built but not started. Each pipeline has a session of its own inside Spark's, so that views may have the same names."""
-    context = RunContext(session.newSession(), pipeline, checkpoint or pipeline.checkpoint, available_now)
+    context = context_of(pipeline, session, checkpoint=checkpoint, available_now=available_now)
     build(context)
     return context
+
+
+def context_of(
+    pipeline: PipelineDeclaration, session: SparkSession, *, checkpoint: str | None = None, available_now: bool = False
+) -> RunContext:
+    return RunContext(session.newSession(), pipeline, checkpoint or pipeline.checkpoint, available_now)
 
 
 def _start_pipeline(context: RunContext, run: Run) -> None:
@@ -149,10 +207,11 @@ def _start_pipeline(context: RunContext, run: Run) -> None:
         prepared()
     for part, begin in context.beside.items():
         run.add(context.name, part, begin())
+    observed = partial(announce_unknown_fields, context)
     for sink in context.pipeline.sinks:
         with located_errors(sink.place, f"sink {sink.name!r}"):
             query = SINKS.of(sink.kind).start(context.frame(sink.source), sink, context)
-        run.add(context.name, sink.name, query)
+        run.add(context.name, sink.name, query, observed)
     for undecodable in context.undecodable:
         source = undecodable.source
         if source.decoding is None or source.decoding.dead_letters is None:

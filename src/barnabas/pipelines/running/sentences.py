@@ -7,6 +7,7 @@ what matters; errors that people meet often get words of their own.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from barnabas.pipelines.formats.decoding import UNDECODABLE_MARK
 from barnabas.pipelines.session import log_name
@@ -52,12 +53,22 @@ _KNOWN = (
 )
 
 
+class UndecodableRecord(NamedTuple):
+    source: str
+    position: str
+    reason: str
+
+
+def undecodable(text: str) -> UndecodableRecord | None:
+    match = _UNDECODABLE.search(text)
+    return None if match is None else UndecodableRecord(*match.groups())
+
+
 def sentence_of(wrong: BaseException) -> str:
     """Without a full stop in front, with one at the end."""
-    text = _text(wrong)
-    if match := _UNDECODABLE.search(text):
-        source, position, reason = match.groups()
-        return _sentence(f"source {source!r} read a record it cannot decode ({position}): {reason}")
+    text = text_of(wrong)
+    if record := undecodable(text):
+        return _sentence(f"source {record.source!r} read a record it cannot decode ({record.position}): {record.reason}")
     if own := _OWN.findall(text):
         return _sentence(own[-1])
     for sign, words in _KNOWN:
@@ -86,7 +97,7 @@ def _timed_out(package: str, name: str, message: str, text: str) -> str:
     return f"it took too long: {first}" if told in first or not first else f"it took too long: {first} ({told})"
 
 
-def _text(wrong: BaseException) -> str:
+def text_of(wrong: BaseException) -> str:
     """All that is known: PySpark keeps the causes of what happened in the JVM apart from the message."""
     texts = []
     seen: set[int] = set()

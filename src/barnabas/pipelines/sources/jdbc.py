@@ -7,8 +7,13 @@ polled rows land in files beside the checkpoint and are streamed from there (:mo
 on to is known exactly, and a batch that runs again has the same rows.
 
 The poll is a query of its own beside the sinks', with its own line in the progress. A database that is away is asked again at every poll;
-one that says no (the table is gone, a column is) ends the pipeline. With ``available_now`` what is there by now is read before the sinks
-start, and then nothing more.
+one that says no (the table is gone) ends the pipeline. With ``available_now`` what is there by now is read before the sinks start, and
+then nothing more.
+
+Every poll looks at the table's columns before it reads rows, and once more afterwards: rows that were read while the columns changed are
+read again. When a remembered column is missing or has another type, nothing lands any more; once every sink has written the rows that
+landed before, the pipeline stops, or takes the new columns over (``schema_changes: accept``) and begins again. So no landed row is ever
+read with other columns than it was polled with. A new column lands with the rows, and sinks see it when it is accepted.
 
 SQLite has types for values, not for columns: declare ``schema`` where the guess by the columns' declared types is wrong. Its times are
 texts or numbers; as TIMESTAMP they are read as UTC, numbers as milliseconds since 1970.
@@ -16,26 +21,36 @@ texts or numbers; as TIMESTAMP they are read as UTC, numbers as milliseconds sin
 
 from __future__ import annotations
 
+import json
 import logging
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.errors import CannotRun, SchemaTakenOver
 from barnabas.pipelines.jdbc_database import JdbcDatabase, declare_database, is_away
+from barnabas.pipelines.schema_changes.columns import SchemaChange, breaking, describe
+from barnabas.pipelines.schema_changes.remembered import RememberedSchema
 from barnabas.pipelines.sources.jdbc_query import AT, MODES, NUMBER, ROW, JdbcQuery, Position
 from barnabas.pipelines.sources.landing import Landing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.types import StructType
 
     from barnabas.pipelines.context import RunContext
     from barnabas.pipelines.declaration.fields import Fields
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
 
+REMEMBERS_SCHEMA = True
 DEFAULT_POLL_MS = 5_000
+# How often a run that has met a change looks whether the sinks have written what landed before it.
+_DRAIN_POLL_MS = 500
 # One poll's rows: a file of some megabytes. More wait for the next poll, which follows at once.
 DEFAULT_ROWS_MAX = 100_000
 # How long a database may be away before a run that shall end (available_now) gives up.
@@ -85,48 +100,142 @@ def packages(settings: object) -> tuple[str, ...]:
 def read(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> DataFrame:
     settings = declaration.settings
     assert isinstance(settings, JdbcSettings)
-    table = PolledTable(session, settings, Landing(session, context.checkpoint_of(f"-landed/{declaration.name}")))
-    schema = _schema(table, declaration, context)
+    table = PolledTable(session, settings, declaration, context)
+    schema = table.remembered.read() or _first_schema(table, declaration)
     context.before_start.append(partial(_meet_readers, table, context))
+    part = f"{declaration.name}.poll"
     if context.available_now or context.pipeline.trigger.available_now:
-        table.catch_up()
+        try:
+            table.catch_up()
+        except _TableChanged as change:
+            # The sinks have not written all that landed before the change: they do it now, and the change is met afterwards.
+            context.beside[part] = partial(_start_ticking, partial(table.meet, change), _DRAIN_POLL_MS, part, context)
+        else:
+            schema = table.remembered.read() or schema
     else:
-        part = f"{declaration.name}.poll"
-        context.beside[part] = partial(_start_polling, table, part, context)
+        context.beside[part] = partial(_start_ticking, table.poll_patiently, settings.poll_ms, part, context)
     return session.readStream.schema(schema).parquet(table.landing.rows)
 
 
+def accept(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> tuple[SchemaChange, ...]:
+    settings = declaration.settings
+    assert isinstance(settings, JdbcSettings)
+    table = PolledTable(session, settings, declaration, context)
+    found = table.schema()
+    changes = table.remembered.changes(found)
+    if breaking(changes) and not table.is_drained():
+        raise CannotRun(
+            f"Rows of source {declaration.name!r} were polled with the old columns and are not written yet: "
+            "run the pipeline with the file as it was, until it stops at the change, and accept it then."
+        )
+    table.take_over(found, changes)
+    return changes
+
+
+class _TableChanged(Exception):
+    """Met by a poll, which read nothing."""
+
+    def __init__(self, found: StructType, changes: tuple[SchemaChange, ...]) -> None:
+        super().__init__(describe(changes))
+        self.found = found
+        self.changes = changes
+
+
 class PolledTable:
-    def __init__(self, session: SparkSession, settings: JdbcSettings, landing: Landing) -> None:
+    def __init__(self, session: SparkSession, settings: JdbcSettings, declaration: SourceDeclaration, context: RunContext) -> None:
         self._session = session
         self._settings = settings
-        self.landing = landing
+        self._context = context
+        self.remembered = RememberedSchema(declaration, context)
+        self.landing = Landing(session, context.checkpoint_of(f"-landed/{declaration.name}"))
         self._away = False
-        self.readers: tuple[str, ...] = ()  # checkpoints of the sinks that read it, once they are known
+        # Names of the sinks that read the rows. Kept, because plans know them, and there is no plan where a change is accepted: by then
+        # the steps may speak of columns that are not remembered yet.
+        self._kept_readers = context.kept(f"readers/{declaration.name}")
+
+    @property
+    def readers(self) -> tuple[str, ...] | None:
+        """Checkpoints of the sinks that read the rows, as they were when the pipeline last started; None before that is known."""
+        text = self._kept_readers.read()
+        if text is None:
+            return None
+        names = json.loads(text)
+        return tuple(self._context.checkpoint_of(sink.name) for sink in self._context.pipeline.sinks if sink.name in names)
+
+    @property
+    def declared(self) -> str | None:
+        return self._settings.schema
+
+    def set_readers(self, names: list[str]) -> None:
+        self._kept_readers.write(json.dumps(names))
 
     def poll(self) -> int:
-        """How many rows landed."""
+        """How many rows landed. Raises ``_TableChanged`` before anything is read when the columns are not the remembered ones."""
         from pyspark.sql import functions as F
 
         settings = self._settings
+        found = self._unchanged_schema()
         kept = self.landing.position()
         position = None if kept is None else Position.from_json(kept)
-        staged = self.landing.stage(self._rows(settings.query.rows_after(position, settings.rows_max)))
+        try:
+            staged = self.landing.stage(self._rows(settings.query.rows_after(position, settings.rows_max)))
+        except Exception:
+            # A column that goes while rows are read may be why; then that is what there is to say.
+            self._unchanged_schema()
+            raise
         places = [name for name in (AT, NUMBER) if name in staged.columns]
         last = F.max_by(F.struct(*places), ROW) if places else F.lit(None)
         count, end = staged.agg(F.count("*"), last).collect()[0]
+        if count and self.schema() != found:
+            # The columns changed between the look and the read. SQLite answers with a column's *name* where the column is gone, so
+            # these rows are not to be trusted: the next poll reads them again.
+            self._unchanged_schema()
+            return self.poll()
         if count:
             reached = "null" if end is None else Position(end[AT] if AT in places else None, end[NUMBER]).to_json()
             self.landing.land(reached)
         return int(count)
 
+    def _unchanged_schema(self) -> StructType:
+        found = self.schema()
+        changes = self.remembered.changes(found)
+        if changes if self.remembered.accepts else breaking(changes):
+            raise _TableChanged(found, changes)
+        self.remembered.announce(changes)
+        return found
+
+    def meet(self, change: _TableChanged) -> None:
+        """Returns while there are rows that landed before the change and are not written."""
+        if breaking(change.changes) and not self.is_drained():
+            return
+        if not self.remembered.accepts:
+            raise self.remembered.changed(change.changes, f"table {self._settings.query.table}")
+        self.take_over(change.found, change.changes)
+        _log.warning("Source %r takes over the new columns: %s.", self.remembered.source.name, describe(change.changes))
+        raise SchemaTakenOver(f"Source {self.remembered.source.name!r} has new columns.")
+
+    def is_drained(self) -> bool:
+        return self.landing.is_empty or ((readers := self.readers) is not None and self.landing.is_read_by(readers))
+
+    def take_over(self, found: StructType, changes: tuple[SchemaChange, ...]) -> None:
+        """Rows of the old shape that are kept for later sinks go: read with the new columns, their values would be null."""
+        if not changes:
+            return
+        if breaking(changes):
+            self.landing.land_nothing()
+        self.remembered.write(found)
+        if breaking(changes):
+            self.landing.forget_all_but_last()
+
     def forget(self) -> None:
-        self.landing.forget(self.readers, self._settings.keep_ms)
+        self.landing.forget(self.readers or (), self._settings.keep_ms)
 
     def poll_patiently(self) -> None:
         """All there is; or nothing, where the database is away."""
         try:
             self._poll_all()
+        except _TableChanged as change:
+            self.meet(change)
         except Exception as wrong:
             if not is_away(wrong):
                 raise
@@ -140,19 +249,24 @@ class PolledTable:
             self.forget()
 
     def catch_up(self) -> None:
+        """All there is. ``_TableChanged`` when the columns changed and rows of the old shape are not written yet."""
         deadline = time.monotonic() + AWAY_SECONDS_MAX
         while True:
             try:
                 self._poll_all()
                 return
+            except _TableChanged as change:
+                if breaking(change.changes) and not self.is_drained():
+                    raise
+                with suppress(SchemaTakenOver):
+                    self.meet(change)
             except Exception as wrong:
                 if not is_away(wrong) or time.monotonic() > deadline:
                     raise
                 time.sleep(_AWAY_PAUSE_SECONDS)
 
-    def schema(self) -> str:
-        frame = self._rows(self._settings.query.schema())
-        return ", ".join(f"`{field.name}` {field.dataType.simpleString()}" for field in frame.schema.fields)
+    def schema(self) -> StructType:
+        return self._rows(self._settings.query.schema()).schema
 
     def _poll_all(self) -> None:
         while self.poll() >= self._settings.rows_max and self._settings.query.mode != "bulk":
@@ -173,19 +287,16 @@ class PolledTable:
         return rows.select(*(_from_sqlite(name, stored[name], wanted[name]) for name in guessed))
 
 
-def _start_polling(table: PolledTable, part: str, context: RunContext) -> StreamingQuery:
-    """A clock that ticks at every poll."""
+def _start_ticking(tick: Callable[[], None], every_ms: int, part: str, context: RunContext) -> StreamingQuery:
+    """A query that reads nothing but the clock, and so is seen, reported and stopped like the others."""
     ticks = context.session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
     writer = ticks.writeStream.queryName(context.query_name(part)).option("checkpointLocation", context.checkpoint_of(part))
-    settings = table._settings  # noqa: SLF001 - of this module
-    return writer.trigger(processingTime=f"{settings.poll_ms} milliseconds").foreachBatch(lambda _, __: table.poll_patiently()).start()
+    return writer.trigger(processingTime=f"{every_ms} milliseconds").foreachBatch(lambda _, __: tick()).start()
 
 
 def _meet_readers(table: PolledTable, context: RunContext) -> None:
     """By Spark's plans, not by the words of the declaration: who is overlooked here would lose rows."""
-    table.readers = tuple(
-        context.checkpoint_of(sink.name) for sink in context.pipeline.sinks if _reads(context.frame(sink.source), table.landing.rows)
-    )
+    table.set_readers([sink.name for sink in context.pipeline.sinks if _reads(context.frame(sink.source), table.landing.rows)])
     table.forget()
 
 
@@ -194,18 +305,19 @@ def _reads(frame: DataFrame, folder: str) -> bool:
     return any(f"[{folder}]" in leaves.apply(each).toString() for each in range(leaves.size()))
 
 
-def _schema(table: PolledTable, declaration: SourceDeclaration, context: RunContext) -> str:
-    """As it was at the first start: a later one goes on also while the database is away. Columns that were added since are left out."""
-    kept = context.kept(f"schemas/{declaration.name}")
-    schema = kept.read()
-    if schema is None:
-        try:
-            schema = table.schema()
-        except Exception as wrong:
-            if is_away(wrong):
-                raise CannotRun(f"The database of source {declaration.name!r} does not answer: {_first_line(wrong)}.") from wrong
-            raise
-        kept.write(schema)
+def _first_schema(table: PolledTable, declaration: SourceDeclaration) -> StructType:
+    """Remembered from now on: a later start goes on also while the database is away."""
+    try:
+        schema = table.schema()
+    except Exception as wrong:
+        if is_away(wrong):
+            raise CannotRun(f"The database of source {declaration.name!r} does not answer: {_first_line(wrong)}.") from wrong
+        raise
+    have = {name.lower() for name in schema.names}
+    for name in _types(table.declared or ""):
+        if name.lower() not in have:
+            raise declaration.place.error(f"source {declaration.name!r} declares the column {name!r}, which its table does not have.")
+    table.remembered.write(schema)
     return schema
 
 

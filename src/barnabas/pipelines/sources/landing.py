@@ -66,20 +66,46 @@ class Landing:
         moved = self._files.rename(part, self._path(f"{self.rows}/{_name(number)}"))
         assert moved, f"{part.toString()} was not moved, though nothing is in its way"
 
+    def land_nothing(self) -> None:
+        """A file without rows that has the position from now on. Its one column is none of the source's, so that it fits every schema."""
+        position = self.position()
+        if position is not None:
+            self.stage(self._session.createDataFrame([], "barnabas_nothing INT"))
+            self.land(position)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._landed()
+
+    def is_read_by(self, readers: Sequence[str]) -> bool:
+        """Whether every one of these queries has finished its batches with all that landed."""
+        landed = {_name(number) for number, _ in self._landed()}
+        return all(landed <= self._finished(each) for each in readers)
+
+    def forget_all_but_last(self) -> None:
+        for number, _ in self._landed()[:-1]:
+            self._delete(number)
+
     def forget(self, readers: Sequence[str], keep_ms: int) -> None:
         """``readers`` are the checkpoints of all queries that read what landed. The last file stays: its number is the next one's."""
         landed = self._landed()[:-1]
         if not readers or len(landed) < self._looked_at_next:
             return
-        finished = [FinishedFiles(self._session, self._files, self._path, each).names(self.rows) for each in readers]
+        finished = [self._finished(each) for each in readers]
         newest_ms = time.time() * 1000 - keep_ms
         gone = 0
         for number, modified_ms in landed:
             if modified_ms <= newest_ms and all(_name(number) in names for names in finished):
-                self._files.delete(self._path(f"{self.rows}/{_name(number)}"), False)
-                self._files.delete(self._path(self._position(number).path), False)
+                self._delete(number)
                 gone += 1
         self._looked_at_next = max(_FORGOTTEN_MIN, 2 * (len(landed) - gone))
+
+    def _finished(self, reader: str) -> set[str]:
+        return FinishedFiles(self._session, reader).names(self.rows)
+
+    def _delete(self, number: int) -> None:
+        self._files.delete(self._path(f"{self.rows}/{_name(number)}"), False)
+        self._files.delete(self._path(self._position(number).path), False)
 
     def _last(self) -> int | None:
         landed = self._landed()

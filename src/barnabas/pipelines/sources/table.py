@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from barnabas.pipelines.formats.decoding import decode, with_schema
+from barnabas.pipelines.formats.decoding import accept_records, decode, with_schema
 from barnabas.pipelines.sources.topic import TopicSettings, read_records, sample
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from barnabas.pipelines.context import RunContext
     from barnabas.pipelines.declaration.fields import Fields
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
+    from barnabas.pipelines.schema_changes.columns import SchemaChange
 
 DECODES = True
+REMEMBERS_SCHEMA = True
 # In SQL, by every batch and by every run of a batch.
 READ_ANEW = True
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
@@ -77,6 +79,15 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
     }
     records = session.read.format("kafka").options(**options, **settings.options).load()
     return decode(latest(records), declaration, replace(context, undecodable=[]))
+
+
+def accept(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> tuple[SchemaChange, ...]:
+    """Looks at the whole topic: the table is all of it, read or not."""
+    settings = declaration.settings
+    assert isinstance(settings, TableSettings)
+    options = {**context.spark_kafka_options(), "subscribe": settings.topic, "kafka.isolation.level": "read_committed"}
+    records = session.read.format("kafka").options(**options).load().select("value").where("value IS NOT NULL")
+    return accept_records(declaration, records, records, context)
 
 
 def changes(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> tuple[DataFrame, SourceDeclaration]:

@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.located import plain
-from barnabas.pipelines.formats.decoding import decode, with_schema
+from barnabas.pipelines.formats.decoding import accept_records, decode, with_schema
+from barnabas.pipelines.sources.query_checkpoint import QueryCheckpoint, topic_offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,11 +25,17 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.fields import Fields
     from barnabas.pipelines.declaration.located import Located
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
+    from barnabas.pipelines.schema_changes.columns import SchemaChange
 
 DECODES = True
+REMEMBERS_SCHEMA = True
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
 # Enough to have seen every field a producer writes now and then; read once, at the first start.
 INFERENCE_RECORDS_MAX = 1000
+# When a change is accepted, new fields are looked for in so many records of each partition that were read already: some seconds of reading.
+LOOK_BACK_RECORDS_MAX = 100_000
+# How long a cluster may take to say which partitions there are.
+ANSWER_SECONDS_MAX = 10.0
 _OFFSETS = {"earliest": -2, "latest": -1}
 
 
@@ -64,6 +71,36 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
     assert isinstance(settings, TopicSettings)
     declaration = with_schema(declaration, lambda: sample(session, settings, context), context)
     return decode(read_records(session, settings, context), declaration, context)
+
+
+def accept(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> tuple[SchemaChange, ...]:
+    settings = declaration.settings
+    assert isinstance(settings, TopicSettings)
+    unread, recent = (_records_before(session, settings, context, back) for back in (0, LOOK_BACK_RECORDS_MAX))
+    return accept_records(declaration, unread, recent, context)
+
+
+def _records_before(session: SparkSession, settings: TopicSettings, context: RunContext, back: int) -> DataFrame:
+    """Values from so many before the first that some sink has not written yet, as a frame that does not stream."""
+    reached = [QueryCheckpoint(session, context.checkpoint_of(sink.name)).reached() for sink in context.pipeline.sinks]
+    starts: dict[str, dict[str, int]] = {}
+    for topic, partitions in _partitions(settings, context).items():
+        # A sink that has finished no batch says nothing of any topic, and may have all of it before it.
+        found = [{} if not each else topic_offsets(each, topic) for each in reached]
+        first = {each: min((offsets.get(each, 0) for offsets in found if offsets is not None), default=0) for each in partitions}
+        starts[topic] = {str(each): offset - back if offset > back else _OFFSETS["earliest"] for each, offset in first.items()}
+    # Retention may have taken records that no sink has read; what there is to infer from is what is left.
+    options = {**_options(settings, context), "startingOffsets": json.dumps(starts), "failOnDataLoss": "false"}
+    return session.read.format("kafka").options(**options).load().select("value").where("value IS NOT NULL")
+
+
+def _partitions(settings: TopicSettings, context: RunContext) -> dict[str, list[int]]:
+    from confluent_kafka.admin import AdminClient
+
+    found = AdminClient(context.client_config()).list_topics(timeout=ANSWER_SECONDS_MAX).topics
+    pattern = None if settings.pattern is None else re.compile(settings.pattern)
+    wanted = [name for name in found if (name in settings.topics if pattern is None else pattern.fullmatch(name))]
+    return {name: sorted(found[name].partitions) for name in wanted}
 
 
 def read_records(session: SparkSession, settings: TopicSettings, context: RunContext) -> DataFrame:

@@ -1,0 +1,78 @@
+"""Which fields JSON objects have, beside the values: ``from_json`` makes the same null of a field that is null and of one that is missing.
+
+The expressions work on the text of a record. Fields of nested objects count too, by their path (``place.city``); objects inside arrays do
+not, and neither do the few names that a JSON path cannot say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from barnabas.pipelines.schema_changes.columns import Struct, is_struct
+from barnabas.pipelines.schema_changes.merging import Presence
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_SAYABLE = re.compile(r"[^'\]\\*]+")
+
+
+def missing(text: Column, schema: Struct) -> Column:
+    """The first required field that is not there; null when all are."""
+    from pyspark.sql import functions as F
+
+    found = [
+        F.when(keys.isNotNull() & ~F.array_contains(keys, field["name"]), F.lit(prefix + field["name"]))
+        for prefix, keys, struct in _objects(text, schema)
+        for field in struct["fields"]
+        if not field["nullable"]
+    ]
+    return F.coalesce(*found) if found else F.lit(None).cast("string")
+
+
+def unknown(text: Column, schema: Struct) -> Column:
+    """An array of the fields that the schema does not have."""
+    from pyspark.sql import functions as F
+
+    nothing = F.array().cast("array<string>")
+    parts = []
+    for prefix, keys, struct in _objects(text, schema):
+        known = F.array(*(F.lit(field["name"]) for field in struct["fields"])).cast("array<string>")
+        parts.append(F.coalesce(_prefixed(F.array_except(keys, known), prefix), nothing))
+    return F.concat(*parts)
+
+
+def _prefixed(names: Column, prefix: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.transform(names, lambda name: F.concat(F.lit(prefix), name)) if prefix else names
+
+
+def presence(texts: DataFrame, schema: Struct) -> dict[str, Presence]:
+    """Of all fields, by path. ``texts`` has the one column ``text``; runs a job over all of it."""
+    from pyspark.sql import functions as F
+
+    names: list[str] = []
+    counts: list[Column] = []
+    for prefix, keys, struct in _objects(F.col("text"), schema):
+        for field in struct["fields"]:
+            names.append(prefix + field["name"])
+            counts += [F.count_if(keys.isNotNull()), F.count_if(F.array_contains(keys, field["name"]))]
+    if not counts:
+        return {}
+    found = texts.agg(*(count.alias(f"c{position}") for position, count in enumerate(counts))).collect()[0]
+    return {name: Presence(found[2 * position], found[2 * position + 1]) for position, name in enumerate(names)}
+
+
+def _objects(text: Column, schema: Struct, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Column, Struct]]:
+    """Every object of a record: what comes before its fields' names, the names that it has (null where it is not there), and its schema."""
+    from pyspark.sql import functions as F
+
+    place = "$" + "".join(f"['{name}']" for name in path)
+    keys = F.json_object_keys(F.get_json_object(text, place) if path else text)
+    yield "".join(f"{name}." for name in path), keys, schema
+    for field in schema["fields"]:
+        if is_struct(field["type"]) and _SAYABLE.fullmatch(field["name"]):
+            yield from _objects(text, field["type"], (*path, field["name"]))
