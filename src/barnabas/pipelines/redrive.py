@@ -225,6 +225,9 @@ def _assign(consumer: Consumer, topic: str) -> dict[int, int]:
     starts: list[TopicPartition] = []
     ends: dict[int, int] = {}
     for each in committed:
+        if each.error is not None:
+            # An offset that could not be read looks like one that was never committed, and that would begin at the start again.
+            raise RunFailed(f"The offset that an earlier redrive of {topic!r} committed cannot be read: {each.error.str()}.")
         first, end = consumer.get_watermark_offsets(TopicPartition(topic, each.partition), timeout=PATIENCE_SECONDS)
         start = max(each.offset, first)  # a group without an offset has a negative one
         if start < end:
