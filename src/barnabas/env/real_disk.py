@@ -151,7 +151,8 @@ class RealFile:
         # Changed only under the cache's lock. A call reads it once and keeps the reference.
         self._descriptor: _Descriptor | None = None
         self.unsynced = False
-        self._sync_error: OSError | None = None
+        # Not the error itself: its traceback would refer to the descriptor and keep it open.
+        self._sync_error: tuple[int | None, str | None] | None = None
         descriptor = _open_files.open(path, os.O_CREAT)
         self._identity = _identity(descriptor)
         self._adopt(descriptor)
@@ -234,7 +235,7 @@ class RealFile:
     def sync(self) -> None:
         descriptor = self._descriptor or self._open_again()
         if self._sync_error is not None:
-            raise SyncFailed(self._sync_error.errno, self._sync_error.strerror, self.path)
+            raise SyncFailed(*self._sync_error, self.path)
         # Before the call: a write that comes meanwhile counts as unsynced again.
         self.unsynced = False
         try:
@@ -242,7 +243,7 @@ class RealFile:
                 raise SyncFailed(errno.ESTALE, "the descriptor has become another file's", self.path)
             _sync(descriptor.number, self.path)
         except OSError as error:
-            self._sync_error = error.with_traceback(None)
+            self._sync_error = error.errno, error.strerror
             raise
 
     def close(self) -> None:

@@ -185,8 +185,11 @@ def test_a_failed_sync_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.Monk
         patched.setattr(os, "fsync", fail)
         with pytest.raises(SyncFailed):
             file.sync()
-    # The kernel has reported it and would say that all is well now.
+    # The kernel has reported it and would say that all is well now. And nothing keeps the descriptor.
+    number = file.hold().descriptor()
     file.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(number)
     with pytest.raises(SyncFailed, match="Input/output error"):
         file.sync()
     file.close()
