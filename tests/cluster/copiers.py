@@ -5,10 +5,12 @@ test's evidence (:mod:`tests.cluster.evidence`), and says on stdout when it begi
 may block.
 
 A copier *hangs* when such a call has lasted :data:`HANG_MARGIN_SECONDS` longer than its own limit,
-although the coordinators of its group and of its transactional id answer another client. librdkafka does
-that: ``send_offsets_to_transaction`` looks at its limit only when a response arrives, and the request
-that finds the group's coordinator is repeated only when the state of a connection changes, so with
-unlucky timing never. A supervisor would restart such an application, and so does the test. It counts
+although the coordinators of its group and of its transactional id answer another client. librdkafka 2.16
+does that: ``send_offsets_to_transaction`` looks at its limit only when a response arrives. Before it sends
+TxnOffsetCommit it waits for a connection to the group's coordinator. If that broker was just killed and
+its fencing removes it from the metadata, librdkafka terminates its handle of the broker, and the call goes
+on waiting for that handle. A captured run shows every request answered and no TxnOffsetCommit sent.
+A supervisor would restart such an application, and so does the test. It counts
 them in :attr:`Copiers.hung`.
 """
 
