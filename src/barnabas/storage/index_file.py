@@ -18,7 +18,7 @@ WAITING_BYTES_MAX = 4096
 
 
 class IndexFile:
-    __slots__ = ("_disk", "_entry", "_file", "_waiting", "_written", "path")
+    __slots__ = ("_disk", "_entry", "_file", "_ragged", "_waiting", "_written", "path")
 
     def __init__(self, disk: Disk, path: str, entry: struct.Struct) -> None:
         self._disk = disk
@@ -26,7 +26,8 @@ class IndexFile:
         self._entry = entry
         self._waiting = bytearray()
         self._file: DiskFile | None = None
-        self._written = disk.size_bytes(path) // entry.size if disk.exists(path) else 0
+        self._written, odd_bytes = divmod(disk.size_bytes(path) if disk.exists(path) else 0, entry.size)
+        self._ragged = odd_bytes > 0  # the file may end with part of an entry
 
     def create(self) -> None:
         """Make the file, empty, and keep no descriptor: most indexes are not touched again for a while."""
@@ -52,7 +53,8 @@ class IndexFile:
         return self._entry.unpack(self._opened().read_at(index * size, size))
 
     def read_all(self) -> list[tuple[Any, ...]]:
-        data = self._opened().read_at(0, self._written * self._entry.size)
+        # A node has thousands of empty indexes, and opens none of them at its start.
+        data = self._opened().read_at(0, self._written * self._entry.size) if self._written else b""
         return list(self._entry.iter_unpack(data[: len(data) // self._entry.size * self._entry.size] + self._waiting))
 
     def write_out(self) -> None:
@@ -88,7 +90,9 @@ class IndexFile:
     def trim(self) -> None:
         """Cut what is not a whole entry, which a crash or a foreign writer can leave behind."""
         self.write_out()
-        self._opened().truncate(self._written * self._entry.size)
+        if self._ragged:
+            self._opened().truncate(self._written * self._entry.size)
+            self._ragged = False
 
     def sync(self) -> None:
         """Wait until what was written out is durable. Safe on another thread: what waits is not touched."""

@@ -8,6 +8,7 @@ the first batch of the epoch can be read by anybody.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -25,12 +26,15 @@ class EpochStart(NamedTuple):
 
 
 class LeaderEpochs:
-    def __init__(self, disk: Disk, directory: str, entries: list[EpochStart] | None = None) -> None:
+    def __init__(self, disk: Disk, directory: str, entries: list[EpochStart] | None = None, *, on_disk: bool | None = None) -> None:
+        """``on_disk`` says whether there is a file, where that is known."""
         self._disk = disk
         self._path = f"{directory}/{LEADER_EPOCHS}"
         self.entries = entries if entries is not None else []
         self.unsaved = False
-        self._on_disk = disk.exists(self._path)
+        self._saved: tuple[EpochStart, ...] = tuple(self.entries)  # what the file says
+        self._unwritten = False  # a change of what the file says that found no room on the disk
+        self._on_disk = disk.exists(self._path) if on_disk is None else on_disk
 
     @classmethod
     def load(cls, disk: Disk, directory: str) -> LeaderEpochs:
@@ -38,11 +42,14 @@ class LeaderEpochs:
         try:
             lines = read_lines(disk, f"{directory}/{LEADER_EPOCHS}")
             entries = [EpochStart(int(epoch), int(start)) for epoch, start in (line.split() for line in lines)]
-        except (FileNotFoundError, CheckpointDamaged, ValueError):
-            return cls(disk, directory)
-        epochs = cls(disk, directory)
+        except FileNotFoundError:
+            return cls(disk, directory, on_disk=False)
+        except (CheckpointDamaged, ValueError):
+            return cls(disk, directory, on_disk=True)
+        epochs = cls(disk, directory, on_disk=True)
         for entry in entries:
             epochs._insert(entry)
+        epochs._saved = tuple(entries)
         return epochs
 
     @property
@@ -76,7 +83,14 @@ class LeaderEpochs:
             raise
         finally:
             file.close()
-        self._on_disk, self.unsaved = True, False
+        self._on_disk, self.unsaved, self._saved = True, False, tuple(self.entries)
+
+    def save_at_close(self, log_end_offset: int) -> None:
+        """Save, unless the file says the same of all batches and misses only a leader that wrote nothing. A crash loses that one as well,
+        and the next leader begins at the same offset; a node that stops would pay two syncs for each of thousands of partitions that
+        it led without a record."""
+        if self.unsaved and (self._unwritten or _with_batches(self.entries, log_end_offset) != _with_batches(self._saved, log_end_offset)):
+            self.save()
 
     def _insert(self, entry: EpochStart) -> None:
         # An epoch in which nothing was written vanishes when the next one starts at the same offset.
@@ -134,7 +148,7 @@ class LeaderEpochs:
 
     def write(self) -> None:
         """Where the disk is full, later: who appends saves first, and until then recovery cuts an old list down to the log there is."""
-        self.unsaved = True
+        self.unsaved = self._unwritten = True
         try:
             self._write()
         except OSError as error:
@@ -143,10 +157,14 @@ class LeaderEpochs:
 
     def _write(self) -> None:
         write_atomically(self._disk, self._path, self.text().encode())
-        self._on_disk, self.unsaved = True, False
+        self._on_disk, self.unsaved, self._unwritten, self._saved = True, False, False, tuple(self.entries)
 
     def text(self) -> str:
         return f"0\n{len(self.entries)}\n" + "".join(f"{epoch} {start}\n" for epoch, start in self.entries)
 
     def moved_to(self, directory: str) -> None:
         self._path = f"{directory}/{LEADER_EPOCHS}"
+
+
+def _with_batches(entries: Sequence[EpochStart], log_end_offset: int) -> list[EpochStart]:
+    return [entry for entry in entries if entry.start_offset < log_end_offset]

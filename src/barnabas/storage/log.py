@@ -540,12 +540,14 @@ class Log:
         self.producers = producers
         self._snapshot_offset = -1
 
-    def rebuild_producers(self) -> None:
-        """The producers as of the log end offset, from the latest snapshot that reaches no further and the batches behind it."""
+    def rebuild_producers(self, *, snapshots: Sequence[int] | None = None) -> None:
+        """The producers as of the log end offset, from the latest snapshot that reaches no further and the batches behind it.
+
+        ``snapshots`` are the offsets of those on the disk, where they are known."""
         self.producers.clear()
-        self._drop_snapshots(keep_below=self.log_end_offset + 1)
+        kept = self._drop_snapshots(keep_below=self.log_end_offset + 1, snapshots=snapshots)
         start = self.log_start_offset
-        for offset in reversed(list_snapshots(self.disk, self.directory)):
+        for offset in reversed(kept):
             try:
                 for producer in read_snapshot(self.disk, self.directory, offset):
                     self.producers.restore(producer)
@@ -564,14 +566,17 @@ class Log:
                     batch = segment.read_batch(position, header) if header.control else b""
                     self.producers.replay(header, batch, header.base_offset)
 
-    def _drop_snapshots(self, *, keep_below: int) -> None:
-        doomed = [offset for offset in list_snapshots(self.disk, self.directory) if offset >= keep_below]
+    def _drop_snapshots(self, *, keep_below: int, snapshots: Sequence[int] | None = None) -> list[int]:
+        """The offsets of those that stay, in order."""
+        found = list_snapshots(self.disk, self.directory) if snapshots is None else snapshots
+        doomed = [offset for offset in found if offset >= keep_below]
         for offset in doomed:
             self.disk.remove(snapshot_path(self.directory, offset))
         if doomed:
             # They tell of batches that are gone. One that came back when the log has grown past it again would be believed.
             self.disk.sync_directory(self.directory)
         self._snapshot_offset = -1
+        return [offset for offset in found if offset < keep_below]
 
     # -- the disk -------------------------------------------------------------------------------------------------------------
 
@@ -615,8 +620,7 @@ class Log:
             # Once more, for the entry above, when the log was flushed already and the active segment had nothing to flush.
             active.sync()
             self.snapshot_producers()
-        if self.leader_epochs.unsaved:
-            self.leader_epochs.save()
+        self.leader_epochs.save_at_close(self.log_end_offset)
         self.abandon()
 
     def moved_to(self, directory: str) -> None:

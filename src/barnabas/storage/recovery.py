@@ -19,7 +19,8 @@ snapshot that is damaged       the producers are replayed from the log instead
 epochs missing or damaged      read from the batches, also when they begin above the start of the log
 =============================  ====================================================================================================
 
-After a clean stop nothing is scanned but the end of the active segment.
+After a clean stop nothing is scanned but the end of the active segment. A node may have ten thousands of logs, and most were left in
+good order; so a directory is listed once, and again only where something had to be done.
 
 A crash may also strike here. So removals are made durable before the cut that is their reason: half-done work must look like what it
 began with.
@@ -43,6 +44,7 @@ from barnabas.storage.file_names import (
     LOG_SUFFIX,
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
     TIME_INDEX_SUFFIX,
     offset_name,
     parse_segment_file,
@@ -56,6 +58,8 @@ from barnabas.storage.segment import Segment
 from barnabas.storage.segment_list import SegmentList
 
 _OFFSET_MAX = 2**63 - 1
+# What a process that died in the middle of something leaves behind.
+_INTERRUPTED_SUFFIXES = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX, ".tmp")
 
 
 @dataclass(slots=True)
@@ -88,8 +92,8 @@ def open_log(
     wrote down, if that was worth writing, and below ``cleaned_to`` it compacted."""
     report = RecoveryReport()
     written_start, log_start_offset = log_start_offset, log_start_offset or 0
-    _finish_interrupted(disk, directory, report)
-    segments, incomplete = _open_segments(disk, directory, settings, now_ms, report)
+    names = _finish_interrupted(disk, directory, disk.names(directory), report)
+    segments, incomplete = _open_segments(disk, directory, names, settings, now_ms, report)
     epochs = LeaderEpochs.load(disk, directory)
     earliest = epochs.entries[0].start_offset if epochs.entries else _OFFSET_MAX
     unflushed: set[int] = set() if clean else _unflushed(segments, recovery_point)
@@ -108,8 +112,10 @@ def open_log(
         report.notes.append(f"removed everything below {log_start_offset}, the log ended at {segments[-1].next_offset}")
         _remove_segments(disk, directory, segments, report)
         segments = []
+    # Nothing below makes a snapshot of producers.
+    snapshots: list[int] | None = None if any(name.endswith(SNAPSHOT_SUFFIX) for name in names) else []
     if not segments:
-        _forget(disk, directory, epochs)
+        _forget(disk, directory, epochs, snapshots)
         first = Segment.create(disk, directory, log_start_offset, index_interval_bytes=settings.index_interval_bytes, created_ms=now_ms)
         segments = [first]
     segment_list = SegmentList(segments)
@@ -138,12 +144,16 @@ def open_log(
     # An epoch may start at the very end, when its leader had written nothing yet; above it, it was lost with the tail.
     epochs.truncate_end(log_end_offset + 1)
     epochs.truncate_start(log_start_offset if written_start is None else written_start)
-    _remove_stray_snapshots(disk, directory, segment_list)
-    log.rebuild_producers()
+    if snapshots is None:
+        _remove_stray_snapshots(disk, directory, segment_list)
+    log.rebuild_producers(snapshots=snapshots)
     return log, report
 
 
-def _finish_interrupted(disk: Disk, directory: str, report: RecoveryReport) -> None:
+def _finish_interrupted(disk: Disk, directory: str, names: list[str], report: RecoveryReport) -> list[str]:
+    """The names in the directory afterwards."""
+    if not any(name.endswith(_INTERRUPTED_SUFFIXES) for name in names):
+        return names
     report.notes += finish_interrupted_swaps(disk, directory)
     doomed = [name for name in disk.names(directory) if name.endswith((DELETED_SUFFIX, CLEANED_SUFFIX, ".tmp"))]
     for name in doomed:
@@ -151,15 +161,14 @@ def _finish_interrupted(disk: Disk, directory: str, report: RecoveryReport) -> N
         report.notes.append(f"removed {name}")
     if doomed:
         disk.sync_directory(directory)
+    return disk.names(directory)
 
 
 def _open_segments(
-    disk: Disk, directory: str, settings: LogSettings, now_ms: int, report: RecoveryReport
+    disk: Disk, directory: str, names: list[str], settings: LogSettings, now_ms: int, report: RecoveryReport
 ) -> tuple[list[Segment], set[int]]:
     """The segments in order, and the base offsets of those that miss an index."""
-    present = {
-        (parsed[0], parsed[1]): name for name in disk.names(directory) if (parsed := parse_segment_file(name)) is not None and not parsed[2]
-    }
+    present = {(parsed[0], parsed[1]): name for name in names if (parsed := parse_segment_file(name)) is not None and not parsed[2]}
     bases = sorted(base for base, suffix in present if suffix == LOG_SUFFIX)
     for (base, suffix), name in present.items():
         if suffix in SEGMENT_SUFFIXES and (base, LOG_SUFFIX) not in present:
@@ -291,9 +300,9 @@ def _remove_segments(disk: Disk, directory: str, segments: list[Segment], report
     report.segments_removed += len(segments)
 
 
-def _forget(disk: Disk, directory: str, epochs: LeaderEpochs) -> None:
+def _forget(disk: Disk, directory: str, epochs: LeaderEpochs, snapshots: list[int] | None) -> None:
     """Without a segment, what tells of segments is about ones that are gone."""
-    for offset in list_snapshots(disk, directory):
+    for offset in list_snapshots(disk, directory) if snapshots is None else snapshots:
         disk.remove(snapshot_path(directory, offset))
     if epochs.entries:
         epochs.clear()

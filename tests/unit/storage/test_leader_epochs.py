@@ -155,3 +155,23 @@ def test_epochs_and_offsets_always_rise_together(steps: list[tuple[str, int, int
             assert before.start_offset < after.start_offset
     epochs.save()
     assert LeaderEpochs.load(disk, DIRECTORY).entries == epochs.entries
+
+
+def test_closing_saves_no_epoch_in_which_nothing_was_written() -> None:
+    disk = new_disk()
+    epochs = LeaderEpochs(disk, DIRECTORY)
+    epochs.assign(4, 0)
+    epochs.save_at_close(log_end_offset=0)
+    assert not disk.exists(f"{DIRECTORY}/{LEADER_EPOCHS}")
+
+
+def test_closing_saves_an_epoch_with_batches_also_behind_a_leader_that_wrote_nothing() -> None:
+    """As after recovery, which reads epochs from batches and saves nothing."""
+    disk = new_disk()
+    epochs = LeaderEpochs(disk, DIRECTORY)
+    epochs.assign(1, 0)
+    epochs.save()
+    epochs.assign(2, 50)
+    epochs.assign(3, 100)
+    epochs.save_at_close(log_end_offset=100)
+    assert LeaderEpochs.load(disk, DIRECTORY).entries == [EpochStart(1, 0), EpochStart(2, 50), EpochStart(3, 100)]

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
@@ -13,7 +14,7 @@ from barnabas.records.batch_header import assign_offset
 from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType
 from barnabas.records.validation import BatchRules
-from barnabas.simulation.disk import PowerCut, SimulatedDisk
+from barnabas.simulation.disk import PowerCut, SimulatedDisk, SimulatedFile
 from barnabas.storage.log import Log
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.producer_snapshot import list_snapshots, snapshot_path
@@ -651,3 +652,23 @@ def test_without_a_segment_nothing_that_tells_of_one_is_believed() -> None:
             disk.remove(f"{DIRECTORY}/{each}")
     log = open_partition(disk, log_start_offset=5)
     assert (log.log_end_offset, log.leader_epochs.entries, len(log.producers), list_snapshots(disk, DIRECTORY)) == (5, [], 0, [])
+
+
+def test_an_idle_log_is_opened_with_one_listing_and_one_open_file() -> None:
+    """A node may have ten thousands of them, and its start waits for each."""
+    disk = new_disk()
+    open_partition(disk, clean=True).close()
+    calls: list[str] = []
+    names, open_file = disk.names, disk.open
+
+    def counted_names(directory: str) -> list[str]:
+        calls.append("names")
+        return names(directory)
+
+    def counted_open(path: str) -> SimulatedFile:
+        calls.append(path.rpartition(".")[2])
+        return open_file(path)
+
+    with patch.object(disk, "names", counted_names), patch.object(disk, "open", counted_open):
+        open_partition(disk, clean=True)
+    assert calls == ["names", "log"]
