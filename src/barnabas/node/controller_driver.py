@@ -6,7 +6,8 @@ never come to be.
 
 Heartbeats keep brokers alive, so nothing that takes its time may stand in their way. A response to any other request waits until this node
 has published what was decided, because the client is likely to ask this node next; publishing makes files, and takes as long as the disk
-takes. A response to a heartbeat waits for the commit only. And brokers' sessions are counted in the time that this node spends listening
+takes. A response to a heartbeat waits for the commit only. After a decision about many partitions the loop turns before the next one is
+made, and heartbeats pass the requests that wait for that. Brokers' sessions are counted in the time that this node spends listening
 (:mod:`barnabas.node.listening_clock`).
 """
 
@@ -26,6 +27,7 @@ from barnabas.model.promise import Promise
 from barnabas.node.listening_clock import GAP_MS_MAX, ListeningClock
 from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.quorum_driver import NEWEST_VERSION, QuorumDriver
+from barnabas.node.slices import ITEMS_PER_SLICE
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
@@ -34,9 +36,13 @@ from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecor
 
 # Requests that wait for a controller that is elected and still reads; more are told to ask again.
 WAITING_FOR_OFFICE_MAX = 1000
+# Requests that wait for the loop to turn. A connection has a handful under way; behind these, a client is told to ask again.
+POSTPONED_MAX = 10_000
 NOT_ELECTED = -1
 # However short a session is, a gap in listening counts for no more than this part of it.
 GAPS_PER_SESSION = 4
+# A decision of more records than this took the loop a few milliseconds; the next one is made in another turn.
+RECORDS_PER_TURN = ITEMS_PER_SLICE
 # What concerns the quorum itself is decided by it, not by the controller that stands on it.
 _QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
 
@@ -64,6 +70,8 @@ class ControllerDriver:
         self._last_append_ms = 0
         self._elected_epoch = NOT_ELECTED
         self._waiting: list[tuple[Any, Promise[Any]]] = []  # for the office
+        self._postponed: deque[tuple[Any, Promise[Any]]] = deque()  # until the loop has turned
+        self._next_turn: asyncio.Handle | None = None
         self.in_office = False
 
     # -- office ---------------------------------------------------------------------------------------------------------------
@@ -88,12 +96,13 @@ class ControllerDriver:
         self._set_alarm()
         waiting, self._waiting = self._waiting, []
         for request, answer in waiting:
-            self._decide(request, answer)
+            self._decide_in_turn(request, answer)
 
     def resigned(self) -> None:
         self.in_office = False
         self._elected_epoch = NOT_ELECTED
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = [*self._waiting, *self._postponed], []
+        self._forget_postponed()
         for request, answer in waiting:
             answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
         self._cancel_alarm()
@@ -109,12 +118,31 @@ class ControllerDriver:
             return self._quorum.serve(request, context.api_version if context is not None else NEWEST_VERSION)
         answer: Promise[Any] = Promise()
         if self.in_office:
-            self._decide(request, answer)
+            self._decide_in_turn(request, answer)
         elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_FOR_OFFICE_MAX:
             self._waiting.append((request, answer))
         else:
             answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
         return answer
+
+    def _decide_in_turn(self, request: Any, answer: Promise[Any]) -> None:
+        if self._next_turn is None or isinstance(request, BrokerHeartbeatRequest):
+            self._decide(request, answer)
+        elif len(self._postponed) < POSTPONED_MAX:
+            self._postponed.append((request, answer))
+        else:
+            answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
+
+    def _decide_postponed(self) -> None:
+        self._next_turn = None
+        while self._postponed and self._next_turn is None:
+            self._decide(*self._postponed.popleft())
+
+    def _forget_postponed(self) -> None:
+        self._postponed.clear()
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+            self._next_turn = None
 
     def _decide(self, request: Any, answer: Promise[Any]) -> None:
         outcome = self._controller.step(request, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms())
@@ -122,6 +150,8 @@ class ControllerDriver:
             self._quorum.upgrade_kraft_version(outcome.kraft_version)
         if outcome.records:
             self._append(outcome.records)
+            if len(outcome.records) > RECORDS_PER_TURN and self._next_turn is None:
+                self._next_turn = asyncio.get_running_loop().call_soon(self._decide_postponed)
         # Also an answer without records may rest on records of others that are not committed yet.
         self._parked.append(_Parked(self._quorum.end_offset, request, outcome.response, answer))
         self._set_alarm()
@@ -179,5 +209,6 @@ class ControllerDriver:
     def stop(self) -> None:
         self._cancel_alarm()
         self._listening.stop()
+        self._forget_postponed()
         if self._idle is not None:
             self._idle.cancel()

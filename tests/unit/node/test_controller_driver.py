@@ -11,7 +11,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage, Provenance
 from barnabas.model.promise import Promise
-from barnabas.node.controller_driver import ControllerDriver
+from barnabas.node.controller_driver import RECORDS_PER_TURN, ControllerDriver
 from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.node.metadata_log import MetadataBatch
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -46,6 +46,7 @@ class Decides:
 
     def __init__(self) -> None:
         self.heard_ms = 0
+        self.partitions = 1
         self.fenced_ms: list[int] = []
 
     def take_office(self, image: MetadataImage, bootstrap: object, *, next_offset: int, now_ms: int) -> Sequence[MetadataRecord]:
@@ -56,7 +57,7 @@ class Decides:
         if isinstance(request, BrokerHeartbeatRequest):
             self.heard_ms = now_ms
             return Outcome("alive")
-        return Outcome("made", topic(next_offset + 1, f"t{next_offset}", [1]))
+        return Outcome("made", topic(next_offset + 1, f"t{next_offset}", *([[1]] * self.partitions)))
 
     @property
     def next_deadline_ms(self) -> int:
@@ -131,5 +132,33 @@ def test_a_broker_is_not_fenced_because_its_controller_was_busy_or_paused() -> N
         clock.ms += 10 * SESSION_MS
         driver._ring()
         assert node.controller.fenced_ms == []
+
+    run(scenario)
+
+
+def test_after_a_big_decision_the_loop_turns_and_heartbeats_pass_the_requests_that_wait() -> None:
+    async def scenario(node: Node) -> None:
+        node.controller.partitions = RECORDS_PER_TURN
+        for _ in range(2):
+            node.driver.submit(CreateTopicsRequest(topics=[]))
+        decided = node.quorum.end_offset
+        assert decided == 1 + RECORDS_PER_TURN, "one of the two is decided in this turn"
+        node.clock.ms += 700
+        node.driver.submit(HEARTBEAT)
+        assert node.controller.heard_ms == node.clock.ms
+        await turns()
+        assert node.quorum.end_offset == 2 * decided
+
+    run(scenario)
+
+
+def test_requests_that_wait_for_the_loop_to_turn_are_answered_when_the_controller_resigns() -> None:
+    async def scenario(node: Node) -> None:
+        node.controller.partitions = RECORDS_PER_TURN
+        answers = [node.driver.submit(CreateTopicsRequest(topics=[])) for _ in range(3)]
+        node.driver.resigned()
+        await turns()
+        assert all(answer.done for answer in answers)
+        assert node.quorum.end_offset == 1 + RECORDS_PER_TURN
 
     run(scenario)
