@@ -202,7 +202,7 @@ def test_a_broker_inside_a_process_gives_back_everything_it_counted() -> None:
     assert (descriptors.connections, len(open_files().numbers)) == before
 
 
-@pytest.mark.parametrize(("limit", "partitions"), [(512, 600), (1024, 1100)])
+@pytest.mark.parametrize(("limit", "partitions"), [(512, 600), pytest.param(1024, 1100, marks=pytest.mark.soak)])
 def test_more_partitions_than_descriptors_are_written_and_read_also_after_a_crash(tmp_path: Path, limit: int, partitions: int) -> None:
     """By librdkafka, which asks for all of them in one fetch. The broker is killed, so that the next start has to recover all logs; a
     clean stop would wait for thousands of syncs."""

@@ -454,3 +454,16 @@ def test_a_transaction_is_aborted_by_force(make_topic: MakeTopic, bootstrap: str
     admin.abort_transaction(AbortTransactionSpec(partition, writer.producer_id, writer.producer_epoch, writer.coordinator_epoch))
     admin.close()
     assert read(bootstrap, topic) == [b"after"]
+
+
+def test_offsets_of_a_group_that_nobody_has_looked_for_yet_are_committed_in_a_transaction() -> None:
+    """librdkafka looks for the group's coordinator only after AddOffsetsToTxn has succeeded: that must create ``__consumer_offsets``."""
+    nowhere = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "first", "log_level": 0})
+    with EmbeddedBroker(config=QUICK) as broker:
+        create(AdminClient({"bootstrap.servers": broker.bootstrap}), "t")
+        producer = begun(broker.bootstrap, "id")
+        producer.begin_transaction()
+        producer.send_offsets_to_transaction([TopicPartition("t", 0, 5)], nowhere.consumer_group_metadata(), SECONDS_MAX)
+        producer.commit_transaction(SECONDS_MAX)
+        assert committed(broker.bootstrap, "first", "t")[0] == 5
+    nowhere.close()

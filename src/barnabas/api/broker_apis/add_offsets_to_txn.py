@@ -1,6 +1,8 @@
 """AddOffsetsToTxn (key 25): a group's offsets are to be committed with a transaction.
 
-Behaviour: the group's partition of ``__consumer_offsets`` joins the transaction, so that its end is written there too.
+Behaviour: the group's partition of ``__consumer_offsets`` joins the transaction, so that its end is written there too. Where that topic
+does not exist yet it is created, and the client is asked to try again: librdkafka looks for the group's coordinator, which would create
+the topic as well, only after this request has succeeded.
 
 Version notes: 2 knows PRODUCER_FENCED, before that it is INVALID_PRODUCER_EPOCH. Clients of transaction version 2 do not send it: there
 TxnOffsetCommit adds the partition (KIP-890).
@@ -26,7 +28,7 @@ def handle(broker: Broker, context: RequestContext, request: AddOffsetsToTxnRequ
         return _answer(ErrorCode.INVALID_REQUEST, context.api_version)
     partition = broker.groups.partition_of(request.group_id)
     if partition is None:
-        # Nobody has looked for the group's coordinator yet, which would have made the topic.
+        broker.internal_topics.create(broker, broker.groups.topic)
         return _answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version)
     offsets = TopicPartition(broker.groups.topic, partition)
     added = broker.transactions.run(
