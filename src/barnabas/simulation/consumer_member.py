@@ -37,8 +37,9 @@ class ConsumerMember(GroupMember):
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
     async def _beat_once(self) -> None:
-        joining = self.generation == _JOIN
         _, topic_id = await self.client.leader_of(TopicPartition(self.topic, 0))
+        # Behind the wait: meanwhile the copier may have learned that it has to start over.
+        joining = self.generation == _JOIN
         owned = [TopicPartitions(topic_id=topic_id, partitions=sorted(self.owned))] if self.owned and not joining else []
         request = ConsumerGroupHeartbeatRequest(
             group_id=self.group_id,

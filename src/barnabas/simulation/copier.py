@@ -37,6 +37,7 @@ LEAVING_SHARE = 0.02
 # may take.
 DAWDLING_SHARE = 0.08
 DAWDLING_SECONDS_MAX = 5.0
+FREEZING_SHARE = 0.5
 
 
 class Kind(NamedTuple):
@@ -47,12 +48,14 @@ class Kind(NamedTuple):
     static: bool
     implicit: bool
     """Transactions of version 2."""
+    timeout_ms: int
+    """Of its transactions."""
 
 
 class Copier(CoordinatorClient):
     def __init__(self, world: GroupsWorld, host: Host, chance: Random, slot: int, kind: Kind) -> None:
         super().__init__(world, host, chance)
-        self._producer = TransactionalProducer(self, f"copier-{slot}", implicit=kind.implicit)
+        self._producer = TransactionalProducer(self, f"copier-{slot}", implicit=kind.implicit, timeout_ms=kind.timeout_ms)
         self._member = self._join_as(slot, kind)
         self._positions: dict[int, int] = {}
 
@@ -170,5 +173,12 @@ class Copier(CoordinatorClient):
             raise Fenced(f"its abort is refused: {again}") from again
 
     async def _dawdle(self) -> None:
-        if not self.world.healed and self.chance.random() < DAWDLING_SHARE:
-            await asyncio.sleep(self.chance.random() * DAWDLING_SECONDS_MAX)
+        """Stop in the middle: the copier's own work only, or its whole process, so that its heartbeats stop as well."""
+        if self.world.healed or self.chance.random() >= DAWDLING_SHARE:
+            return
+        seconds = self.chance.random() * DAWDLING_SECONDS_MAX
+        if self.chance.random() < FREEZING_SHARE:
+            self.host.pause(int(seconds * 1000))
+            # Awake again, the heartbeats may go first and learn that the group went on without this member.
+            seconds = self.chance.random()
+        await asyncio.sleep(seconds)

@@ -55,6 +55,9 @@ CALMS_MS_MAX = (1500, 4000, 8000)
 CLIENT_CALM_MS_MAX = 4000
 # A process that is started anew is there after so long.
 RESTART_MS_MAX = 1500
+# With the shorter one a copier that stands still finds its transaction aborted; with the longer one it is evicted from its group first, and
+# the group has to refuse its offsets.
+TRANSACTION_TIMEOUTS_MS = (3000, 10_000)
 # Longer than sessions, rebalances and transactions may take.
 ZOMBIE_MS_MAX = 7000
 
@@ -130,7 +133,9 @@ class GroupsWorld(ClusterWorld):
         self.go(readers, OffsetsReader(self, readers, Random(chance.getrandbits(64))).run())
         protocol = chance.choice(["eager", "cooperative", "consumer"])
         for number in range(chance.randint(2, COPIERS_MAX)):
-            kind = Kind(protocol, static=chance.random() < 0.4, implicit=chance.random() < 0.5)
+            kind = Kind(
+                protocol, static=chance.random() < 0.4, implicit=chance.random() < 0.5, timeout_ms=chance.choice(TRANSACTION_TIMEOUTS_MS)
+            )
             self.say(f"slot {number} is {kind}")
             slot = Slot(number, kind)
             self._slots.append(slot)

@@ -34,9 +34,6 @@ from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 
-# Short, so that a copier that pauses finds its transaction aborted.
-TRANSACTION_TIMEOUT_MS = 3000
-
 # The last versions that clients of transaction version 1 send.
 _PRODUCE_V1, _ADD_PARTITIONS_V1, _TXN_OFFSET_COMMIT_V1, _END_TXN_V1 = 11, 3, 4, 4
 
@@ -65,11 +62,12 @@ class ToBeAborted(Exception):
 
 
 class TransactionalProducer:
-    def __init__(self, client: CoordinatorClient, transactional_id: str, *, implicit: bool) -> None:
-        """``implicit`` for transaction version 2."""
+    def __init__(self, client: CoordinatorClient, transactional_id: str, *, implicit: bool, timeout_ms: int) -> None:
+        """``implicit`` for transaction version 2. ``timeout_ms`` after which the coordinator aborts a transaction."""
         self._client = client
         self._id = transactional_id
         self._implicit = implicit
+        self._timeout_ms = timeout_ms
         self._identity = _NO_IDENTITY
         self._sequences: Counter[TopicPartition] = Counter()
         self._joined: set[TopicPartition] = set()
@@ -109,7 +107,7 @@ class TransactionalProducer:
     async def _renew(self) -> None:
         request = InitProducerIdRequest(
             transactional_id=self._id,
-            transaction_timeout_ms=TRANSACTION_TIMEOUT_MS,
+            transaction_timeout_ms=self._timeout_ms,
             producer_id=self._identity.producer_id,
             producer_epoch=self._identity.producer_epoch,
         )
