@@ -105,7 +105,22 @@ def partition_change(
         eligible_leader_replicas=_different(eligible, partition.eligible_leader_replicas),
         last_known_elr=_different(last_known, partition.last_known_elr),
     )
-    return None if record == PartitionChangeRecord(partition_id=index, topic_id=topic_id) else record
+    return None if _says_nothing(record) else record
+
+
+def _says_nothing(record: PartitionChangeRecord) -> bool:
+    """Spelled out, since a broker that comes or goes has this asked for each of its partitions."""
+    return (
+        record.leader == NO_LEADER_CHANGE
+        and record.leader_recovery_state == RECOVERY_UNCHANGED
+        and record.isr is None
+        and record.replicas is None
+        and record.removing_replicas is None
+        and record.adding_replicas is None
+        and record.directories is None
+        and record.eligible_leader_replicas is None
+        and record.last_known_elr is None
+    )
 
 
 def _different(now: tuple[int, ...], before: tuple[int, ...]) -> list[int] | None:
