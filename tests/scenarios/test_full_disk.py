@@ -52,7 +52,7 @@ def fill_up(client: Client, partition: int) -> int:
 
 def creation(name: str, *, partitions: int) -> CreateTopicsRequest:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[])
-    return CreateTopicsRequest(topics=[topic], timeout_ms=300)
+    return CreateTopicsRequest(topics=[topic], timeout_ms=60_000)
 
 
 def numbers(client: Client, partition: int) -> list[int]:

@@ -51,7 +51,7 @@ def test_everything_is_as_it_was(process: bool) -> None:
             client.produce("t", [b"a", b"b"], partition=1)
             client.ask(
                 CreatePartitionsRequest(
-                    topics=[CreatePartitionsTopic(name="t", count=3, assignments=None)], timeout_ms=9, validate_only=False
+                    topics=[CreatePartitionsTopic(name="t", count=3, assignments=None)], timeout_ms=60_000, validate_only=False
                 )
             )
             client.produce("t", [b"c"], partition=2)

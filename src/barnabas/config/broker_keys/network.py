@@ -84,7 +84,7 @@ KEYS = (
         "max.connections",
         INT,
         INT_MAX,
-        "How many connections this node holds, or one listener when set with its prefix. The limit of open files bounds them in any case.",
+        "How many connections this node holds, or one listener when set with its prefix; the limit of open files bounds them in any case.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
     ),
