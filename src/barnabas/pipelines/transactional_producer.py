@@ -31,13 +31,13 @@ def open_producer(config: Mapping[str, Any], *, known_topic: str) -> Any:
 
 @contextmanager
 def closing_producer(producer: Producer) -> Iterator[Producer]:
-    """The producer's threads and connections end here; records that it has not sent by then are dropped, for a broker that is away would
-    keep ``close`` waiting for them."""
-    try:
-        yield producer
-    finally:
-        producer.purge()
-        producer.close()
+    """The producer's threads and connections end with the block. Records that it has not sent by then are dropped.
+
+    A block that fails may leave a transaction open, and librdkafka's ``close`` would wait for the broker to abort it, without a limit and
+    perhaps for one that is away. Such a producer is only let go: it ends with the last reference to it."""
+    yield producer
+    producer.purge()
+    producer.close()
 
 
 def _connect(producer: Any, known_topic: str) -> None:

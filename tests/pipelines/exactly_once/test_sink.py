@@ -137,9 +137,9 @@ def test_new_partitions_of_the_source_get_writers(copying: Copying) -> None:
     copying.run()
     admin = AdminClient({"bootstrap.servers": copying.topics.bootstrap})
     admin.create_partitions([NewPartitions(copying.source, 5)])[copying.source].result(PATIENCE_SECONDS)
-    after = Topics(copying.topics.bootstrap, "after")  # a producer that has not seen the topic with three
-    for partition in range(5):
-        after.send(copying.source, ROWS[50 + 10 * partition :][:10], partition=partition)
+    with Topics(copying.topics.bootstrap, "after") as after:  # a producer that has not seen the topic with three
+        for partition in range(5):
+            after.send(copying.source, ROWS[50 + 10 * partition :][:10], partition=partition)
     copying.run()
     assert sorted(copying.numbers()) == list(range(100))
     assert len(copying.kept()["writers"]) == 5

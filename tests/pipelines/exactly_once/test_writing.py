@@ -86,7 +86,9 @@ def topics(bootstrap: str, request: pytest.FixtureRequest) -> Iterator[Topics]:
 @pytest.fixture
 def writer(topics: Topics, request: pytest.FixtureRequest) -> Iterator[Writer]:
     yield Writer(topics, f"barnabas.pipelines.test.{request.node.name}")
+    # Without closing the producers: some have a transaction open, and closing would wait for its end.
     forget_producers()
+    writing.close_kept()
 
 
 def forget_producers() -> None:

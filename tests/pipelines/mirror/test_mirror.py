@@ -28,13 +28,15 @@ def contents(records: list[Read]) -> list[tuple[Any, ...]]:
 
 
 def names(there: Topics) -> set[str]:
-    return set(AdminClient({"bootstrap.servers": there.bootstrap}).list_topics(timeout=PATIENCE_SECONDS).topics)
+    with AdminClient({"bootstrap.servers": there.bootstrap}) as admin:
+        return set(admin.list_topics(timeout=PATIENCE_SECONDS).topics)
 
 
 def settings(topics: Topics, name: str) -> dict[str, str]:
     admin = AdminClient({"bootstrap.servers": topics.bootstrap})
-    (future,) = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name)]).values()
-    entries: dict[str, Any] = future.result(PATIENCE_SECONDS)
+    with admin:
+        (future,) = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name)]).values()
+        entries: dict[str, Any] = future.result(PATIENCE_SECONDS)
     return {key: entry.value for key, entry in entries.items() if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value}
 
 

@@ -89,7 +89,11 @@ def _passes(wrong: KafkaError) -> bool:
 
 def ensure_marker_topic(client: Mapping[str, Any], writers: int) -> None:
     """Created when it is missing, and given more partitions when there are more writers than it has."""
-    admin = AdminClient(dict(client))
+    with AdminClient(dict(client)) as admin:
+        _ensure_partitions(admin, writers)
+
+
+def _ensure_partitions(admin: AdminClient, writers: int) -> None:
     there = _partitions(admin)
     wanted = max(writers, MARKER_PARTITIONS_MIN)
     if there == 0:

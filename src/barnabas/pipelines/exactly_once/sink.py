@@ -107,7 +107,7 @@ class ExactlyOnce:
         from barnabas.pipelines.exactly_once.writing import PRODUCER_DEFAULTS
 
         try:
-            Producer({**self.client, **PRODUCER_DEFAULTS, **self.producer, "transactional.id": "check"})
+            Producer({**self.client, **PRODUCER_DEFAULTS, **self.producer, "transactional.id": "check"}).close()
         except KafkaException as failed:
             raise CannotRun(f"The options of the writers are wrong: {failed.args[0].str()}.") from failed
 

@@ -203,7 +203,16 @@ def _open(part: Part, settings: Mapping[str, Any]) -> Any:
 def _keep(part: Part, producer: Any) -> None:
     _producers[part.transactional_id] = producer
     if len(_producers) > KEPT_MAX:
-        _producers.popitem(last=False)
+        # It has no transaction open, so this does not wait for the broker.
+        _producers.popitem(last=False)[1].close()
+
+
+def close_kept() -> None:
+    """For a process that goes on without writing; a worker of Spark's ends instead."""
+    while _producers:
+        _producers.popitem()[1].close()
+    while _markers:
+        _markers.popitem()[1].close()
 
 
 def _kept_markers(client: Mapping[str, Any], group: str) -> Markers:

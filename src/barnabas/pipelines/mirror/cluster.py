@@ -39,7 +39,8 @@ class MirrorCluster:
     def cluster_id(self) -> str:
         """What the cluster calls itself: unlike an alias it is the same for all who mirror from or to it."""
         try:
-            found: Any = self.admin().list_topics(timeout=ANSWER_SECONDS_MAX)
+            with self.admin() as admin:
+                found: Any = admin.list_topics(timeout=ANSWER_SECONDS_MAX)
         except KafkaException as wrong:
             raise CannotRun(f"Cluster {self.alias!r} does not answer at {self.bootstrap}: {wrong.args[0].str()}.") from wrong
         return str(found.cluster_id)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
@@ -20,6 +21,7 @@ from barnabas.pipelines.mirror.checkpoint_record import GroupCheckpoint, checkpo
 from barnabas.pipelines.mirror.cluster import ANSWER_SECONDS_MAX, MirrorCluster
 from barnabas.pipelines.mirror.offset_syncs import OffsetSyncs
 from barnabas.pipelines.mirror.selection import TopicSelection
+from barnabas.pipelines.transactional_producer import closing_producer
 
 # Tools' own groups: nobody moves with them.
 _INTERNAL = re.compile(r"(?:barnabas\.|barnabas-cli$|spark-kafka-|console-consumer-|__).*")
@@ -47,6 +49,13 @@ class MirroredGroups:
         self._admin = source.admin()
         self._producer = Producer(target.client_config())
         self._known: dict[bytes, bytes] = {}  # checkpoint records written by this process
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with self._admin, closing_producer(self._producer):
+            pass
 
     def keep_in_step(self, syncs: OffsetSyncs, partitions: Mapping[str, int]) -> int:
         """How many groups have positions in the mirrored topics."""

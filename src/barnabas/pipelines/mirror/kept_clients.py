@@ -66,7 +66,8 @@ def keep(config: Mapping[str, Any], transactional_id: str, producer: Any) -> Non
     """Only after a transaction that was committed."""
     _producers[config["bootstrap.servers"], transactional_id] = producer
     if len(_producers) > KEPT_MAX:
-        _producers.popitem(last=False)
+        # Its transaction was committed, so this does not wait for the broker.
+        _producers.popitem(last=False)[1].close()
 
 
 def abandon(producer: Any) -> None:

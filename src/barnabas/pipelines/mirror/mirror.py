@@ -58,12 +58,15 @@ class MirrorOptions:
 
 
 class Mirror:
+    """Runs once. Its clients are open while it runs."""
+
+    _topics: MirroredTopics
+    _groups: MirroredGroups
+
     def __init__(self, session: SparkSession, options: MirrorOptions, stop_asked: threading.Event | None = None) -> None:
         self._session = session
         self._options = options
         self._plan = _write_plan(options)
-        self._topics = MirroredTopics(options.source, options.target, options.selection)
-        self._groups = MirroredGroups(options.source, options.target, options.selection, options.groups)
         self._written = self._left_out = self._moved_groups = 0
         self._reported = ""
         self._batch_lock = threading.Lock()
@@ -81,6 +84,13 @@ class Mirror:
             raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
 
     def _run(self, observer: Observer) -> None:
+        options = self._options
+        with ExitStack() as stack:
+            self._topics = stack.enter_context(MirroredTopics(options.source, options.target, options.selection))
+            self._groups = stack.enter_context(MirroredGroups(options.source, options.target, options.selection, options.groups))
+            self._copy_and_sync(observer)
+
+    def _copy_and_sync(self, observer: Observer) -> None:
         options = self._options
         self._topics.create_internal([syncs_topic(options.source.alias), checkpoints_topic(options.source.alias)])
         self._topics.keep_in_step(settings=True)

@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from barnabas.pipelines.mirror.cluster import ANSWER_SECONDS_MAX, MirrorCluster
 from barnabas.pipelines.mirror.offset_map import OffsetMap, Segment
+from barnabas.pipelines.transactional_producer import closing_producer
 
 _TWO_WAY = -1  # in place of a source offset
 _POLL_SECONDS = 1.0
@@ -61,6 +62,8 @@ class OffsetSyncs:
 
     def close(self) -> None:
         self._consumer.close()
+        with closing_producer(self._producer):
+            pass
 
     def refresh(self) -> None:
         end = self._consumer.get_watermark_offsets(TopicPartition(self._topic, 0), timeout=ANSWER_SECONDS_MAX)[1]

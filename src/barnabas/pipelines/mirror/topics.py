@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -38,6 +39,13 @@ class MirroredTopics:
         self._selection = selection
         self._lock = threading.Lock()  # Spark's thread and the one that keeps things in step
         self.partitions: dict[str, int] = {}  # of the source's topics that are mirrored
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        with self._source, self._target:  # which is how clients of librdkafka's are closed
+            pass
 
     def keep_in_step(self, *, settings: bool) -> None:
         """``settings``: also compare those of topics that are there already, which costs a request for each broker."""

@@ -97,7 +97,8 @@ def _records_before(session: SparkSession, settings: TopicSettings, context: Run
 def _partitions(settings: TopicSettings, context: RunContext) -> dict[str, list[int]]:
     from confluent_kafka.admin import AdminClient
 
-    found = AdminClient(context.client_config()).list_topics(timeout=ANSWER_SECONDS_MAX).topics
+    with AdminClient(context.client_config()) as admin:
+        found = admin.list_topics(timeout=ANSWER_SECONDS_MAX).topics
     pattern = None if settings.pattern is None else re.compile(settings.pattern)
     wanted = [name for name in found if (name in settings.topics if pattern is None else pattern.fullmatch(name))]
     return {name: sorted(found[name].partitions) for name in wanted}

@@ -1,0 +1,29 @@
+"""Clients of librdkafka that this process has open, as the kernel sees them: each has threads called ``rdk:...``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PATIENCE_SECONDS = 30.0
+
+
+def librdkafka_threads() -> list[str]:
+    names = []
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError):  # it has ended meanwhile
+            names.append((task / "comm").read_text().strip())
+    return sorted(name for name in names if name.startswith("rdk:"))
+
+
+@contextmanager
+def no_client_stays_open() -> Iterator[None]:
+    """What the block opens it closes, before the garbage collector has to."""
+    before = librdkafka_threads()
+    yield
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while len(after := librdkafka_threads()) > len(before):
+        assert time.monotonic() < deadline, (before, after)
+        time.sleep(0.05)
