@@ -27,3 +27,11 @@ def no_client_stays_open() -> Iterator[None]:
     while len(after := librdkafka_threads()) > len(before):
         assert time.monotonic() < deadline, (before, after)
         time.sleep(0.05)
+
+
+def sockets() -> int:
+    found = 0
+    for descriptor in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):
+            found += str(descriptor.readlink()).startswith("socket:")
+    return found

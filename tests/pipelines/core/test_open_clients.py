@@ -13,13 +13,16 @@ from barnabas.pipelines.running.heartbeat import beating
 from barnabas.pipelines.running.runner import start
 from barnabas.pipelines.running.status import status_of
 from barnabas.pipelines.running.watching import watching
-from tests.pipelines.open_clients import librdkafka_threads, no_client_stays_open
+from tests.pipelines.open_clients import librdkafka_threads, no_client_stays_open, sockets
 from tests.pipelines.topics import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROUNDS = 3
+BATCHES = 12
+# Spark hands rows over a new socket each time, which is closed when they are read.
+SOCKETS_COMING_AND_GOING = 4
 
 
 def test_threads_of_clients_are_counted(topics: Topics) -> None:
@@ -52,3 +55,18 @@ def test_pipelines_status_and_redrive_leave_no_client_open(spark: SparkSession, 
     finally:
         gc.enable()
     assert [row["n"] for row in topics.values(out)] == list(range(ROUNDS))
+
+
+def test_sockets_of_a_driver_do_not_grow_with_its_batches(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
+    numbers, out = topics.create("numbers"), topics.create("out")
+    topics.send(numbers, [{"n": number} for number in range(BATCHES)])
+    made = Pipeline("long", bootstrap=topics.bootstrap).source("s", topic=numbers, schema="n INT", rate=1, dead_letters={"topic": out})
+    run = start([made.sink("out", from_="s", topic=out).declaration()], spark, checkpoint=checkpoint, available_now=True)
+    open_after: list[int] = []
+    try:
+        run.wait([lambda _: open_after.append(sockets())])
+    finally:
+        run.stop()
+    half = BATCHES  # of two queries
+    assert len(open_after) >= 2 * half
+    assert max(open_after[half:]) <= max(open_after[:half]) + SOCKETS_COMING_AND_GOING, open_after
