@@ -51,6 +51,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
         # Spark's default starts processes (readlink, chmod) for each file of a checkpoint on a local disk, ten in a second of such tests.
         "spark.sql.streaming.checkpointFileManagerClass": f"{STREAMING}.FileSystemBasedCheckpointFileManager",
     }
+    # Functions of the tests are in packages below the working directory, and workers import them from there.
+    settings["spark.executorEnv.PYTHONSAFEPATH"] = ""
     if "not soak" in request.config.getoption("markexpr"):
         # Queries over a few rows are not worth compiling: a quarter of all the time. Whoever runs the long ones has Spark as users have it.
         settings |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}

@@ -187,10 +187,13 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
 
 
 def own_python_is_in(folder: str, pipelines: Sequence[PipelineDeclaration]) -> bool:
-    """Whether Python code of one of the pipelines lies there: its steps may import what lies beside them, also on workers."""
+    """Whether workers must import from there: a pipeline has Python code of its own, which lies there or which this process, too, would
+    import from there (a package below the folder, with ``python -m``)."""
+    folder = os.path.abspath(folder)
+    imports_from_there = folder in (os.path.abspath(each) for each in sys.path)
     return any(
-        os.path.dirname(os.path.abspath(pipeline.path)) == os.path.abspath(folder)
-        and (pipeline.path.endswith(".py") or any(step.kind in _PYTHON_STEPS for step in pipeline.steps))
+        (pipeline.path.endswith(".py") or any(step.kind in _PYTHON_STEPS for step in pipeline.steps))
+        and (imports_from_there or os.path.dirname(os.path.abspath(pipeline.path)) == folder)
         for pipeline in pipelines
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,15 @@ def test_workers_import_from_the_working_directory_only_if_the_python_of_a_pipel
         text = f"name: p\nsources: {{t: {{generator: {{}}}}}}\nsteps: [{{view: v, {step}}}]\nsinks: {{o: {{from: v, console: {{}}}}}}\n"
         files[name].write_text(text)
     declared = {name: read_pipeline(str(path)) for name, path in files.items()}
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    monkeypatch.setattr("sys.path", [each for each in sys.path if each])
     assert settings_for([declared["python"]], {})[setting] == "1", "its file lies elsewhere"
+    with monkeypatch.context() as like_python_m:
+        like_python_m.setattr("sys.path", ["", *sys.path])
+        assert setting not in settings_for([declared["python"]], {})
+        assert settings_for([declared["sql"]], {})[setting] == "1"
     monkeypatch.chdir(tmp_path)
     assert settings_for([], {})[setting] == "1"
     assert settings_for([declared["sql"]], {})[setting] == "1"

@@ -68,7 +68,8 @@ def test_bad_lines_are_dead_letters_with_their_file(spark: SparkSession, topics:
         .run(session=spark, checkpoint=checkpoint, available_now=True)
     )
     assert topics.values(good) == [{"account": "b", "amount": 2}]
-    letters = topics.read(bad)
+    # Lines of files are spread over writers by their value, so they have no order of their own.
+    letters = sorted(topics.read(bad), key=lambda each: each.value or b"")
     assert [each.value for each in letters] == [b"a,much", b"c"]
     assert letters[0].headers["barnabas.dead_letter.file"].endswith(b"/in/1.csv")
     assert b'understood was {"account":"a"}' in letters[0].headers["barnabas.dead_letter.reason"]
