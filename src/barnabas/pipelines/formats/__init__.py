@@ -24,10 +24,23 @@ if TYPE_CHECKING:
 MISFIT = "it does not fit the remembered columns"
 
 
+class RecordFields(Protocol):
+    """Which fields records have, by a column that :func:`with_reason` makes of ``keys``."""
+
+    @property
+    def keys(self) -> Column: ...
+
+    def missing(self, keys: str) -> Column:
+        """The first required field that is not there, or null."""
+
+    def unknown(self, keys: str) -> Column:
+        """An array of the fields that the columns lack."""
+
+
 class Decoded(NamedTuple):
     row: Column  # a struct of the columns; null where it could not be read
     reason: Column  # why it could not be read; null where it could
-    unknown: Column | None = None  # an array of the fields that inferred columns lack; None where a format or a schema has no such thing
+    fields: RecordFields | None = None  # where columns are inferred, and a format has fields that may be missing or new
 
 
 class InfersSchema(Protocol):
@@ -54,6 +67,24 @@ class Format(Protocol):
 
     def encode(self, columns: Sequence[str], declaration: FormatDeclaration) -> Column:
         """From columns of a frame, by name; the answer is binary or text."""
+
+
+def with_reason(frame: DataFrame, decoded: Decoded, kept: Sequence[str], reason: Column) -> DataFrame:
+    """The columns ``kept``, and ``_row``, ``_reason`` and ``_unknown`` of the decoded record. ``reason`` is the format's, or says more."""
+    from pyspark.sql import functions as F
+
+    row, told = decoded.row.alias("_row"), reason.alias("_reason")
+    if decoded.fields is None:
+        return frame.select(*kept, row, told, F.lit(None).cast("array<string>").alias("_unknown"))
+    lacks = decoded.fields.missing("_keys")
+    absent = F.concat(F.lit(f"{MISFIT}: it lacks the field '"), lacks, F.lit("', which every record had before"))
+    whole = frame.select(*kept, row, told, decoded.fields.keys.alias("_keys"))
+    return whole.select(
+        *kept,
+        "_row",
+        F.coalesce("_reason", absent).alias("_reason"),
+        decoded.fields.unknown("_keys").alias("_unknown"),
+    )
 
 
 def quoted(column: str) -> str:

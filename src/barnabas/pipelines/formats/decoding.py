@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.formats import FORMATS, MISFIT, InfersSchema, quoted
+from barnabas.pipelines.formats import FORMATS, MISFIT, InfersSchema, quoted, with_reason
 from barnabas.pipelines.schema_changes.columns import SchemaChange, ddl
 from barnabas.pipelines.schema_changes.merging import optional
 from barnabas.pipelines.schema_changes.remembered import UNKNOWN_FIELDS, RememberedSchema, struct
@@ -57,8 +57,7 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
         key = F.try_validate_utf8(F.col("key").cast("string")).try_cast(decoding.key.type)
         wrong_key = F.concat(F.lit(f"the key is not a {decoding.key.type}"))
         reason = F.coalesce(reason, F.when(F.col("key").isNotNull() & key.isNull(), wrong_key))
-    unknown = F.lit(None).cast("array<string>") if decoded.unknown is None else decoded.unknown
-    whole = frame.select(*_present(frame), decoded.row.alias("_row"), reason.alias("_reason"), unknown.alias("_unknown"))
+    whole = with_reason(frame, decoded, _present(frame), reason)
     if decoding.tolerance == "none":
         good = whole.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(stop(source.name, _position(frame), F.col("_reason"))))
     else:
@@ -66,7 +65,7 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
         context.undecodable.append(
             Undecodable(source, whole.where(F.col("_reason").isNotNull()).select(*_present(frame), F.col("_reason").alias("reason")))
         )
-    if decoded.unknown is not None:
+    if decoded.fields is not None:
         good = note_unknown(good, source, _position(frame))
     columns: list[Column] = []
     names = good.select("_row.*").columns

@@ -15,8 +15,8 @@ from dataclasses import replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from barnabas.pipelines.formats import MISFIT, Decoded, json_fields, quoted
-from barnabas.pipelines.formats.json_fields import presence
+from barnabas.pipelines.formats import MISFIT, Decoded, quoted, with_reason
+from barnabas.pipelines.formats.json_fields import JsonFields, presence
 from barnabas.pipelines.schema_changes.columns import Struct, columns, ddl
 from barnabas.pipelines.schema_changes.merging import marked, merged, news
 from barnabas.pipelines.schema_changes.remembered import as_struct, struct
@@ -55,12 +55,14 @@ def reinfer(
 
     before = known.jsonValue()
     decoded = decode(F.col("value"), replace(declaration, schema=ddl(before), inferred=True))
-    assert decoded.unknown is not None
-    new = F.size(decoded.unknown) > 0
-    fits = decoded.reason.isNull() & ~new
-    sampled = _sampled(unread.where(fits), unread.where(~fits))
+
+    def told(records: DataFrame) -> DataFrame:
+        return with_reason(records, decoded, ["value"], decoded.reason)
+
+    fits = F.col("_reason").isNull() & (F.size("_unknown") == 0)
+    sampled = _sampled(told(unread).where(fits), told(unread).where(~fits))
     names = {each.name for each in columns(before)}
-    sampled = merged(sampled, news(_sampled(recent.where(new)), names, wanted), {})
+    sampled = merged(sampled, news(_sampled(told(recent).where(F.size("_unknown") > 0)), names, wanted), {})
     present = presence(_texts(unread), merged(before, sampled, {}))
     return as_struct(merged(before, sampled, present))
 
@@ -98,13 +100,11 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
     unreadable = F.lit(f"this is not JSON of the declared columns ({declaration.schema})")
     if not declaration.inferred:
         return Decoded(row, nothing.when(~readable, unreadable))
-    schema = struct(declaration.schema).jsonValue()
-    lacks = json_fields.missing(text, schema)
-    absent = F.concat(F.lit(f"{MISFIT}: it lacks the field '"), lacks, F.lit("', which every record had before"))
     # An object of other types; what is no object at all is no matter of columns.
-    other = ~readable & F.json_object_keys(text).isNotNull()
-    reason = nothing.when(other, F.lit(f"{MISFIT} ({declaration.schema})")).when(~readable, unreadable).when(lacks.isNotNull(), absent)
-    return Decoded(row, reason, json_fields.unknown(text, schema))
+    other = F.when(F.json_object_keys(text).isNotNull(), F.lit(f"{MISFIT} ({declaration.schema})")).otherwise(unreadable)
+    # Spark puts conditions together into filters, where it evaluates an expression wherever it stands: the fewer stand there, the better.
+    reason = nothing.when(~readable, other)
+    return Decoded(row, reason, JsonFields(struct(declaration.schema).jsonValue(), text))
 
 
 def encode(columns: Sequence[str], declaration: FormatDeclaration) -> Column:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.schema_changes.columns import Struct, is_struct
@@ -19,35 +20,49 @@ if TYPE_CHECKING:
 _SAYABLE = re.compile(r"[^'\]\\*]+")
 
 
-def missing(text: Column, schema: Struct) -> Column:
-    """The first required field that is not there; null when all are."""
-    from pyspark.sql import functions as F
+@dataclass(frozen=True, slots=True)
+class JsonFields:
+    """``keys`` is for a column of its own, because it parses the text once more."""
 
-    found = [
-        F.when(keys.isNotNull() & ~F.array_contains(keys, field["name"]), F.lit(prefix + field["name"]))
-        for prefix, keys, struct in _objects(text, schema)
-        for field in struct["fields"]
-        if not field["nullable"]
-    ]
-    return F.coalesce(*found) if found else F.lit(None).cast("string")
+    schema: Struct
+    text: Column
 
+    @property
+    def keys(self) -> Column:
+        """Of each object of a record, in the order of :func:`_objects`, the names of its fields; null where it is not there."""
+        from pyspark.sql import functions as F
 
-def unknown(text: Column, schema: Struct) -> Column:
-    """An array of the fields that the schema does not have."""
-    from pyspark.sql import functions as F
+        return F.struct(*(keys.alias(f"k{place}") for place, (_, keys, _) in enumerate(_objects(self.text, self.schema))))
 
-    nothing = F.array().cast("array<string>")
-    parts = []
-    for prefix, keys, struct in _objects(text, schema):
-        known = F.array(*(F.lit(field["name"]) for field in struct["fields"])).cast("array<string>")
-        parts.append(F.coalesce(_prefixed(F.array_except(keys, known), prefix), nothing))
-    return F.concat(*parts)
+    def missing(self, keys: str) -> Column:
+        """The first required field that is not there; null when all are. ``keys`` is the column's name."""
+        from pyspark.sql import functions as F
+
+        found = []
+        for place, (prefix, _, struct) in enumerate(_objects(self.text, self.schema)):
+            required = [field["name"] for field in struct["fields"] if not field["nullable"]]
+            if required:
+                lacks = F.get(F.array_except(F.array(*map(F.lit, required)), F.col(f"{keys}.k{place}")), F.lit(0))
+                found.append(F.concat(F.lit(prefix), lacks))
+        return F.coalesce(*found) if found else F.lit(None).cast("string")
+
+    def unknown(self, keys: str) -> Column:
+        """An array of the fields that the schema does not have."""
+        from pyspark.sql import functions as F
+
+        nothing = F.array().cast("array<string>")
+        parts = []
+        for place, (prefix, _, struct) in enumerate(_objects(self.text, self.schema)):
+            known = F.array(*(F.lit(field["name"]) for field in struct["fields"])).cast("array<string>")
+            new = F.coalesce(F.array_except(F.col(f"{keys}.k{place}"), known), nothing)
+            parts.append(_prefixed(new, prefix) if prefix else new)
+        return F.concat(*parts) if len(parts) > 1 else parts[0]
 
 
 def _prefixed(names: Column, prefix: str) -> Column:
     from pyspark.sql import functions as F
 
-    return F.transform(names, lambda name: F.concat(F.lit(prefix), name)) if prefix else names
+    return F.transform(names, lambda name: F.concat(F.lit(prefix), name))
 
 
 def presence(texts: DataFrame, schema: Struct) -> dict[str, Presence]:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.formats import MISFIT, json as json_format
+from barnabas.pipelines.formats import MISFIT, json as json_format, with_reason
 from barnabas.pipelines.formats.decoding import Undecodable, note_unknown, stop
 from barnabas.pipelines.schema_changes.columns import SchemaChange, ddl
 from barnabas.pipelines.schema_changes.merging import optional
@@ -162,15 +162,9 @@ def _decoded_lines(lines: DataFrame, declaration: SourceDeclaration, context: Ru
     settings = declaration.settings
     assert isinstance(settings, FilesSettings)
     declared = replace(declaration.decoding.format, kind="json", schema=schema, settings=settings.options, inferred=True)
-    decoded = json_format.decode(F.col("value").cast("binary"), declared)
-    assert decoded.unknown is not None
-    told = lines.where(F.trim("value") != "").select(
-        "_file",
-        F.col("value").cast("binary").alias("_value"),
-        decoded.row.alias("_row"),
-        decoded.reason.alias("_reason"),
-        decoded.unknown.alias("_unknown"),
-    )
+    decoded = json_format.decode(F.col("_value"), declared)
+    texts = lines.where(F.trim("value") != "").select("_file", F.col("value").cast("binary").alias("_value"))
+    told = with_reason(texts, decoded, ["_file", "_value"], decoded.reason)
     good = note_unknown(_tolerated(told, declaration, context), declaration, F.col("_file"))
     return good.select("_row.*", "_file")
 
