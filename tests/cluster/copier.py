@@ -77,7 +77,7 @@ SEEK_SECONDS = 10
 # Over all attempts to learn the committed offsets: a transaction that holds them ends by its timeout, after a change of coordinators.
 COMMITTED_SECONDS_MAX = 60
 
-# Contexts of librdkafka's debug log: who has which partitions, and what happens to transactions.
+# Contexts of librdkafka's debug log: the assignment of partitions, and the steps of transactions.
 DEBUG = os.environ.get("COPIER_DEBUG", "cgrp,eos")
 
 _FENCING = {

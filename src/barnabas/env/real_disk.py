@@ -8,7 +8,7 @@ same time, and a system call runs without the interpreter's lock. If one thread 
 the number could already belong to another file, and so would the bytes. Therefore a number never leaves its :class:`_Descriptor`:
 
 - each call takes a reference to the file's ``_Descriptor`` and keeps it until the system call has returned;
-- closing a file, or evicting it from the cache, takes the file's own reference away: from then on nobody can find the descriptor;
+- closing a file, or evicting it from the cache, takes the file's own reference away: from then on no new call finds the descriptor;
 - the last reference to go closes the number, which CPython does at once, on whatever thread that is.
 
 So there are no pins to count, and the hot path pays one attribute more than it would for a bare number. The cache is the only place that

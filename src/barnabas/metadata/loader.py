@@ -3,8 +3,8 @@
 Metadata transactions are resolved here: records between Begin and End are held back and take effect together, so publishers never
 see half of one. What a loader hands out is (delta, image); who owns the loader passes it to the publishers.
 
-A batch may hold ten thousand records. Whoever cannot spend the time at once takes the steps of :meth:`Loader.loading` with pauses in
-between; :attr:`Loader.image` stays what it was until the last of them.
+A batch may hold ten thousand records. A caller on an event loop takes the steps of :meth:`Loader.loading` with pauses in between;
+:attr:`Loader.image` stays what it was until the last of them.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Duplicates:
         return bool(idle)
 
     def forget(self) -> None:
-        """The node has stopped. Its loop may end before the last connections are told that they are closed, and the process goes on."""
+        """The node has stopped. Its loop may end before asyncio reports the last connections as closed, and the process goes on."""
         for _ in range(self._count):
             self._budget.give_back()
         self._count = 0

@@ -63,7 +63,7 @@ class AcknowledgementWatch:
                 self._report(partition, stall, now_ms)
         for partition, stall in before.items():
             if stall.reported:
-                self._log.info("acknowledgements go on", partition=str(partition.partition), waited_ms=now_ms - stall.since_ms)
+                self._log.info("acknowledgements resumed", partition=str(partition.partition), waited_ms=now_ms - stall.since_ms)
 
     def _report(self, partition: Partition, stall: _Stall, now_ms: int) -> None:
         waited_ms = now_ms - stall.since_ms

@@ -36,7 +36,7 @@ from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecor
 
 # Requests that wait for a controller that is elected and still reads; more are told to ask again.
 WAITING_FOR_OFFICE_MAX = 1000
-# Requests that wait for the loop to turn. A connection has a handful under way; behind these, a client is told to ask again.
+# Requests that wait for the loop to turn. A connection has a handful under way; beyond this, NOT_CONTROLLER makes clients ask again.
 POSTPONED_MAX = 10_000
 NOT_ELECTED = -1
 # However short a session is, a gap in listening counts for no more than this part of it.
@@ -162,8 +162,8 @@ class ControllerDriver:
             self._answer(self._parked.popleft())
 
     def _answer(self, parked: _Parked) -> None:
-        """A client that asks here looks here next, and should see what was decided. Before this node publishes, nobody looks. A broker
-        that waits for the answer to its heartbeat sends no other, so that answer must not wait for files to be made."""
+        """A client that asks here looks here next, and should see what was decided. Before its first image, this node serves no client.
+        A broker that waits for the answer to its heartbeat sends no other, so that answer must not wait for files to be made."""
         if not self._applier.began or isinstance(parked.request, BrokerHeartbeatRequest):
             parked.answer.resolve(parked.response)
             return

@@ -58,7 +58,7 @@ class Leadership:
     def high_watermark(self, log_end_offset: int) -> int:
         lowest, maximal = log_end_offset, self.isr.maximal
         for replica, progress in self.followers.items():
-            if progress.log_end_offset < lowest and (replica in maximal or (progress.caught_up and self._eligible(replica, progress))):
+            if progress.log_end_offset < lowest and (replica in maximal or self._keeps_up(replica, progress)):
                 lowest = progress.log_end_offset
         return lowest
 
@@ -68,8 +68,7 @@ class Leadership:
         return [
             replica
             for replica, progress in self.followers.items()
-            if progress.log_end_offset == lowest < log_end_offset
-            and (replica in self.isr.maximal or (progress.caught_up and self._eligible(replica, progress)))
+            if progress.log_end_offset == lowest < log_end_offset and (replica in self.isr.maximal or self._keeps_up(replica, progress))
         ]
 
     def low_watermark(self, log_start_offset: int) -> int:
@@ -117,6 +116,10 @@ class Leadership:
         progress = self.followers.get(broker)
         known = progress.replica_epoch if progress is not None else None
         return UNKNOWN_REPLICA_EPOCH if known is None else known
+
+    def _keeps_up(self, replica: int, progress: ReplicaProgress) -> bool:
+        """Whether a follower outside of the in-sync replicas counts: it has caught up, and the controller may let it in."""
+        return progress.caught_up and self._eligible(replica, progress)
 
     def _eligible(self, replica: int, progress: ReplicaProgress) -> bool:
         """Whether the controller would let it in: alive, staying, and in the incarnation in which it fetched."""

@@ -447,7 +447,7 @@ class Partition:
         return bool(self._replicating)
 
     def held_up_by(self) -> list[int]:
-        """The replicas that keep the high watermark where it is. None when too few are in sync for it to move at all."""
+        """The replicas that keep the high watermark where it is; empty when too few are in sync for it to move at all."""
         leadership = self.leadership
         return [] if leadership is None or self.under_min_isr else leadership.holding(self.log.log_end_offset)
 

@@ -3,7 +3,7 @@
 - one leader per epoch of every partition, and whoever comes to lead one has all that was ever committed in it;
 - replicas agree below their high watermarks, which do not fall;
 - a leader's high watermark is never above what the others in sync have;
-- nor is it ever below what the leader's metadata and its followers' fetches allow: a broker that is fenced holds nobody up;
+- nor is it ever below what the leader's metadata and its followers' fetches allow: a fenced broker does not hold it back;
 - what was acknowledged (acks=all) is committed, once, at the offset that the producer was told, and consumers read just that;
 - topics whose making was acknowledged are there in the end, on all nodes.
 """

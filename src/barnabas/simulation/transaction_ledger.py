@@ -91,7 +91,7 @@ class TransactionLedger:
         self._written: dict[TopicPartition, list[tuple[int, int]]] = defaultdict(list)
         self.commits = self.aborts = 0
 
-    # -- what copiers do and are told -----------------------------------------------------------------------------------------
+    # -- requests of copiers, and their answers --------------------------------------------------------------------------------
 
     def began(self, copier: str, ranges: Mapping[int, Range]) -> int:
         account = Account(len(self.accounts), copier, dict(ranges))
@@ -101,7 +101,7 @@ class TransactionLedger:
     def told(self, number: int, ending: Ending) -> None:
         account = self.accounts[number]
         account.told = ending
-        self._agree(account, ending, "its copier is told")
+        self._agree(account, ending, "the answer to its copier")
 
     def _agree(self, account: Account, ending: Ending, where: object) -> None:
         if account.told is not None and account.told is not ending:

@@ -50,7 +50,7 @@ def test_a_stall_is_reported_with_the_replica_that_causes_it_and_again_when_it_h
     partition.follower_fetched(3, offset=1, log_start_offset=0, replica_epoch=-1, now_ms=0)
     assert promise.value == ErrorCode.NONE
     watch.check(2 * STALL_MS + 1)
-    assert [event for event, _ in events.take()] == ["acknowledgements go on"]
+    assert [event for event, _ in events.take()] == ["acknowledgements resumed"]
     assert not quiet.acknowledgements_wait
 
 

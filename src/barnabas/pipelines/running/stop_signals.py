@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from barnabas.pipelines.errors import PipelineError, RunFailed
 from barnabas.pipelines.session import jvm_gone, log_name
 
-# Signals this close together are one request. A person who is tired of waiting takes longer.
+# Signals this close together are one request. A second Ctrl-C by an impatient person comes later than this.
 SAME_REQUEST_SECONDS = 2.0
 # A process of ours may be seen to fail before the signal that ended it has reached this one.
 SIGNAL_SECONDS_MAX = 0.5
