@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 from barnabas.cli.main import main
 
-PATIENCE_SECONDS = 60.0
-
 
 class Finished(NamedTuple):
     code: int

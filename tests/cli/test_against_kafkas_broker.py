@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from peers.apache_kafka import apache_kafka, why_missing
 from tests.cli.running import Cli
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
 

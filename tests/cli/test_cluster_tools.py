@@ -6,7 +6,6 @@ Ours is started once by ``barnabas up --brokers 3`` itself, Kafka's as ``peers``
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,9 +17,9 @@ from peers.apache_kafka_cluster import apache_cluster
 from peers.cluster import QUICK
 from tests.cli.running import Cli
 from tests.cli.up_cluster import UpCluster
+from tests.waiting import until
 
 # A JVM that starts on a busy machine takes most of it.
-RECOVERY_SECONDS_MAX = 120.0
 # Leaders are elected when a test says so.
 SETTINGS = {**QUICK, "auto.leader.rebalance.enable": "false"}
 
@@ -63,8 +62,14 @@ def test_brokers_are_listed_with_what_they_have_to_do(cli: Cli) -> None:
     assert {row["state"] for row in before.values()} == {"active"}
     assert f"127.0.0.1:{cli.environment['BARNABAS_BOOTSTRAP'].split(',')[0].split(':')[1]}" == before[1]["address"]
     cli("topics", "create", "more-duties", "--assignment", "3:2").worked()
-    _eventually(lambda: {row["broker"]: row["leads"] - before[row["broker"]]["leads"] for row in _brokers(cli)} == {1: 0, 2: 0, 3: 1})
-    _eventually(lambda: {row["broker"]: row["replicas"] - before[row["broker"]]["replicas"] for row in _brokers(cli)} == {1: 0, 2: 1, 3: 1})
+    until(
+        lambda: {row["broker"]: row["leads"] - before[row["broker"]]["leads"] for row in _brokers(cli)} == {1: 0, 2: 0, 3: 1},
+        "broker 3 leads one partition more",
+    )
+    until(
+        lambda: {row["broker"]: row["replicas"] - before[row["broker"]]["replicas"] for row in _brokers(cli)} == {1: 0, 2: 1, 3: 1},
+        "brokers 2 and 3 have one replica more",
+    )
     assert [row[0] for row in cli("brokers", "list").rows] == ["1", "2", "3"]
     cli("topics", "delete", "duties", "more-duties").worked()
 
@@ -75,9 +80,9 @@ def test_a_broker_that_was_never_there_cannot_be_unregistered(cli: Cli) -> None:
 
 def test_a_broker_that_died_is_listed_as_fenced_until_it_is_back(cluster: ClusterOfThree) -> None:
     cluster.kill(3)
-    _eventually(lambda: {row["broker"]: row["state"] for row in _brokers(cluster.cli)}.get(3) == "fenced")
+    until(lambda: {row["broker"]: row["state"] for row in _brokers(cluster.cli)}.get(3) == "fenced", "broker 3 is fenced")
     cluster.start(3)
-    _eventually(lambda: {row["broker"]: row["state"] for row in _brokers(cluster.cli)}.get(3) == "active")
+    until(lambda: {row["broker"]: row["state"] for row in _brokers(cluster.cli)}.get(3) == "active", "broker 3 is active again")
 
 
 # -- the quorum ------------------------------------------------------------------------------------------------------------------
@@ -119,13 +124,13 @@ def test_a_topic_is_moved_and_its_throttle_is_gone_afterwards(cli: Cli, tmp_path
     assert generated.splitlines()[0] == "Current partition replica assignment"
     assert json.loads(generated.splitlines()[-1]) == json.loads(plan.read_text())
     cli("reassign", "execute", plan, "--throttle", 100_000_000, "--rollback-to", back).worked()
-    _eventually(lambda: cli("reassign", "verify", plan, "--json").code == 0)
+    until(lambda: cli("reassign", "verify", plan, "--json").code == 0, "the reassignment is complete")
     assert {frozenset(each["replicas"]) for each in _partitions(cli, "moved")} == {frozenset({2, 3})}
     assert not _throttles(cli, "--topic", "moved")
     for broker in (1, 2, 3):
         assert not _throttles(cli, "--broker", broker)
     cli("reassign", "execute", back).worked()
-    _eventually(lambda: cli("reassign", "verify", back).code == 0)
+    until(lambda: cli("reassign", "verify", back).code == 0, "the reassignment back is complete")
     assert [each["replicas"] for each in _partitions(cli, "moved")] == [[1, 2], [2, 1], [1, 2]]
     assert cli("consume", "moved", "--from-beginning", "--until-end").out.count(b"record\n") == 3000
     cli("topics", "delete", "moved").worked()
@@ -154,10 +159,10 @@ def test_a_move_that_takes_long_is_listed_and_can_be_called_back(cli: Cli, tmp_p
     refused = cli("reassign", "execute", more)
     assert "1 partition is being reassigned already; --additional" in refused.complaint
     cli("reassign", "execute", more, "--additional").worked()
-    _eventually(lambda: [each["topic"] for each in cli("reassign", "list", "--json").json] == ["slow"])
+    until(lambda: [each["topic"] for each in cli("reassign", "list", "--json").json] == ["slow"], "only topic slow is being reassigned")
 
     assert cli("reassign", "cancel", plan).text == "Cancelled the reassignment of slow-0.\n"
-    _eventually(lambda: [each["replicas"] for each in _partitions(cli, "slow")] == [[1, 2]])
+    until(lambda: [each["replicas"] for each in _partitions(cli, "slow")] == [[1, 2]], "the reassignment of topic slow is undone")
     assert not _throttles(cli, "--topic", "slow")
     assert cli("reassign", "cancel", plan).text == "None of these partitions is being reassigned.\n"
     assert cli("reassign", "list").text == ""
@@ -198,11 +203,11 @@ def test_partitions_that_suffer_are_found_while_a_broker_is_away_and_not_afterwa
         return {row["name"]: row["affected"] for row in cli("topics", "list", trouble, "--json").json if row["name"] in ours}
 
     cluster.kill(3)
-    _eventually(lambda: affected("--unavailable") == {"led-by-three": [0]})
-    _eventually(lambda: affected("--under-replicated").get("two-of-three") == [0])
-    _eventually(lambda: affected("--under-min-isr") == {"led-by-three": [0], "two-of-three": [0]})
+    until(lambda: affected("--unavailable") == {"led-by-three": [0]}, "the partition led by broker 3 is unavailable")
+    until(lambda: affected("--under-replicated").get("two-of-three") == [0], "a partition is under-replicated")
+    until(lambda: affected("--under-min-isr") == {"led-by-three": [0], "two-of-three": [0]}, "two partitions are below min.insync.replicas")
     cli("configs", "alter", "--topic", "two-of-three", "--set", "min.insync.replicas=2").worked()
-    _eventually(lambda: affected("--at-min-isr").get("two-of-three") == [0])
+    until(lambda: affected("--at-min-isr").get("two-of-three") == [0], "a partition is at min.insync.replicas")
     assert ["two-of-three", "1", "3", "0"] in cli("topics", "list", "--under-replicated").rows
     (described,) = cli("topics", "describe", "two-of-three", "well", "--under-replicated", "--json").json
     assert (described["name"], [each["partition"] for each in described["partitions"]]) == ("two-of-three", [0])
@@ -212,7 +217,7 @@ def test_partitions_that_suffer_are_found_while_a_broker_is_away_and_not_afterwa
     refused = cli("topics", "elect-leaders", "--topic", "led-by-three")
     assert "Cannot elect a leader of led-by-three-0: " in refused.complaint
     cluster.start(3)
-    _eventually(lambda: not affected("--unavailable") and not affected("--under-replicated"))
+    until(lambda: not affected("--unavailable") and not affected("--under-replicated"), "all partitions are back")
     assert cli("topics", "describe", *ours, "--unavailable").text == ""
     cli("topics", "delete", *ours).worked()
 
@@ -223,12 +228,12 @@ def test_leaders_come_home_when_they_are_elected(cluster: ClusterOfThree) -> Non
     words = ("topics", "elect-leaders", "--topic", "homes")
     assert {row["result"] for row in cli(*words, "--json").json} == {"not needed"}
     cluster.kill(3)
-    _eventually(lambda: [each["leader"] for each in _partitions(cli, "homes")] == [1, 1, 2])
+    until(lambda: [each["leader"] for each in _partitions(cli, "homes")] == [1, 1, 2], "the partitions have other leaders")
     cluster.start(3)
-    _eventually(lambda: all(3 in each["isr"] for each in _partitions(cli, "homes") if 3 in each["replicas"]))
+    until(lambda: all(3 in each["isr"] for each in _partitions(cli, "homes") if 3 in each["replicas"]), "broker 3 is in sync again")
     assert cli(*words, "--partition", 0, "--json").json == [{"topic": "homes", "partition": 0, "result": "elected"}]
     assert {row["topic"] for row in cli("topics", "elect-leaders", "--all", "--preferred", "--json").json} >= {"homes"}
-    _eventually(lambda: [each["leader"] for each in _partitions(cli, "homes")] == [3, 1, 3])
+    until(lambda: [each["leader"] for each in _partitions(cli, "homes")] == [3, 1, 3], "the preferred replicas lead")
     cli("topics", "delete", "homes").worked()
 
 
@@ -262,11 +267,3 @@ def _partitions(cli: Cli, topic: str) -> list[dict[str, Any]]:
 def _throttles(cli: Cli, *resource: object) -> dict[str, str]:
     settings = cli("configs", "describe", *resource, "--json").json
     return {each["name"]: each["value"] for each in settings if "throttled" in each["name"] and each["source"].startswith("DYNAMIC")}
-
-
-def _eventually(holds: Callable[[], bool]) -> None:
-    """Brokers hear of what the controller decided a little later."""
-    deadline = time.monotonic() + RECOVERY_SECONDS_MAX
-    while not holds():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ import pytest
 
 from peers.apache_kafka import write_properties
 from peers.cluster import free_ports
-from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.cli.running import Cli
+from tests.waiting import until
 
 
 class DynamicQuorum:
@@ -59,10 +59,7 @@ class DynamicQuorum:
         return {row["node"]: row["status"] for row in rows}
 
     def eventually(self, expected: dict[int, str]) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while (seen := self.replication()) != expected:
-            assert time.monotonic() < deadline, seen
-            time.sleep(0.05)
+        until(lambda: self.replication() == expected, f"the quorum is {expected}", seen=self.replication)
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.node.development import development_properties
-from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.cli.running import Cli
 from tests.scenarios.mounts import Ballast, small_disk
+from tests.waiting import PATIENCE_SECONDS
 
 CLUSTER_ID = "Zk9pVYQKSuaPWzQH2mR4Rg"
 FULL = "/dev/full"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,8 +12,8 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.testing import EmbeddedBroker
-from tests.cli.running import PATIENCE_SECONDS, Cli
-from tests.scenarios.waiting import until
+from tests.cli.running import Cli
+from tests.waiting import PATIENCE_SECONDS, until
 
 PROTOCOLS = ("classic", "consumer")
 KINDS = {"classic": "Classic", "consumer": "Consumer"}
@@ -255,13 +254,13 @@ def test_a_spare_member_is_shown_without_a_partition(kafka: EmbeddedBroker, cli:
     with member(kafka, "readers", "narrow") as first:
         spare = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "readers", "client.id": "spare", "log_level": 0})
         spare.subscribe(["narrow"])
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
+
+        def stable() -> dict[str, Any] | None:
             first.poll(0.05)
             spare.poll(0.05)
-            described = cli("groups", "describe", "readers", "--json").json
-            if described["state"] == "Stable" and described["member_count"] == 2:
-                break
-            assert time.monotonic() < deadline
+            described: dict[str, Any] = cli("groups", "describe", "readers", "--json").json
+            return described if described["state"] == "Stable" and described["member_count"] == 2 else None
+
+        described = until(stable, "both members are in a stable group")
         assert [(each["topic"], each["partition"]) for each in described["offsets"]] == [("narrow", 0), (None, None)]
         spare.close()

@@ -11,9 +11,9 @@ from confluent_kafka import Consumer, Producer
 
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, why_missing
-from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.cli.running import Cli
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
 

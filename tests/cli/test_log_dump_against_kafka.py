@@ -20,10 +20,10 @@ from peers.apache_kafka import apache_kafka, run_tool, why_missing
 from tests.cli.kafka_dump import Facts, kafkas, ours
 from tests.cli.running import Cli
 from tests.cli.test_log_dump_of_remote_files import write_metadata
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))]
 
-PATIENCE_SECONDS = 60
 CONFIG = {
     # A snapshot of the metadata after every change.
     "metadata.log.max.record.bytes.between.snapshots": "1",

@@ -13,7 +13,7 @@ from barnabas.records.record import Record
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 from tests.cli.test_log_verify import findings, patch, the_only
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 METADATA = "__cluster_metadata-0"
 

@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
+from tests.waiting import PATIENCE_SECONDS, until
 
-PATIENCE_SECONDS = 60
 CONFIG = {
     "metadata.log.max.record.bytes.between.snapshots": "1",
     "offsets.topic.num.partitions": "1",
@@ -61,9 +61,11 @@ class Writing:
             self.rounds += 1
 
     def wait_for(self, rounds: int) -> None:
-        while self.rounds < rounds:
+        def written() -> bool:
             assert self._thread.is_alive()
-            self._thread.join(0.01)
+            return self.rounds >= rounds
+
+        until(written, f"{rounds} rounds are written", seen=lambda: self.rounds)
 
 
 def verify(node: EmbeddedBroker) -> dict[str, int]:

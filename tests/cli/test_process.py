@@ -16,7 +16,8 @@ import pytest
 from barnabas.cli.main import COMMANDS
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
-from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.cli.running import Cli
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.mark.parametrize(

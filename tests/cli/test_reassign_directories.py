@@ -11,7 +11,7 @@ import pytest
 from tests.cli.running import Cli
 from tests.scenarios.client import Client
 from tests.scenarios.running import RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 BROKER, RATE = 4, "replica.alter.log.dirs.io.max.bytes.per.second"
 

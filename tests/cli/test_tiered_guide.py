@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.cli.running import Cli
 from tests.cli.up_cluster import UpCluster
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 PAGE = Path(__file__).parents[2] / "docs" / "tiered_storage.md"
 

@@ -11,7 +11,7 @@ from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 from tests.scenarios.client import Client
 from tests.scenarios.tiered.tiered_broker import RECORDS_PER_SEGMENT, TIERED, fill, tiered_broker, wait_until_tiered
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 SEGMENTS = 4
 

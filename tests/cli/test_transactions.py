@@ -16,8 +16,8 @@ from barnabas.records.record import Record
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from tests.cli.running import PATIENCE_SECONDS, Cli
-from tests.scenarios.waiting import until
+from tests.cli.running import Cli
+from tests.waiting import PATIENCE_SECONDS, until
 
 LAST_PRODUCE_WITHOUT_IMPLICIT_PARTITIONS = 11
 ORDERS = Partition("orders", 0)

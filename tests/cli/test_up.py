@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.config.properties import read_properties
-from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.cli.running import Cli
 from tests.cli.up_cluster import UpCluster
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def test_one_broker_says_so_in_one_line_and_keeps_its_data(tmp_path: Path) -> None:
@@ -118,8 +118,11 @@ def _active(cli: Cli) -> list[int]:
 
 
 def _until_nobody_listens(place: tuple[str, int]) -> None:
-    while True:
+    def is_refused() -> bool:
         try:
             socket.create_connection(place, timeout=PATIENCE_SECONDS).close()
         except ConnectionError:
-            return
+            return True
+        return False
+
+    until(is_refused, f"nothing listens at {place}")

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.cli.running import PATIENCE_SECONDS, Cli
+from tests.cli.running import Cli
+from tests.waiting import PATIENCE_SECONDS
 
 
 class UpCluster:

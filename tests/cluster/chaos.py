@@ -25,11 +25,10 @@ from tests.cluster.workers import (
     read_to_the_end,
     working,
 )
-from tests.scenarios.waiting import until
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 TOPIC = "t"
 PARTITIONS = 3
-PROGRESS_SECONDS_MAX = 180.0
 # How long a victim stays away at least.
 SHORT_SECONDS, LONG_SECONDS = 0.5, 30.0
 
@@ -100,7 +99,7 @@ class Chaos:
         # What was acknowledged while we looked may have been sent before; the second time it was not.
         for _ in range(2):
             try:
-                until(further, f"records are acknowledged and read after {self.deeds[-3:]}", seconds_max=PROGRESS_SECONDS_MAX)
+                until(further, f"records are acknowledged and read after {self.deeds[-3:]}", seconds_max=LONG_PATIENCE_SECONDS)
             except AssertionError as failure:
                 failure.add_note(f"acknowledged {before}, now {self._history.acknowledged()}")
                 failure.add_note(f"read by the group {read_before}, now {self._history.read_by(MEMBER)}")
@@ -159,7 +158,7 @@ class Chaos:
             node.await_listening()
         self._view.await_brokers(*(node.id for node in self._cluster.brokers))
         for topic in sorted({key.topic for key in self._keys}):
-            self._view.await_in_sync(topic, seconds_max=PROGRESS_SECONDS_MAX)
+            self._view.await_in_sync(topic)
         self._say("recovered")
 
     def _say(self, what: str) -> None:

@@ -35,7 +35,7 @@ from peers.apache_kafka import JARS, java
 from peers.cluster import ends_with_us
 from tests.cluster.asking import GROUP_KEY, TRANSACTION_KEY, ask_coordinator
 from tests.cluster.copier import BROKEN, FENCED, GROUP, INPUT
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 INPUT_PARTITIONS = 4
 # Beyond the limit of a call, which the client itself should keep: the longest pulse of a starved run, several times over.
@@ -253,11 +253,8 @@ class Copiers:
                 zombie.kill()
             return zombie.exit_code is not None
 
-        until(ended, f"the zombie ends: {zombie.call}", seconds_max=FENCING_SECONDS_MAX)
-
-
-# A zombie that is inside a call has that call's limit and the margin; then it ends, or is counted among the hung.
-FENCING_SECONDS_MAX = 120.0
+        # A zombie that is inside a call has that call's limit and the margin; then it ends, or is counted among the hung.
+        until(ended, "the zombie ends", seen=lambda: zombie.call)
 
 
 def committed_offsets(bootstrap: str) -> dict[int, int]:

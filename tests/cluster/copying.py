@@ -30,7 +30,7 @@ from tests.cluster.copiers import INPUT_PARTITIONS, Copiers, Kind, committed_off
 from tests.cluster.evidence import evidence
 from tests.cluster.starvation import Pausable, PausedProcess, pulses
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
+from tests.waiting import LONG_PATIENCE_SECONDS, PATIENCE_SECONDS, until
 
 SENDS_PER_SECOND = 500
 # A copier that stops because of what the killed node answered is started again; one that never gets anywhere is a bug.
@@ -38,7 +38,6 @@ OWN_EXITS_PER_ROUND_MAX = 3
 # librdkafka hangs once in a while, see tests.cluster.copiers. More often than this, the broker has a part in it.
 ROUNDS_PER_HANG = 3
 # A copier that hangs is noticed after its call's limit and a margin, 50 s; its group and its transaction move on some seconds later.
-PROGRESS_SECONDS_MAX = 180.0
 # What a reader is told while brokers are away, and may ignore.
 _PASSING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
 CONFIG = {
@@ -96,7 +95,7 @@ def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
-    assert producer.flush(120) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
     assert not feed.errors, feed.errors[:5]
 
 
@@ -141,7 +140,7 @@ def read_output(bootstrap: str, isolation_level: str) -> dict[int, list[tuple[in
     missing = set(found)
     try:
         while missing:
-            message = consumer.poll(60)
+            message = consumer.poll(PATIENCE_SECONDS)
             assert message is not None, "the output cannot be read to its end"
             error, partition = message.error(), message.partition()
             if error is None:
@@ -266,21 +265,21 @@ class World:
     def await_progress(self) -> None:
         """A transaction commits from now on."""
         before = until(
-            lambda: committed_offsets(self._kafka.bootstrap), "the group's coordinator answers", seconds_max=PROGRESS_SECONDS_MAX
+            lambda: committed_offsets(self._kafka.bootstrap), "the group's coordinator answers", seconds_max=LONG_PATIENCE_SECONDS
         )
 
         def further() -> bool:
             self._copiers.look_after()
             return sum(committed_offsets(self._kafka.bootstrap).values()) > sum(before.values())
 
-        until(further, f"something is copied after {self.deeds[-5:]}, {self._copiers.own_exits[-3:]}", seconds_max=PROGRESS_SECONDS_MAX)
+        until(further, f"something is copied after {self.deeds[-5:]}, {self._copiers.own_exits[-3:]}", seconds_max=LONG_PATIENCE_SECONDS)
 
     def _await_readiness(self, slot: int) -> None:
         def ready() -> bool:
             self._copiers.look_after()
             return self._copiers.running[slot].ready.is_set()
 
-        until(ready, f"a copier in slot {slot} has its transactional id", seconds_max=PROGRESS_SECONDS_MAX)
+        until(ready, f"a copier in slot {slot} has its transactional id", seconds_max=LONG_PATIENCE_SECONDS)
 
     def do(self, deed: str) -> None:
         slot = self._chance.randrange(len(self._copiers.running))
@@ -329,7 +328,7 @@ def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], see
                 copiers.look_after()
                 return committed_offsets(kafka.bootstrap) == dict(feed.sent) and unfinished(kafka.bootstrap) == 0
 
-            until(everything_is_copied, "the rest is copied", seconds_max=PROGRESS_SECONDS_MAX)
+            until(everything_is_copied, "the rest is copied", seconds_max=LONG_PATIENCE_SECONDS)
             check_for_ever(kafka, copy, feed)
             assert len(copiers.own_exits) <= OWN_EXITS_PER_ROUND_MAX * len(deeds), copiers.own_exits
             assert len(copiers.hung) <= 1 + len(deeds) // ROUNDS_PER_HANG, copiers.hung

@@ -14,7 +14,7 @@ from confluent_kafka import KafkaError, Message, Producer
 from peers.cluster import QUICK
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.view import ready
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 TOPIC = "stall"
 PARTITIONS = 6
@@ -45,7 +45,7 @@ class Acknowledged:
         return all(self.last[partition] > moment for partition in partitions)
 
     def finish(self) -> int:
-        return self._producer.flush(60)
+        return self._producer.flush(PATIENCE_SECONDS)
 
 
 def test_partitions_with_a_living_leader_acknowledge_as_soon_as_the_dead_broker_is_fenced() -> None:

@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.conformance.compaction.on_disk import is_cleaned, survivors
-from tests.conformance.compaction.workload import CONFIG, QUIET, SECONDS_MAX, TRANSACTIONS, Written, live, read_back, write_stage
-from tests.scenarios.waiting import until
+from tests.conformance.compaction.workload import CONFIG, QUIET, TRANSACTIONS, Written, live, read_back, write_stage
+from tests.waiting import PATIENCE_SECONDS, until
 
 PLAIN = "lz4"
 STAGES = 6
@@ -23,7 +23,7 @@ def test_every_replica_is_the_same_table() -> None:
     with barnabas_cluster(properties={"log.cleaner.backoff.ms": "50"}) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
         for done in admin.create_topics([NewTopic(topic, 1, 3, config=CONFIG) for topic in (PLAIN, TRANSACTIONS)]).values():
-            done.result(SECONDS_MAX)
+            done.result(PATIENCE_SECONDS)
         written, started_ms = Written(), int(time.time() * 1000)
         for stage in range(STAGES):
             write_stage(cluster.bootstrap, stage, written, started_ms, (PLAIN, TRANSACTIONS))
@@ -35,7 +35,7 @@ def test_every_replica_is_the_same_table() -> None:
         for topic in (PLAIN, TRANSACTIONS):
             assert live({key: value for _, key, value in read_back(cluster.bootstrap, topic)}) == live(written.last[topic])
             for node in cluster.brokers:
-                until(partial(is_cleaned, node.log_dirs[0], topic), f"node {node.id} has compacted {topic}", seconds_max=SECONDS_MAX)
+                until(partial(is_cleaned, node.log_dirs[0], topic), f"node {node.id} has compacted {topic}")
         for node in cluster.brokers:
             records = [record for batch in survivors(node.log_dirs[0] / f"{PLAIN}-0") for record in batch.records]
             assert live({record.key: record.value for record in records}) == live(written.last[PLAIN])

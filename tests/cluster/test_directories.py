@@ -9,7 +9,7 @@ from tests.cluster.chaos import PARTITIONS, TOPIC, Chaos, survived
 from tests.cluster.view import View
 from tests.scenarios.client import Client
 from tests.scenarios.test_directory_moves import move
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 
 def home_of(node: Node, partition: int) -> int:

@@ -11,7 +11,7 @@ from peers.cluster import QUICK, Cluster
 from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.view import View, ready
 from tests.scenarios.client import PRODUCE_BY_NAME, Client, HungUp, batch_of, produce_request
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 # What a deposed leader may say. It may hang up, too.
 REFUSALS = {

@@ -16,7 +16,7 @@ from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, Desc
 from barnabas.wire.messages.metadata import MetadataRequest
 from tests.cluster.ledger import Ledger
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 PARTITIONS = 3
 TOPIC_CONFIG = {"segment.bytes": "1048576"}
@@ -87,7 +87,7 @@ def killed_again_and_again(rounds: int, seed: int, *, idempotent: bool) -> None:
                 kafka.start()
                 assert kafka.complaints == ""
                 ledger.check(kafka.bootstrap, from_the_start=number % 20 == 0)
-        assert producer.flush(120) == 0
+        assert producer.flush(PATIENCE_SECONDS) == 0
         ledger.check(kafka.bootstrap)
         ledger.check_complete()
         kafka.stop()

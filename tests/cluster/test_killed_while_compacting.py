@@ -16,7 +16,7 @@ from barnabas.records.record import Record
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.compaction.on_disk import is_cleaned
 from tests.scenarios.client import Client, records_in
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 BROKER = 4
 SEGMENT_MS = 1000

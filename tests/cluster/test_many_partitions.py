@@ -25,31 +25,30 @@ from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.metadata_records import BrokerRegistrationChangeRecord, FenceBrokerRecord
 from tests.cluster.starvation import busy_neighbours
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 # Alone, a machine makes a thousand partitions in two seconds. Here it shares its cores with neighbours, and perhaps with other tests.
-SECONDS_MAX = 600.0
 WATCH_SECONDS = 0.25
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_broker, "START_SECONDS_MAX", SECONDS_MAX)
-    monkeypatch.setattr(embedded_broker, "STOP_SECONDS_MAX", SECONDS_MAX)
+    monkeypatch.setattr(embedded_broker, "START_SECONDS_MAX", LONG_PATIENCE_SECONDS)
+    monkeypatch.setattr(embedded_broker, "STOP_SECONDS_MAX", LONG_PATIENCE_SECONDS)
 
 
 def create(
-    bootstrap: str, names: Sequence[str], partitions: int, *, timeout_ms: int = int(SECONDS_MAX * 1000)
+    bootstrap: str, names: Sequence[str], partitions: int, *, timeout_ms: int = int(LONG_PATIENCE_SECONDS * 1000)
 ) -> set[tuple[int, str | None]]:
     topics = [CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=[], configs=[]) for name in names]
-    with Client(bootstrap, timeout=SECONDS_MAX) as client:
+    with Client(bootstrap, timeout=LONG_PATIENCE_SECONDS) as client:
         answer = client.ask(CreateTopicsRequest(topics=topics, timeout_ms=timeout_ms))
     return {(topic.error_code, topic.error_message) for topic in answer.topics}
 
 
 def partitions_of(bootstrap: str) -> dict[str, int]:
     """Of every topic, how many of its partitions have a leader."""
-    with Client(bootstrap, timeout=SECONDS_MAX) as client:
+    with Client(bootstrap, timeout=LONG_PATIENCE_SECONDS) as client:
         answer = client.ask(MetadataRequest(topics=None))
     return {topic.name: sum(each.leader_id == 1 for each in topic.partitions) for topic in answer.topics}
 
@@ -75,7 +74,7 @@ class Onlooker:
         self.seen: list[int] = []
 
     def _look(self) -> None:
-        with Client(self._bootstrap, timeout=SECONDS_MAX) as client:
+        with Client(self._bootstrap, timeout=LONG_PATIENCE_SECONDS) as client:
             while not self._over.wait(WATCH_SECONDS):
                 self.seen.append(len(client.ask(MetadataRequest(topics=[])).brokers))
 
@@ -100,15 +99,17 @@ def check(directory: Path, batches: Sequence[Sequence[str]], partitions: int, *,
             assert answers == [{(ErrorCode.NONE, None)}] * len(batches)
             assert set(onlooker.seen) == {1}, "the broker was gone for a while"
             assert partitions_of(broker.bootstrap) == expected
-            with Client(broker.bootstrap, timeout=SECONDS_MAX) as client:
+            with Client(broker.bootstrap, timeout=LONG_PATIENCE_SECONDS) as client:
                 for name in (first, last):
                     client.produce(name, [b"before"], partition=partitions - 1)
             broker.kill()
             assert fenced(directory) == 0
             broker.start()
             # A topic is there, and leads, once the restarted node has published its own return.
-            until(lambda: partitions_of(broker.bootstrap) == expected, "every partition has a leader again", seconds_max=SECONDS_MAX)
-            with Client(broker.bootstrap, timeout=SECONDS_MAX) as client:
+            until(
+                lambda: partitions_of(broker.bootstrap) == expected, "every partition has a leader again", seconds_max=LONG_PATIENCE_SECONDS
+            )
+            with Client(broker.bootstrap, timeout=LONG_PATIENCE_SECONDS) as client:
                 for name in (first, last):
                     client.produce(name, [b"after"], partition=partitions - 1)
                     assert client.values(name, partitions - 1) == [b"before", b"after"]
@@ -116,7 +117,11 @@ def check(directory: Path, batches: Sequence[Sequence[str]], partitions: int, *,
                 broker.stop()
                 assert fenced(directory) == 1, "a clean stop fences once, and nothing else does"
                 broker.start()
-                until(lambda: partitions_of(broker.bootstrap) == expected, "every partition has a leader again", seconds_max=SECONDS_MAX)
+                until(
+                    lambda: partitions_of(broker.bootstrap) == expected,
+                    "every partition has a leader again",
+                    seconds_max=LONG_PATIENCE_SECONDS,
+                )
         finally:
             broker.close()
 
@@ -139,4 +144,4 @@ def test_a_creation_that_takes_longer_than_its_client_waits_is_answered_in_time_
     with EmbeddedBroker(process=True, data_dir=tmp_path) as broker:
         answers = create(broker.bootstrap, ["late"], 500, timeout_ms=1)
         assert {code for code, _ in answers} == {ErrorCode.REQUEST_TIMED_OUT}
-        until(lambda: partitions_of(broker.bootstrap) == {"late": 500}, "the topic is created", seconds_max=SECONDS_MAX)
+        until(lambda: partitions_of(broker.bootstrap) == {"late": 500}, "the topic is created", seconds_max=LONG_PATIENCE_SECONDS)

@@ -10,7 +10,7 @@ from peers.cluster import Cluster, Program
 from tests.cluster.barnabas_cluster import BARNABAS
 from tests.cluster.chaos import PARTITIONS, TOPIC, Chaos, survived
 from tests.cluster.view import View
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 

@@ -12,7 +12,7 @@ from tests.cluster.checker import check
 from tests.cluster.history import History, Key, Outcome
 from tests.cluster.view import View, ready
 from tests.cluster.workers import IdempotentSender, read_to_the_end, working
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(0)]
 

@@ -17,7 +17,7 @@ from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.view import View, ready
 from tests.scenarios.client import Client
 from tests.scenarios.tiered.tiered_broker import EARLIEST, EARLIEST_LOCAL, RECORDS_PER_SEGMENT, TIERED, remote_logs, value_of
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 TOPIC = "t"
 LONG_ROUNDS = 12
@@ -66,7 +66,7 @@ class Sender:
             self.sent += 1
             self._producer.poll(0)
         if wait:
-            assert self._producer.flush(120) == 0
+            assert self._producer.flush(PATIENCE_SECONDS) == 0
 
 
 def _delivered(error: Any, _: Any) -> None:
@@ -78,7 +78,7 @@ def read_all(cluster: Cluster, count: int) -> None:
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
     number = 0
     while number < count:
-        messages = consumer.consume(count - number, timeout=60)
+        messages = consumer.consume(count - number, timeout=PATIENCE_SECONDS)
         assert messages, f"{number} of {count} came"
         for message in messages:
             assert message.error() is None, message.error()
@@ -98,7 +98,7 @@ def offset_at(cluster: Cluster, view: View, timestamp: int) -> int:
 
 
 def await_tiered(cluster: Cluster, view: View, offset: int) -> None:
-    until(lambda: offset_at(cluster, view, EARLIEST_LOCAL) >= offset, f"the leader has nothing local below {offset}", seconds_max=60)
+    until(lambda: offset_at(cluster, view, EARLIEST_LOCAL) >= offset, f"the leader has nothing local below {offset}")
 
 
 def first_local_offset(node: Node) -> int:
@@ -143,7 +143,7 @@ def test_whoever_is_killed_or_wiped_whenever_everything_is_there(tmp_path: Path)
                 victim.wipe()
             victim.start()
             victim.await_listening()
-            view.await_in_sync(TOPIC, seconds_max=120)
+            view.await_in_sync(TOPIC)
             read_all(cluster, sender.sent)
         await_tiered(cluster, view, sender.sent - 4 * RECORDS_PER_SEGMENT)
         read_all(cluster, sender.sent)

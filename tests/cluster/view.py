@@ -24,12 +24,10 @@ from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponsePartition
 from peers.cluster import Cluster, Node
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 # A node that is cut off or overloaded is given up for another one.
 ANSWER_SECONDS_MAX = 3.0
-# Seconds on an idle machine. A starved one was seen to take most of a minute, so this is more than that.
-CHANGE_SECONDS_MAX = 180.0
 # What a controller does may take longer than an answer about it.
 CHANGE_ANSWER_SECONDS_MAX = 25.0
 # On a busy machine a broker may be silent for too long, and is back soon. A request that was given up may have done its work.
@@ -87,7 +85,7 @@ class View:
         def all_agree() -> bool:
             return all(self._as_seen_by(node) == wanted for node in self.cluster.brokers if node.id in wanted)
 
-        until(all_agree, f"the brokers are {sorted(wanted)}, not {sorted(self.brokers())}", seconds_max=CHANGE_SECONDS_MAX)
+        until(all_agree, f"the brokers are {sorted(wanted)}", seen=self.brokers, seconds_max=LONG_PATIENCE_SECONDS)
 
     @staticmethod
     def _as_seen_by(node: Node) -> set[int]:
@@ -100,7 +98,7 @@ class View:
             active = self.active_controller()
             return active if active != other_than else None
 
-        return until(another, f"there is an active controller other than {other_than}", seconds_max=CHANGE_SECONDS_MAX)
+        return until(another, f"there is an active controller other than {other_than}", seconds_max=LONG_PATIENCE_SECONDS)
 
     # -- partitions -----------------------------------------------------------------------------------------------------------
 
@@ -120,9 +118,9 @@ class View:
             leader = self.leader(topic, partition)
             return leader if leader != other_than else None
 
-        return until(another, f"{topic}-{partition} has a leader other than {other_than}", seconds_max=CHANGE_SECONDS_MAX)
+        return until(another, f"{topic}-{partition} has a leader other than {other_than}", seconds_max=LONG_PATIENCE_SECONDS)
 
-    def await_in_sync(self, topic: str, *, replicas: Collection[int] | None = None, seconds_max: float = CHANGE_SECONDS_MAX) -> None:
+    def await_in_sync(self, topic: str, *, replicas: Collection[int] | None = None) -> None:
         """Every partition has all its replicas in sync; with ``replicas`` just these."""
 
         def in_sync() -> bool:
@@ -132,15 +130,10 @@ class View:
                 for each in described.values()
             )
 
-        self._until(in_sync, f"{topic} is in sync", lambda: self.partitions(topic), seconds_max)
+        self._until(in_sync, f"{topic} is in sync", topic)
 
-    @staticmethod
-    def _until(condition: Callable[[], bool], what: str, seen: Callable[[], object], seconds_max: float) -> None:
-        try:
-            until(condition, what, seconds_max=seconds_max)
-        except AssertionError as failure:
-            failure.add_note(f"but: {seen()}")
-            raise
+    def _until(self, condition: Callable[[], bool], what: str, topic: str) -> None:
+        until(condition, what, seen=lambda: self.partitions(topic), seconds_max=LONG_PATIENCE_SECONDS)
 
     # -- coordinators ---------------------------------------------------------------------------------------------------------
 
@@ -152,7 +145,7 @@ class View:
             node_id: int = answer.coordinators[0].node_id
             return node_id
 
-        return until(found, f"{group} has a coordinator", seconds_max=CHANGE_SECONDS_MAX)
+        return until(found, f"{group} has a coordinator", seconds_max=LONG_PATIENCE_SECONDS)
 
     # -- changes --------------------------------------------------------------------------------------------------------------
 
@@ -187,12 +180,12 @@ class View:
             assert answer.topics[0].error_code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS), answer.topics[0]
             return True
 
-        until(created, f"{name} is created", seconds_max=CHANGE_SECONDS_MAX)
+        until(created, f"{name} is created", seconds_max=LONG_PATIENCE_SECONDS)
         self.await_in_sync(name)
         for node in self._askable():
             # A new partition is in sync from the beginning, also in the eyes of one who hears of it before its leader does.
             own = self.seen_without(*(other.id for other in self.cluster.brokers if other is not node))
-            until(lambda own=own: own.partitions(name), f"node {node.id} knows {name}", seconds_max=CHANGE_SECONDS_MAX)  # type: ignore[misc]
+            until(lambda own=own: own.partitions(name), f"node {node.id} knows {name}", seconds_max=LONG_PATIENCE_SECONDS)  # type: ignore[misc]
 
     def reassign(self, topic: str, replicas: dict[int, list[int]]) -> None:
         """And wait until every partition has just these replicas, all in sync."""
@@ -208,7 +201,7 @@ class View:
             there = {index: (each.replica_nodes, sorted(each.isr_nodes)) for index, each in now.items() if index in replicas}
             return there == {index: (ids, sorted(ids)) for index, ids in replicas.items()}
 
-        self._until(moved, f"{topic} is at {replicas}", lambda: self.partitions(topic), CHANGE_SECONDS_MAX)
+        self._until(moved, f"{topic} is at {replicas}", topic)
 
     def elect_preferred(self, topic: str, partitions: list[int]) -> None:
         """And wait until each of these is led by the first of its replicas."""
@@ -221,7 +214,7 @@ class View:
             now = self.partitions(topic)
             return answer is not None and all(index in now and now[index].leader_id == now[index].replica_nodes[0] for index in partitions)
 
-        self._until(led, f"{topic} is led as preferred", lambda: self.partitions(topic), CHANGE_SECONDS_MAX)
+        self._until(led, f"{topic} is led as preferred", topic)
 
 
 def _leads(answer: Any | None) -> ResponsePartitionData | None:

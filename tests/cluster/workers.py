@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
 from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled, Sent
-from tests.scenarios.waiting import until
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 # A node that is paused keeps its connections: who waits for an answer of it must give up at some point.
 QUICK_CLIENT: dict[str, str | int | float] = {
@@ -38,7 +38,6 @@ MESSAGE_TIMEOUT_MS = 120_000
 TRANSACTION_TIMEOUT_MS = 15_000
 TRANSACTION_SENDS_MAX = 6
 ABORT_SHARE = 0.2
-FINAL_READ_SECONDS_MAX = 180.0
 GOODBYE_SECONDS_MAX = 10.0
 SENDS_PER_SECOND = 300
 
@@ -340,7 +339,7 @@ def working(workers: Sequence[Worker]) -> Iterator[None]:
 
 def read_to_the_end(bootstrap: str, history: History, keys: Sequence[Key]) -> None:
     """The final reads: every partition from its beginning, once no transaction is open."""
-    until(lambda: _nothing_open(bootstrap, keys), "every transaction is over", seconds_max=FINAL_READ_SECONDS_MAX)
+    until(lambda: _nothing_open(bootstrap, keys), "every transaction is over", seconds_max=LONG_PATIENCE_SECONDS)
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -355,25 +354,33 @@ def read_to_the_end(bootstrap: str, history: History, keys: Sequence[Key]) -> No
     consumer.assign([TopicPartition(key.topic, key.partition, 0) for key in keys])
     missing = set(keys)
     history.final = {key: [] for key in keys}
-    deadline = time.monotonic() + FINAL_READ_SECONDS_MAX
+
+    def all_is_read() -> bool:
+        message = consumer.poll(1)
+        if message is None:
+            return not missing
+        error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
+        if error is None:
+            assert topic is not None
+            assert partition is not None
+            assert offset is not None
+            history.final[Key(topic, partition)].append(Polled(Key(topic, partition), offset, value_of(message)))
+        elif error.code() == KafkaError._PARTITION_EOF:
+            assert topic is not None
+            assert partition is not None
+            missing.discard(Key(topic, partition))
+        else:
+            assert error.retriable() or error.code() in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN), error
+        return not missing
+
     try:
-        while missing:
-            assert time.monotonic() < deadline, f"{sorted(missing)} cannot be read to the end"
-            message = consumer.poll(1)
-            if message is None:
-                continue
-            error, topic, partition, offset = message.error(), message.topic(), message.partition(), message.offset()
-            if error is None:
-                assert topic is not None
-                assert partition is not None
-                assert offset is not None
-                history.final[Key(topic, partition)].append(Polled(Key(topic, partition), offset, value_of(message)))
-            elif error.code() == KafkaError._PARTITION_EOF:
-                assert topic is not None
-                assert partition is not None
-                missing.discard(Key(topic, partition))
-            else:
-                assert error.retriable() or error.code() in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN), error
+        until(
+            all_is_read,
+            "every partition is read to its end",
+            seen=lambda: f"not yet: {sorted(missing)}",
+            seconds_max=LONG_PATIENCE_SECONDS,
+            pause_seconds=0,
+        )
     finally:
         consumer.close()
 

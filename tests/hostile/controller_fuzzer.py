@@ -14,7 +14,6 @@ import argparse
 import random
 import re
 import sys
-import time
 from pathlib import Path
 
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
@@ -24,6 +23,7 @@ from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, Partit
 from peers.cluster import free_ports
 from tests.hostile.fuzzer import TOPICS, Fuzzer, chunks
 from tests.scenarios.client import Client
+from tests.waiting import until
 
 METADATA = "__cluster_metadata"
 # Elections as fast as the disk: the attack calls many.
@@ -38,7 +38,6 @@ QUICK_QUORUM = {
     # Records are as old as a test likes them.
     "log.retention.check.interval.ms": str(24 * 3_600_000),
 }
-COMES_BACK_SECONDS_MAX = 15.0
 _FRAMES_BETWEEN_LOOKS_AT_EPOCHS = 100
 _EXTREMES_32 = (2**31 - 1, 2**31 - 2, -1, -(2**31), 2**24)
 _EXTREMES_64 = (2**63 - 1, 2**63 - 2, -1, -(2**63), 2**40)
@@ -76,16 +75,13 @@ class ControllerFuzzer(Fuzzer):
 
     def _restock(self) -> None:
         """The node may have been put out of the cluster just now, by a request that was in order. Its next heartbeat brings it back."""
-        deadline = time.monotonic() + COMES_BACK_SECONDS_MAX
-        while True:
-            try:
-                super()._restock()
-            except AssertionError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.05)
-            else:
-                return
+        restock = super()._restock
+
+        def restocked() -> bool:
+            restock()
+            return True
+
+        until(restocked, "the node is back in the cluster", retry_on=AssertionError)
 
     def _learn(self) -> None:
         """What a peer would know. Nothing of it is secret on this listener."""

@@ -21,7 +21,7 @@ from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from tests.hostile.conftest import Victim
 from tests.scenarios.client import FETCH_BY_NAME, Client, HungUp, batch_of, fetch_request, frame_of
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 IDLE_CONNECTIONS = 2000
 FEW_DESCRIPTORS = 600
@@ -38,7 +38,7 @@ def connect_from(address: str, bootstrap: str) -> Client:
     """A client whose address is another one of this machine's."""
     client = Client.__new__(Client)
     host, _, port = bootstrap.rpartition(":")
-    client.socket = socket.create_connection((host, int(port)), timeout=30, source_address=(address, 0))
+    client.socket = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS, source_address=(address, 0))
     client._next_id = 0
     return client
 
@@ -113,7 +113,7 @@ def test_max_connections_lets_newcomers_wait_until_somebody_leaves() -> None:
         with pytest.raises(TimeoutError):
             waiting.receive_frame()
         inside[0].close()
-        waiting.socket.settimeout(30)
+        waiting.socket.settimeout(PATIENCE_SECONDS)
         assert waiting.receive(VERSIONS)[0] == sent
         for each in inside[1:]:
             each.probe()
@@ -219,7 +219,7 @@ def poor(tmp_path: Path) -> Iterator[str]:
     assert ready.startswith("ready "), server.communicate()
     yield dict(part.split("=", 1) for part in ready.split()[1:])["bootstrap"]
     server.terminate()
-    _, complaints = server.communicate(timeout=60)
+    _, complaints = server.communicate(timeout=PATIENCE_SECONDS)
     assert complaints == ""
     assert server.returncode == 0
 

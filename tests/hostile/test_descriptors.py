@@ -21,13 +21,12 @@ from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
 from tests.scenarios.client import Client, HungUp
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 DESCRIPTORS = 1024
 # Any of them, once the broker has closed it.
 CLOSED = (HungUp, BrokenPipeError, ConnectionResetError)
 # Creating and reading a thousand partitions on a busy machine.
-PATIENCE_SECONDS = 200
 
 
 class Server:

@@ -31,7 +31,7 @@ from barnabas.wire.varint import write_uvarint
 from tests.hostile.conftest import Victim
 from tests.hostile.test_resources import BYSTANDER_SECONDS_MAX, Bystander
 from tests.scenarios.client import Client, frame_of, newest
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 # The newest versions in which topics go by name.
 COMMIT_BY_NAME, FETCH_BY_NAME = 9, 9

@@ -31,7 +31,7 @@ from tests.hostile.conftest import Victim
 from tests.hostile.test_groups import SEED, await_coordinator, grown
 from tests.hostile.test_resources import BYSTANDER_SECONDS_MAX, Bystander
 from tests.scenarios.client import PRODUCE_BY_NAME, Client, batch_of, fetch_request, frame_of, newest, produce_request
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 TIMEOUT_MS = 60_000
 LONG = "x" * 32_000

@@ -32,6 +32,17 @@ PACKAGES = (
 )
 
 
+# Spark on a starved machine. Every wait inside a test ends before, and names the awaited state.
+SECONDS_MAX = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(SECONDS_MAX))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")

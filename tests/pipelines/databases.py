@@ -12,7 +12,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from barnabas.pipelines.jdbc_database import JdbcDatabase
+from tests.waiting import PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-START_SECONDS_MAX = 60.0
 KINDS = ("sqlite", "postgresql", "mariadb")
 
 
@@ -60,16 +59,18 @@ class Server:
         self._process = subprocess.Popen(
             as_ordinary_user(self._command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=self._environment, cwd="/"
         )
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while not _listens(self.port):
-            assert self._process.poll() is None, "the database ended by itself"
-            assert time.monotonic() < deadline, "the database does not listen"
-            time.sleep(0.1)
+        process = self._process
+
+        def listens() -> bool:
+            assert process.poll() is None, "the database ended by itself"
+            return _listens(self.port)
+
+        until(listens, "the database listens")
 
     def stop(self) -> None:
         if self._process is not None:
             self._process.send_signal(signal.SIGINT if "postgres" in self._command[0] else signal.SIGTERM)
-            self._process.wait(START_SECONDS_MAX)
+            self._process.wait(PATIENCE_SECONDS)
             self._process = None
 
 
@@ -165,21 +166,17 @@ def _own_folder() -> Iterator[Path]:
 
 def _run(command: Sequence[str], environment: dict[str, str] | None = None, statements: Any = subprocess.DEVNULL) -> None:
     done = subprocess.run(
-        as_ordinary_user(command), env=environment, stdin=statements, capture_output=True, cwd="/", timeout=START_SECONDS_MAX, check=False
+        as_ordinary_user(command), env=environment, stdin=statements, capture_output=True, cwd="/", timeout=PATIENCE_SECONDS, check=False
     )
     assert done.returncode == 0, done.stderr.decode("utf-8", "replace")[-2000:]
 
 
 def _until_it_answers(made: Database) -> None:
-    deadline = time.monotonic() + START_SECONDS_MAX
-    while True:
-        try:
-            made.execute("DROP TABLE IF EXISTS nothing")
-            return
-        except Exception:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
+    def answers() -> bool:
+        made.execute("DROP TABLE IF EXISTS nothing")
+        return True
+
+    until(answers, "the database answers", retry_on=Exception)
 
 
 def _program(name: str) -> str | None:

@@ -6,12 +6,12 @@ more at any moment.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_PATIENCE_SECONDS = 30.0
+from tests.waiting import until
+
 _ONE_A_CLIENT = "rdk:main"
 
 
@@ -28,10 +28,7 @@ def no_client_stays_open() -> Iterator[None]:
     """What the block opens it closes, before the garbage collector has to."""
     before = librdkafka_threads()
     yield
-    deadline = time.monotonic() + _PATIENCE_SECONDS
-    while len(after := librdkafka_threads()) > len(before):
-        assert time.monotonic() < deadline, (before, after)
-        time.sleep(0.05)
+    until(lambda: len(librdkafka_threads()) <= len(before), f"no more than {before} are left", seen=librdkafka_threads)
 
 
 def sockets() -> int:

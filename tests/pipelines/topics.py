@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,8 @@ from typing import Any, Self
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-PATIENCE_SECONDS = 30.0
+from tests.waiting import PATIENCE_SECONDS, until
+
 # A client may complain about a broker that was stopped.
 _silence = logging.getLogger("tests.librdkafka")
 _silence.addHandler(logging.NullHandler())
@@ -110,14 +110,18 @@ class Topics:
 def _read_to(consumer: Consumer, name: str, ends: Mapping[int, int]) -> list[Read]:
     consumer.assign([TopicPartition(name, each, 0) for each in ends])
     found: list[Read] = []
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while any(_position(consumer, name, each) < end for each, end in ends.items() if end):
-        assert time.monotonic() < deadline, f"{name} was not read to its end: {ends}"
+
+    def is_read() -> bool:
+        if all(_position(consumer, name, each) >= end for each, end in ends.items() if end):
+            return True
         message: Any  # confluent-kafka makes everything optional that a message has
         for message in consumer.consume(1000, timeout=0.1):
             assert message.error() is None, message.error()
             headers = dict(message.headers() or [])
             found.append(Read(message.partition(), message.offset(), message.key(), message.value(), headers, message.timestamp()[1]))
+        return False
+
+    until(is_read, f"{name} is read to its end, {ends}", seen=lambda: f"{len(found)} records", pause_seconds=0)
     return sorted(found, key=lambda each: (each.partition, each.offset))
 
 

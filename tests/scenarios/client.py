@@ -26,9 +26,9 @@ from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopi
 from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
+from tests.waiting import PATIENCE_SECONDS
 
 # No test waits this long for an answer that will come; a machine under load may.
-PATIENCE_SECONDS = 60.0
 # The newest versions in which topics still go by name, so that a test need not look up ids.
 PRODUCE_BY_NAME, FETCH_BY_NAME = 12, 12
 NOW_MS = 1_700_000_000_000

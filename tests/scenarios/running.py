@@ -17,8 +17,8 @@ from barnabas.node.development import development_properties
 from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
 from barnabas.telemetry.logs import Log
+from tests.waiting import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 30.0
 T = TypeVar("T")
 
 

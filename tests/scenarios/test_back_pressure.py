@@ -11,7 +11,8 @@ import pytest
 
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from tests.scenarios.client import FETCH_BY_NAME, PATIENCE_SECONDS, Client, batch_of, fetch_request, frame_of, newest
+from tests.scenarios.client import FETCH_BY_NAME, Client, batch_of, fetch_request, frame_of, newest
+from tests.waiting import PATIENCE_SECONDS
 
 BATCH_BYTES = 500_000
 # Requests of 8 KiB, far more than any buffer on the way holds, and far fewer than would be a problem if the broker took them all.

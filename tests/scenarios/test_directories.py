@@ -19,7 +19,7 @@ from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 from barnabas.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderPartition, OffsetForLeaderTopic
 from tests.scenarios.client import FETCH_BY_NAME, Client, batch_of, fetch_request
 from tests.scenarios.running import FailingDisk, RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 PARTITIONS = 4
 OFFLINE = ErrorCode.KAFKA_STORAGE_ERROR

@@ -17,7 +17,7 @@ from barnabas.wire.messages.delete_records import DeleteRecordsPartition, Delete
 from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from tests.scenarios.client import Client, batch_of
 from tests.scenarios.running import FailingDisk, RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 BROKER = 4  # the kind of resource
 RATE = "replica.alter.log.dirs.io.max.bytes.per.second"

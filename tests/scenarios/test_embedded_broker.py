@@ -17,14 +17,14 @@ from barnabas.node.cannot_start import CannotStart
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def test_a_real_client_produces_and_consumes_within_seconds(kafka: EmbeddedBroker) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     for number in range(100):
         producer.produce("t", b"%d" % number)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
     with Client(kafka.bootstrap) as client:
         assert client.values("t") == [b"%d" % number for number in range(100)]
 
@@ -140,9 +140,9 @@ def test_settings_have_kafkas_names() -> None:
     with EmbeddedBroker(config={"num.partitions": "4"}) as kafka:
         producer = Producer({"bootstrap.servers": kafka.bootstrap})
         producer.produce("t", b"x")
-        assert producer.flush(30) == 0
+        assert producer.flush(PATIENCE_SECONDS) == 0
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "g"})
-        assert len(consumer.list_topics("t", timeout=30).topics["t"].partitions) == 4
+        assert len(consumer.list_topics("t", timeout=PATIENCE_SECONDS).topics["t"].partitions) == 4
         consumer.close()
 
 

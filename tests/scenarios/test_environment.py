@@ -18,9 +18,9 @@ from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client
 from tests.unit.config.test_environment import SERVICE_LINKS
+from tests.waiting import PATIENCE_SECONDS
 
 DEFAULT_PARTITIONS = -1
-PATIENCE_SECONDS = 60.0
 UNKNOWN = {
     "KAFKA_TOPIC": "orders",
     "KAFKA_BOOTSTRAP_SERVERS": "kafka:9092",

@@ -16,7 +16,7 @@ from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 from tests.scenarios.client import Client, batch_of
 from tests.scenarios.mounts import Ballast, read_only, resize, small_disk
 from tests.scenarios.running import RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 NO_ROOM = ErrorCode.KAFKA_STORAGE_ERROR
 VALUE = b"x" * 20_000

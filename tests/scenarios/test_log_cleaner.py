@@ -24,7 +24,7 @@ from barnabas.wire.messages.offset_commit import OffsetCommitRequest, OffsetComm
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from tests.scenarios.client import Client, records_in
 from tests.scenarios.running import RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 TOPIC, BROKER = 2, 4
 OFFSETS, TRANSACTIONS = "__consumer_offsets", "__transaction_state"

@@ -12,7 +12,7 @@ from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.metadata_records import TopicRecord
 from tests.scenarios.client import Client
 from tests.scenarios.running import RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 METADATA = "__cluster_metadata-0"
 OFTEN = {"metadata.log.max.record.bytes.between.snapshots": "200"}

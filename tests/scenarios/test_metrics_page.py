@@ -33,7 +33,7 @@ from tests.scenarios.tiered.tiered_broker import (
     fill,
     tiered_broker,
 )
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def watched(port: int) -> Iterator[EmbeddedBroker]:
 
 
 def read_page(port: int) -> dict[str, float]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=PATIENCE_SECONDS) as answer:
         assert answer.headers["Content-Type"].startswith("text/plain")
         lines = answer.read().decode().splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if not line.startswith("#"))}

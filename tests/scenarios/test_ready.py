@@ -22,9 +22,9 @@ from barnabas.telemetry.logs import Log
 from barnabas.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from tests.scenarios.client import Client
+from tests.waiting import PATIENCE_SECONDS
 
 CONTROLLER, BROKER = 1, 2
-PATIENCE_SECONDS = 30.0
 # Far more than the answer to a heartbeat takes.
 PUBLISHING_SECONDS = 0.5
 

@@ -17,6 +17,7 @@ from barnabas.node.development import development_properties
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client
+from tests.waiting import PATIENCE_SECONDS
 
 
 def refusal(tmp_path: Path, overrides: dict[str, str] | None = None, *, environment: dict[str, str] | None = None) -> str:
@@ -27,7 +28,7 @@ def refusal(tmp_path: Path, overrides: dict[str, str] | None = None, *, environm
         [sys.executable, "-m", "barnabas", "server", "--log-level", "ERROR", *arguments],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_SECONDS,
         env={**os.environ, **(environment or {})},
         check=False,
     )
@@ -174,7 +175,9 @@ def test_a_variable_that_is_overridden_is_not_to_blame(formatted: Path) -> None:
     ],
 )
 def test_a_command_line_that_is_wrong(arguments: list[str], named: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "barnabas", "server", *arguments], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "barnabas", "server", *arguments], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
     assert done.returncode == 1
     assert named in done.stderr
     assert "Traceback" not in done.stderr

@@ -20,9 +20,9 @@ from barnabas.storage.remote.reader import RemoteReader
 from barnabas.storage.remote.store import ObjectMissing, RemoteDataDamaged, RemoteStore, StoredObject, StoreRefused, StoreUnavailable
 from tests.scenarios.client import Client
 from tests.scenarios.tiered.tiered_broker import RECORDS_PER_SEGMENT, TIERED, fill, tiered_broker, value_of, wait_until_tiered
-from tests.scenarios.waiting import until
 from tests.unit.storage.logs import append, data, open_reporting
 from tests.unit.storage.remote.worlds import NAMES, Tiered, nothing, prepare
+from tests.waiting import until
 
 OPTIONS = {"region": "us-east-1", "access_key_id": "somebody", "secret_access_key": "something"}
 MIB = 1024 * 1024

@@ -29,7 +29,7 @@ from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.metadata_records import BeginTransactionRecord, MetadataRecord, TopicRecord, encode_metadata_record
 from tests.scenarios.client import FETCH_BY_NAME, Client, batch_of, fetch_request
 from tests.scenarios.running import RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 # Goal 3 of the reliability goals says two, of a machine that has nothing else to do. Whoever waits for a client, or to be let go by a
 # controller that is gone, takes longer than this on any.
@@ -138,7 +138,7 @@ def test_the_server_exits_with_0_when_it_is_asked_to_stop(tmp_path: Path, number
     assert server.stdout.readline().startswith("ready bootstrap=127.0.0.1:")
     started = time.monotonic()
     server.send_signal(number)
-    _, complaints = server.communicate(timeout=30)
+    _, complaints = server.communicate(timeout=PATIENCE_SECONDS)
     assert time.monotonic() - started < STOP_SECONDS_MAX
     assert server.returncode == 0
     assert "Traceback" not in complaints

@@ -15,7 +15,7 @@ from barnabas.records.record import Record
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 TOPIC = 2
 EARLIEST = -2

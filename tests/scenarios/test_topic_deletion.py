@@ -12,7 +12,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from tests.scenarios.client import FETCH_BY_NAME, Client, batch_of, fetch_request, records_in
 from tests.scenarios.running import FailingDisk, RunningNode
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 
 def delete_records(client: Client, topic: str, offset: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from barnabas.testing import EmbeddedBroker
+from tests.waiting import PATIENCE_SECONDS
 
 # kafka-python reads its schemas in a way that Python 3.11 asks it not to, when it is imported and later too.
 OLD_WAY = "ignore:.*is deprecated. Use files:DeprecationWarning"
@@ -55,7 +56,7 @@ def make_topic(bootstrap: str) -> MakeTopic:
     def make(partitions: int = 1, **configs: str) -> str:
         name = f"topic-{next(_numbers)}"
         topic = NewTopic(name, partitions, 1, config={key.replace("_", "."): value for key, value in configs.items()})
-        admin.create_topics([topic])[name].result(30)
+        admin.create_topics([topic])[name].result(PATIENCE_SECONDS)
         return name
 
     return make

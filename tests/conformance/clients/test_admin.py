@@ -23,7 +23,8 @@ from kafka.errors import InvalidPartitionsError, TopicAlreadyExistsError, Unknow
 
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.clients.conftest import MakeTopic
-from tests.conformance.clients.three_clients import CLIENTS, QUIET, SECONDS_MAX, Record
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, Record
+from tests.waiting import PATIENCE_SECONDS
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def python_admin(bootstrap: str) -> Iterator[KafkaAdminClient]:
 def done(futures: dict[Any, Any]) -> Any:
     """The one result of a call about one thing."""
     (future,) = futures.values()
-    return future.result(SECONDS_MAX)
+    return future.result(PATIENCE_SECONDS)
 
 
 def refused(futures: dict[Any, Any]) -> int:
@@ -56,25 +57,25 @@ def refused(futures: dict[Any, Any]) -> int:
 
 def test_topics_are_made_shown_and_deleted(admin: AdminClient) -> None:
     done(admin.create_topics([NewTopic("admin-made", 3, 1, config={"retention.ms": "1000"})]))
-    shown = admin.list_topics("admin-made", SECONDS_MAX).topics["admin-made"]
+    shown = admin.list_topics("admin-made", PATIENCE_SECONDS).topics["admin-made"]
     assert sorted(shown.partitions) == [0, 1, 2]
     assert all(partition.leader == 1 and partition.replicas == partition.isrs == [1] for partition in shown.partitions.values())
-    assert "admin-made" in admin.list_topics(timeout=SECONDS_MAX).topics
+    assert "admin-made" in admin.list_topics(timeout=PATIENCE_SECONDS).topics
     assert refused(admin.create_topics([NewTopic("admin-made", 1, 1)])) == KafkaError.TOPIC_ALREADY_EXISTS
     done(admin.delete_topics(["admin-made"]))
-    assert "admin-made" not in admin.list_topics(timeout=SECONDS_MAX).topics
+    assert "admin-made" not in admin.list_topics(timeout=PATIENCE_SECONDS).topics
     assert refused(admin.delete_topics(["admin-made"])) == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 def test_a_topic_with_replicas_by_hand(admin: AdminClient) -> None:
     done(admin.create_topics([NewTopic("admin-by-hand", 2, replica_assignment=[[1], [1]])]))
-    assert len(admin.list_topics("admin-by-hand", SECONDS_MAX).topics["admin-by-hand"].partitions) == 2
+    assert len(admin.list_topics("admin-by-hand", PATIENCE_SECONDS).topics["admin-by-hand"].partitions) == 2
     assert refused(admin.create_topics([NewTopic("nobody", 1, replica_assignment=[[9]])])) == KafkaError.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_validation_only(admin: AdminClient) -> None:
     done(admin.create_topics([NewTopic("admin-dry", 1, 1)], validate_only=True))
-    assert "admin-dry" not in admin.list_topics(timeout=SECONDS_MAX).topics
+    assert "admin-dry" not in admin.list_topics(timeout=PATIENCE_SECONDS).topics
     assert refused(admin.create_topics([NewTopic("admin-dry", 1, 3)], validate_only=True)) == KafkaError.INVALID_REPLICATION_FACTOR
     assert refused(admin.create_topics([NewTopic("a b", 1, 1)], validate_only=True)) == KafkaError.TOPIC_EXCEPTION
 
@@ -82,7 +83,7 @@ def test_validation_only(admin: AdminClient) -> None:
 def test_partitions_are_added(admin: AdminClient, make_topic: MakeTopic) -> None:
     topic = make_topic(2)
     done(admin.create_partitions([NewPartitions(topic, 5)]))
-    assert len(admin.list_topics(topic, SECONDS_MAX).topics[topic].partitions) == 5
+    assert len(admin.list_topics(topic, PATIENCE_SECONDS).topics[topic].partitions) == 5
     assert refused(admin.create_partitions([NewPartitions(topic, 5)])) == KafkaError.INVALID_PARTITIONS
     assert refused(admin.create_partitions([NewPartitions(topic, 3)])) == KafkaError.INVALID_PARTITIONS
 
@@ -92,7 +93,7 @@ def test_topics_are_described(admin: AdminClient, make_topic: MakeTopic) -> None
 
     topic = make_topic(2)
     (future,) = admin.describe_topics(TopicCollection([topic])).values()
-    described = future.result(SECONDS_MAX)
+    described = future.result(PATIENCE_SECONDS)
     assert described.name == topic
     assert not described.is_internal
     assert [partition.leader.id for partition in described.partitions] == [1, 1]
@@ -158,12 +159,12 @@ def test_records_are_deleted(admin: AdminClient, make_topic: MakeTopic, bootstra
 
 
 def test_the_cluster_is_described(admin: AdminClient, broker: EmbeddedBroker) -> None:
-    described = admin.describe_cluster(include_authorized_operations=True).result(SECONDS_MAX)
+    described = admin.describe_cluster(include_authorized_operations=True).result(PATIENCE_SECONDS)
     assert len(described.cluster_id) == 22
     assert described.controller.id == 1
     assert [f"{node.host}:{node.port}" for node in described.nodes] == [broker.bootstrap]
     assert described.authorized_operations
-    listed = admin.list_topics(timeout=SECONDS_MAX)
+    listed = admin.list_topics(timeout=PATIENCE_SECONDS)
     assert listed.cluster_id == described.cluster_id
     assert sorted(listed.brokers) == [1]
 

@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from kafka import KafkaConsumer, TopicPartition as KafkaPythonPartition
 
 from tests.conformance.clients.conftest import MakeTopic
-from tests.conformance.clients.three_clients import CLIENTS, QUIET, SECONDS_MAX, Record, error_code, librdkafka_consumer, run
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, Record, error_code, librdkafka_consumer, run
+from tests.waiting import PATIENCE_SECONDS
 
 MINUTE_MS = 60_000
 
@@ -27,7 +28,7 @@ def fill(bootstrap: str, topic: str, count: int = 10, partition: int = 0) -> Non
     CLIENTS[0].produce(bootstrap, topic, numbered(count), partition=partition)
 
 
-def next_value(consumer: Consumer, seconds: float = SECONDS_MAX) -> bytes | None:
+def next_value(consumer: Consumer, seconds: float = PATIENCE_SECONDS) -> bytes | None:
     message = consumer.poll(seconds)
     if message is None:
         return None
@@ -43,14 +44,14 @@ def test_librdkafka_finds_its_place(make_topic: MakeTopic, bootstrap: str) -> No
     topic = make_topic()
     fill(bootstrap, topic)
     consumer = librdkafka_consumer(bootstrap)
-    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), SECONDS_MAX) == (0, 10)
+    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), PATIENCE_SECONDS) == (0, 10)
     for where, first in ((OFFSET_BEGINNING, b"0"), (7, b"7")):
         consumer.assign([TopicPartition(topic, 0, where)])
         assert next_value(consumer) == first
     consumer.seek(TopicPartition(topic, 0, 3))
     assert next_value(consumer) == b"3"
     for time, offset in ((0, 0), (1000, 0), (1001, 1), (1045, 5), (1090, 9), (1091, 10)):
-        (found,) = consumer.offsets_for_times([TopicPartition(topic, 0, time)], SECONDS_MAX)
+        (found,) = consumer.offsets_for_times([TopicPartition(topic, 0, time)], PATIENCE_SECONDS)
         # Past the last record there is no offset; librdkafka writes that as "the end".
         assert found.offset == (offset if offset < 10 else OFFSET_END)
     consumer.close()
@@ -111,7 +112,7 @@ def test_special_offsets(make_topic: MakeTopic, bootstrap: str) -> None:
         kinds.for_timestamp(9001): (-1, -1),
     }
     for specification, (offset, time) in specifications.items():
-        found = admin.list_offsets({partition: specification})[partition].result(SECONDS_MAX)
+        found = admin.list_offsets({partition: specification})[partition].result(PATIENCE_SECONDS)
         assert (found.offset, found.timestamp) == (offset, time)
 
 
@@ -121,11 +122,11 @@ def test_an_offset_that_is_gone_is_reset(make_topic: MakeTopic, bootstrap: str, 
     fill(bootstrap, topic)
     admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
     (deleted,) = admin.delete_records([TopicPartition(topic, 0, 5)]).values()
-    assert deleted.result(SECONDS_MAX).low_watermark == 5
+    assert deleted.result(PATIENCE_SECONDS).low_watermark == 5
     consumer = librdkafka_consumer(bootstrap, auto_offset_reset=reset, enable_partition_eof=True)
     consumer.assign([TopicPartition(topic, 0, 2)])
     if reset == "latest":
-        assert error_code(consumer.poll(SECONDS_MAX)) == KafkaError._PARTITION_EOF
+        assert error_code(consumer.poll(PATIENCE_SECONDS)) == KafkaError._PARTITION_EOF
         CLIENTS[0].produce(bootstrap, topic, [Record(None, b"new")])
     assert next_value(consumer) == first
     consumer.close()
@@ -135,7 +136,7 @@ def test_an_offset_that_is_gone_is_an_error_if_so_wished(make_topic: MakeTopic, 
     topic = make_topic()
     consumer = librdkafka_consumer(bootstrap, auto_offset_reset="error")
     consumer.assign([TopicPartition(topic, 0, 99)])
-    assert error_code(consumer.poll(SECONDS_MAX)) == KafkaError._AUTO_OFFSET_RESET
+    assert error_code(consumer.poll(PATIENCE_SECONDS)) == KafkaError._AUTO_OFFSET_RESET
     consumer.close()
 
 
@@ -144,7 +145,7 @@ def test_the_end_of_a_partition_is_noticed_each_time(make_topic: MakeTopic, boot
     consumer = librdkafka_consumer(bootstrap, enable_partition_eof=True)
     consumer.assign([TopicPartition(topic, 0, 0)])
     for number in range(3):
-        assert error_code(consumer.poll(SECONDS_MAX)) == KafkaError._PARTITION_EOF
+        assert error_code(consumer.poll(PATIENCE_SECONDS)) == KafkaError._PARTITION_EOF
         CLIENTS[0].produce(bootstrap, topic, [Record(None, f"{number}".encode())])
         assert next_value(consumer) == f"{number}".encode()
     consumer.close()
@@ -173,7 +174,7 @@ def test_kafka_python_waiting_gets_a_record_when_there_is_one(make_topic: MakeTo
         fetch_max_wait_ms=2 * MINUTE_MS,
         request_timeout_ms=4 * MINUTE_MS,
         connections_max_idle_ms=5 * MINUTE_MS,
-        consumer_timeout_ms=SECONDS_MAX * 1000,
+        consumer_timeout_ms=PATIENCE_SECONDS * 1000,
     )
     partition = KafkaPythonPartition(topic, 0)
     consumer.assign([partition])
@@ -198,7 +199,7 @@ def test_aiokafka_waiting_gets_a_record_when_there_is_one(make_topic: MakeTopic,
             await asyncio.sleep(0.2)
             assert not waiting.done()
             await asyncio.to_thread(CLIENTS[0].produce, bootstrap, topic, [Record(None, b"at last")])
-            assert (await asyncio.wait_for(waiting, SECONDS_MAX)).value == b"at last"
+            assert (await asyncio.wait_for(waiting, PATIENCE_SECONDS)).value == b"at last"
 
     run(claims())
 
@@ -212,17 +213,17 @@ def test_many_wait_for_the_same_record(make_topic: MakeTopic, bootstrap: str) ->
         consumer = librdkafka_consumer(bootstrap, fetch_wait_max_ms=2 * MINUTE_MS, socket_timeout_ms=3 * MINUTE_MS)
         consumer.assign([TopicPartition(topic, 0, 0)])
         consumer.poll(0)
-        ready.wait(SECONDS_MAX)
+        ready.wait(PATIENCE_SECONDS)
         got.append(next_value(consumer))
         consumer.close()
 
     threads = [threading.Thread(target=wait) for _ in range(8)]
     for thread in threads:
         thread.start()
-    ready.wait(SECONDS_MAX)
+    ready.wait(PATIENCE_SECONDS)
     CLIENTS[0].produce(bootstrap, topic, [Record(None, b"for all")])
     for thread in threads:
-        thread.join(SECONDS_MAX)
+        thread.join(PATIENCE_SECONDS)
     assert got == [b"for all"] * 8
 
 
@@ -258,7 +259,7 @@ def test_small_limits_read_everything_all_the_same(make_topic: MakeTopic, bootst
         group_id=None,
         max_partition_fetch_bytes=300,
         fetch_max_bytes=600,
-        consumer_timeout_ms=SECONDS_MAX * 1000,
+        consumer_timeout_ms=PATIENCE_SECONDS * 1000,
     )
     partitions = [KafkaPythonPartition(topic, partition) for partition in range(4)]
     consumer.assign(partitions)
@@ -279,7 +280,7 @@ def test_what_was_produced_is_there_when_it_is_acknowledged(make_topic: MakeTopi
     for number in range(1, 50):
         acknowledged: list[int | None] = []
         producer.produce(topic, b"v", partition=0, on_delivery=lambda _, message: acknowledged.append(message.offset()))  # noqa: B023
-        producer.flush(SECONDS_MAX)
+        producer.flush(PATIENCE_SECONDS)
         assert acknowledged == [number - 1]
-        assert consumer.get_watermark_offsets(TopicPartition(topic, 0), SECONDS_MAX) == (0, number)
+        assert consumer.get_watermark_offsets(TopicPartition(topic, 0), PATIENCE_SECONDS) == (0, number)
     consumer.close()

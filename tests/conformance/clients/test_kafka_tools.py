@@ -14,7 +14,8 @@ from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import free_port, why_missing
 from tests.conformance.clients.conftest import MakeTopic
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
-from tests.conformance.clients.three_clients import CLIENTS, QUIET, SECONDS_MAX, Record
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, Record
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -201,7 +202,7 @@ def test_metadata_quorum(tools: Tools, bootstrap: str, controller: tuple[str, st
 
 def test_cluster(tools: Tools, bootstrap: str, controller: tuple[str, str]) -> None:
     admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
-    cluster_id = admin.describe_cluster().result(SECONDS_MAX).cluster_id
+    cluster_id = admin.describe_cluster().result(PATIENCE_SECONDS).cluster_id
     assert f"Cluster ID: {cluster_id}" in tools.run(CLUSTER, "cluster-id", *at(bootstrap))
     assert re.search(r"^1\s+127.0.0.1\s+\d+", tools.run(CLUSTER, "list-endpoints", *at(bootstrap)), re.MULTILINE)
     listed = tools.run(CLUSTER, "list-endpoints", "--bootstrap-controller", controller[1])

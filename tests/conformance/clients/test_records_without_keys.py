@@ -13,8 +13,7 @@ from barnabas.records.compression import Codec
 from barnabas.records.record import Record
 from tests.conformance.clients.conftest import MakeTopic
 from tests.scenarios.client import NOW_MS, Client
-
-SECONDS_MAX = 30
+from tests.waiting import PATIENCE_SECONDS
 
 
 def test_librdkafka_hears_of_an_invalid_record(bootstrap: str, make_topic: MakeTopic) -> None:
@@ -23,7 +22,7 @@ def test_librdkafka_hears_of_an_invalid_record(bootstrap: str, make_topic: MakeT
     heard: list[Any] = []
     for key in (b"key", None, b"other key"):
         producer.produce(topic, key=key, value=b"value", on_delivery=lambda error, _: heard.append(error))
-        assert producer.flush(SECONDS_MAX) == 0
+        assert producer.flush(PATIENCE_SECONDS) == 0
     assert [error and error.code() for error in heard] == [None, KafkaError.INVALID_RECORD, None]
 
 
@@ -34,9 +33,9 @@ def test_kafka_python_hears_of_an_invalid_record(bootstrap: str, make_topic: Mak
     topic = make_topic(cleanup_policy="compact,delete")
     producer = KafkaProducer(bootstrap_servers=bootstrap, retries=0)
     try:
-        producer.send(topic, key=b"key", value=b"value").get(SECONDS_MAX)
+        producer.send(topic, key=b"key", value=b"value").get(PATIENCE_SECONDS)
         with pytest.raises(PythonError) as refused:
-            producer.send(topic, value=b"value").get(SECONDS_MAX)
+            producer.send(topic, value=b"value").get(PATIENCE_SECONDS)
         assert "InvalidRecord" in repr(refused.value) or getattr(refused.value, "errno", None) == ErrorCode.INVALID_RECORD
     finally:
         producer.close()

@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from kafka import KafkaProducer
 
 from barnabas.testing import EmbeddedBroker
-from tests.conformance.clients.three_clients import CLIENTS, QUIET, SECONDS_MAX, Client, Record, error_code, librdkafka_consumer, run
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, Client, Record, error_code, librdkafka_consumer, run
+from tests.waiting import PATIENCE_SECONDS
 
 TOPIC = "survivor"
 ENDINGS = pytest.mark.parametrize("ending", ["stop", "kill"])
@@ -23,7 +24,7 @@ ENDINGS = pytest.mark.parametrize("ending", ["stop", "kill"])
 def node() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(process=True) as running:
         admin = AdminClient({**QUIET, "bootstrap.servers": running.bootstrap})
-        admin.create_topics([NewTopic(TOPIC, 2, 1, config={"retention.ms": "-1"})])[TOPIC].result(SECONDS_MAX)
+        admin.create_topics([NewTopic(TOPIC, 2, 1, config={"retention.ms": "-1"})])[TOPIC].result(PATIENCE_SECONDS)
         yield running
 
 
@@ -44,7 +45,7 @@ def test_records_and_topics_survive(node: EmbeddedBroker, client: Client, ending
     restart(node, ending)
     assert client.consume(node.bootstrap, TOPIC, 1, offset=500)[0].record.value == b"after"
     admin = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
-    assert sorted(admin.list_topics(timeout=SECONDS_MAX).topics[TOPIC].partitions) == [0, 1]
+    assert sorted(admin.list_topics(timeout=PATIENCE_SECONDS).topics[TOPIC].partitions) == [0, 1]
 
 
 @ENDINGS
@@ -79,14 +80,14 @@ def test_an_idempotent_producer_loses_and_repeats_nothing(node: EmbeddedBroker, 
                 producer.poll(0.1)
             restarter.start()
         if number == 2000:
-            assert restarted.wait(SECONDS_MAX)
-    assert producer.flush(2 * SECONDS_MAX) == 0
+            assert restarted.wait(PATIENCE_SECONDS)
+    assert producer.flush(2 * PATIENCE_SECONDS) == 0
     restarter.join()
     assert failures == []
     found = CLIENTS[0].consume(node.bootstrap, TOPIC, total)
     assert [int(each.record.value or b"") for each in found] == list(range(total))
     consumer = librdkafka_consumer(node.bootstrap)
-    assert consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), SECONDS_MAX) == (0, total)
+    assert consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), PATIENCE_SECONDS) == (0, total)
     consumer.close()
 
 
@@ -97,7 +98,7 @@ def test_a_consumer_reads_on(node: EmbeddedBroker, ending: str) -> None:
     consumer.assign([TopicPartition(TOPIC, 1, 0)])
     for number in range(3):
         CLIENTS[0].produce(node.bootstrap, TOPIC, [Record(None, f"{number}".encode())], partition=1)
-        while (message := consumer.poll(SECONDS_MAX)) is not None and message.error() is not None:
+        while (message := consumer.poll(PATIENCE_SECONDS)) is not None and message.error() is not None:
             assert error_code(message) in (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT)
         assert message is not None
         assert message.value() == f"{number}".encode()
@@ -108,9 +109,9 @@ def test_a_consumer_reads_on(node: EmbeddedBroker, ending: str) -> None:
 @ENDINGS
 def test_python_producers_go_on(node: EmbeddedBroker, ending: str) -> None:
     producer = KafkaProducer(bootstrap_servers=node.bootstrap, retry_backoff_ms=50, reconnect_backoff_ms=50, enable_idempotence=True)
-    assert producer.send(TOPIC, b"0", partition=0).get(SECONDS_MAX).offset == 0
+    assert producer.send(TOPIC, b"0", partition=0).get(PATIENCE_SECONDS).offset == 0
     restart(node, ending)
-    assert producer.send(TOPIC, b"1", partition=0).get(SECONDS_MAX).offset == 1
+    assert producer.send(TOPIC, b"1", partition=0).get(PATIENCE_SECONDS).offset == 1
     producer.close()
 
     async def claims() -> None:
@@ -129,10 +130,10 @@ def test_settings_survive(node: EmbeddedBroker) -> None:
     change = [ConfigEntry("segment.ms", "123456", incremental_operation=AlterConfigOpType.SET)]
     first = admin()
     (changed,) = first.incremental_alter_configs([ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=change)]).values()
-    changed.result(SECONDS_MAX)
+    changed.result(PATIENCE_SECONDS)
     for ending in ("stop", "kill"):
         restart(node, ending)
         later = admin()
         (shown,) = later.describe_configs([ConfigResource(ResourceType.TOPIC, TOPIC)]).values()
-        settings = shown.result(SECONDS_MAX)
+        settings = shown.result(PATIENCE_SECONDS)
         assert (settings["segment.ms"].value, settings["retention.ms"].value) == ("123456", "-1")

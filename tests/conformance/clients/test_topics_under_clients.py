@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 from aiokafka import AIOKafkaProducer
@@ -13,7 +12,8 @@ from kafka import KafkaProducer
 
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.clients.conftest import MakeTopic
-from tests.conformance.clients.three_clients import CLIENTS, QUIET, SECONDS_MAX, Client, Record, librdkafka_consumer, run
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, Client, Record, librdkafka_consumer, run
+from tests.waiting import PATIENCE_SECONDS, until
 
 # How often clients look for changes by themselves.
 FRESH = {"topic.metadata.refresh.interval.ms": 100, "metadata.max.age.ms": 1000}
@@ -36,7 +36,7 @@ def test_topics_are_not_made_where_that_is_forbidden() -> None:
         producer = Producer({**QUIET, "bootstrap.servers": strict.bootstrap, "topic.metadata.propagation.max.ms": 0})
         failures: list[KafkaError | None] = []
         producer.produce("never", b"v", on_delivery=lambda error, _: failures.append(error))
-        producer.flush(SECONDS_MAX)
+        producer.flush(PATIENCE_SECONDS)
         (failure,) = failures
         assert failure is not None
         assert failure.code() in (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
@@ -46,14 +46,16 @@ def test_new_partitions_are_found_by_a_producer_and_a_consumer(make_topic: MakeT
     topic = make_topic(1)
     producer = Producer({**QUIET, **FRESH, "bootstrap.servers": bootstrap, "partitioner": "consistent_random"})
     producer.produce(topic, b"before", partition=0)
-    producer.flush(SECONDS_MAX)
-    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(SECONDS_MAX)
+    producer.flush(PATIENCE_SECONDS)
+    admin.create_partitions([NewPartitions(topic, 3)])[topic].result(PATIENCE_SECONDS)
     landed: set[int | None] = set()
-    deadline = time.monotonic() + SECONDS_MAX
-    while landed != {0, 1, 2}:
-        assert time.monotonic() < deadline, f"only {landed} were found"
+
+    def all_are_found() -> bool:
         producer.produce(topic, b"after", on_delivery=lambda _, message: landed.add(message.partition()))
-        producer.flush(SECONDS_MAX)
+        producer.flush(PATIENCE_SECONDS)
+        return landed == {0, 1, 2}
+
+    until(all_are_found, "the producer writes to all three partitions", seen=lambda: landed, pause_seconds=0)
     assert CLIENTS[1].consume(bootstrap, topic, 1, partition=2)[0].record.value == b"after"
 
 
@@ -61,8 +63,8 @@ def test_a_topic_deleted_and_made_again_is_another_topic(make_topic: MakeTopic, 
     topic = make_topic(1)
     CLIENTS[0].produce(bootstrap, topic, [Record(None, b"old")] * 5)
     for _ in range(3):
-        admin.delete_topics([topic])[topic].result(SECONDS_MAX)
-        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+        admin.delete_topics([topic])[topic].result(PATIENCE_SECONDS)
+        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(PATIENCE_SECONDS)
         assert CLIENTS[0].produce(bootstrap, topic, [Record(None, b"new")]) == [(0, 0)]
         for client in CLIENTS:
             assert [each.record.value for each in client.consume(bootstrap, topic, 1)] == [b"new"]
@@ -79,11 +81,11 @@ def test_a_producer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, 
         offsets.append(message.offset())
 
     producer.produce(topic, b"old", partition=0, on_delivery=delivered)
-    producer.flush(SECONDS_MAX)
-    admin.delete_topics([topic])[topic].result(SECONDS_MAX)
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+    producer.flush(PATIENCE_SECONDS)
+    admin.delete_topics([topic])[topic].result(PATIENCE_SECONDS)
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(PATIENCE_SECONDS)
     producer.produce(topic, b"new", partition=0, on_delivery=delivered)
-    assert producer.flush(SECONDS_MAX) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
     assert offsets == [0, 0]
 
 
@@ -95,8 +97,8 @@ def test_a_consumer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, 
     )
     consumer.assign([TopicPartition(topic, 0, 0)])
     assert value_of(consumer) == b"old"
-    admin.delete_topics([topic])[topic].result(SECONDS_MAX)
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+    admin.delete_topics([topic])[topic].result(PATIENCE_SECONDS)
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(PATIENCE_SECONDS)
     CLIENTS[0].produce(bootstrap, topic, [Record(None, b"new")] * 3)
     # It stands at offset 1 and reads on from there, or starts again; the old record is not there any more.
     assert value_of(consumer) == b"new"
@@ -105,26 +107,25 @@ def test_a_consumer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, 
 
 def value_of(consumer: Consumer) -> bytes | None:
     """The next record, past the errors a client reports while a topic is away."""
-    deadline = time.monotonic() + SECONDS_MAX
-    while time.monotonic() < deadline:
+
+    def record() -> Message | None:
         message = consumer.poll(1)
-        if message is not None and message.error() is None:
-            value: bytes | None = message.value()
-            return value
-    raise AssertionError("no record came")
+        return message if message is not None and message.error() is None else None
+
+    return until(lambda: (found := record()) and (found,), "a record comes", pause_seconds=0)[0].value()
 
 
 def test_python_producers_go_on_when_their_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
     topic = make_topic(1)
 
     def again() -> None:
-        admin.delete_topics([topic])[topic].result(SECONDS_MAX)
-        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(SECONDS_MAX)
+        admin.delete_topics([topic])[topic].result(PATIENCE_SECONDS)
+        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(PATIENCE_SECONDS)
 
     producer = KafkaProducer(bootstrap_servers=bootstrap, enable_idempotence=False, retry_backoff_ms=50)
-    assert producer.send(topic, b"old", partition=0).get(SECONDS_MAX).offset == 0
+    assert producer.send(topic, b"old", partition=0).get(PATIENCE_SECONDS).offset == 0
     again()
-    assert producer.send(topic, b"new", partition=0).get(SECONDS_MAX).offset == 0
+    assert producer.send(topic, b"new", partition=0).get(PATIENCE_SECONDS).offset == 0
     producer.close()
 
     async def claims() -> None:
@@ -139,8 +140,8 @@ def test_python_producers_go_on_when_their_topic_is_made_again(make_topic: MakeT
 def test_a_deleted_topic_is_unknown(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
     topic = make_topic(1)
     consumer = librdkafka_consumer(bootstrap, allow_auto_create_topics=False)
-    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), SECONDS_MAX) == (0, 0)
-    admin.delete_topics([topic])[topic].result(SECONDS_MAX)
+    assert consumer.get_watermark_offsets(TopicPartition(topic, 0), PATIENCE_SECONDS) == (0, 0)
+    admin.delete_topics([topic])[topic].result(PATIENCE_SECONDS)
     with pytest.raises(KafkaException):
         consumer.get_watermark_offsets(TopicPartition(topic, 0), 3)
     consumer.close()

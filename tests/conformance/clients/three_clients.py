@@ -15,8 +15,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition as AioKa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message as LibrdkafkaMessage, Producer, TopicPartition
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition as KafkaPythonPartition
 
+from tests.waiting import PATIENCE_SECONDS
+
 # A bound no healthy run comes near, on a busy machine either.
-SECONDS_MAX = 60.0
 # librdkafka reports on stderr that a broker is gone, also when a test has just stopped it.
 QUIET = {"log_level": 0}
 T = TypeVar("T")
@@ -93,7 +94,7 @@ class Librdkafka:
                 on_delivery=partial(delivered, number),
                 **options,
             )
-        assert producer.flush(SECONDS_MAX) == 0, "not everything was delivered"
+        assert producer.flush(PATIENCE_SECONDS) == 0, "not everything was delivered"
         return [went[number] for number in range(len(records))]
 
     def consume(self, bootstrap: str, topic: str, count: int, *, partition: int = 0, offset: int = 0) -> list[Found]:
@@ -102,7 +103,7 @@ class Librdkafka:
             consumer.assign([TopicPartition(topic, partition, offset)])
             found: list[Found] = []
             while len(found) < count:
-                message = consumer.poll(SECONDS_MAX)
+                message = consumer.poll(PATIENCE_SECONDS)
                 assert message is not None, f"{len(found)} of {count} records came"
                 if message.error() is not None:
                     raise KafkaException(message.error())
@@ -176,14 +177,14 @@ class KafkaPython:
                 )
                 for record in records
             ]
-            producer.flush(SECONDS_MAX)
-            sent = [future.get(SECONDS_MAX) for future in futures]
+            producer.flush(PATIENCE_SECONDS)
+            sent = [future.get(PATIENCE_SECONDS) for future in futures]
             return [(each.partition, each.offset) for each in sent]
         finally:
             producer.close()
 
     def consume(self, bootstrap: str, topic: str, count: int, *, partition: int = 0, offset: int = 0) -> list[Found]:
-        consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=None, check_crcs=True, consumer_timeout_ms=SECONDS_MAX * 1000)
+        consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=None, check_crcs=True, consumer_timeout_ms=PATIENCE_SECONDS * 1000)
         try:
             assigned = KafkaPythonPartition(topic, partition)
             consumer.assign([assigned])
@@ -256,7 +257,7 @@ class AioKafka:
             consumer.seek(assigned, offset)
             found: list[Found] = []
             while len(found) < count:
-                message = await asyncio.wait_for(consumer.getone(), SECONDS_MAX)
+                message = await asyncio.wait_for(consumer.getone(), PATIENCE_SECONDS)
                 found.append(Found(message.offset, Record(message.key, message.value, tuple(message.headers), message.timestamp)))
             return found
         finally:
@@ -264,7 +265,7 @@ class AioKafka:
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(coroutine, 2 * SECONDS_MAX))
+    return asyncio.run(asyncio.wait_for(coroutine, 2 * PATIENCE_SECONDS))
 
 
 CLIENTS: tuple[Client, ...] = (Librdkafka(), KafkaPython(), AioKafka())

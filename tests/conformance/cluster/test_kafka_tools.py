@@ -13,7 +13,7 @@ from peers.apache_kafka import why_missing
 from peers.cluster import CLUSTER_ID, Cluster
 from tests.cluster.view import View
 from tests.conformance.clients.kafka_tools import Tools
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -163,7 +163,7 @@ def test_a_throttled_reassignment_is_listed_and_cancelled(tools: Tools, cluster:
     producer = Producer({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     for _ in range(40):
         producer.produce("slow", bytes(100_000), partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
     moves = plan(tmp_path / "moves.json", "slow", {0: [2, 3]})
     executed = tools.run(REASSIGN, *brokers(cluster), "--execute", "--reassignment-json-file", moves, "--throttle", "1000")
     assert "The inter-broker throttle limit was set to 1000 B/s" in executed

@@ -14,7 +14,7 @@ from peers.apache_kafka import java, why_missing
 from peers.cluster import Cluster
 from tests.cluster.view import View
 from tests.conformance.clients.kafka_tools import Tools
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -54,6 +54,6 @@ def test_kafkas_metadata_shell_understands_our_log(cluster: Cluster, view: View)
 
 
 def shown(segment: Path) -> Any:
-    done = subprocess.run(java(str(SHELL), str(segment)), capture_output=True, text=True, timeout=150, check=False)
+    done = subprocess.run(java(str(SHELL), str(segment)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)

@@ -13,8 +13,8 @@ from barnabas.records.batch_header import CODEC_MASK
 from barnabas.records.compression import Codec
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.compaction.on_disk import is_cleaned, survivors
-from tests.conformance.compaction.workload import SECONDS_MAX, TRANSACTIONS, Written, live, make_topics, read_back, write_stage
-from tests.scenarios.waiting import until
+from tests.conformance.compaction.workload import TRANSACTIONS, Written, live, make_topics, read_back, write_stage
+from tests.waiting import until
 
 # One that is not compressed, one that is, and one with transactions; the long run has all codecs, against Apache Kafka.
 TOPICS = ("none", "zstd", TRANSACTIONS)
@@ -43,7 +43,7 @@ class Cleaned:
 
     def await_cleaned(self) -> None:
         for topic in TOPICS:
-            until(partial(is_cleaned, self.data, topic), f"{topic} is compacted", seconds_max=SECONDS_MAX)
+            until(partial(is_cleaned, self.data, topic), f"{topic} is compacted")
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ from barnabas.records.batch_header import DELETE_HORIZON_BIT
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, run_tool, why_missing
 from tests.conformance.compaction.on_disk import is_cleaned, segments, survivors
-from tests.conformance.compaction.workload import SECONDS_MAX, TOPICS, TRANSACTIONS, Written, live, make_topics, read_back, write_stage
+from tests.conformance.compaction.workload import TOPICS, TRANSACTIONS, Written, live, make_topics, read_back, write_stage
 from tests.conformance.storage.test_dump_log import COMPLAINTS, QUIRK
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.java,
@@ -67,7 +67,7 @@ class Two:
 
 def await_cleaned(data: Path) -> None:
     for topic in TOPICS:
-        until(partial(is_cleaned, data, topic), f"{topic} in {data.name} is compacted", seconds_max=SECONDS_MAX)
+        until(partial(is_cleaned, data, topic), f"{topic} in {data.name} is compacted")
 
 
 @pytest.fixture(scope="module")

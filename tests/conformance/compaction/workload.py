@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from tests.waiting import PATIENCE_SECONDS
+
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 TRANSACTIONS = "transactions"
 TOPICS = (*CODECS, TRANSACTIONS)
@@ -20,7 +22,6 @@ STAGE_MS = 2 * SEGMENT_MS
 RECORDS = 150
 KEYS = 40
 ROUNDS = 4
-SECONDS_MAX = 60.0
 CONFIG = {"cleanup.policy": "compact", "segment.ms": str(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "100"}
 QUIET = {"log_level": 0}
 
@@ -40,7 +41,7 @@ def make_topics(bootstrap: str, topics: Sequence[str] = TOPICS, **config: str) -
     settings = CONFIG | {name.replace("_", "."): value for name, value in config.items()}
     wanted = [NewTopic(topic, 1, 1, config=settings) for topic in topics]
     for future in admin.create_topics(wanted).values():
-        future.result(SECONDS_MAX)
+        future.result(PATIENCE_SECONDS)
 
 
 def write_stage(bootstrap: str, stage: int, written: Written, started_ms: int, topics: Sequence[str] = TOPICS) -> None:
@@ -78,7 +79,7 @@ def _write_plain(bootstrap: str, topic: str, stage: int, written: Written, now_m
         key, value = _values(stage, number)
         producer.produce(topic, key=key, value=value, headers={"stage": b"%d" % stage}, timestamp=now_ms + number)
         written.put(topic, {key: value})
-    assert producer.flush(SECONDS_MAX) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
 
 
 def _write_transactions(bootstrap: str, topic: str, stage: int, written: Written, now_ms: int) -> None:
@@ -88,7 +89,7 @@ def _write_transactions(bootstrap: str, topic: str, stage: int, written: Written
         for each in range(2)
     ]
     for producer in producers:
-        producer.init_transactions(SECONDS_MAX)
+        producer.init_transactions(PATIENCE_SECONDS)
     for round_ in range(ROUNDS):
         values: list[dict[bytes | None, bytes | None]] = [{}, {}]
         for producer in producers:
@@ -99,14 +100,14 @@ def _write_transactions(bootstrap: str, topic: str, stage: int, written: Written
             key = b"%d-" % which + key
             producers[which].produce(topic, key=key, value=value, timestamp=now_ms + number)
             if number % 3 == 0:
-                producers[which].flush(SECONDS_MAX)
+                producers[which].flush(PATIENCE_SECONDS)
             values[which][key] = value
         for which, producer in enumerate(producers):
             if (round_ + which) % 3:
-                producer.commit_transaction(SECONDS_MAX)
+                producer.commit_transaction(PATIENCE_SECONDS)
                 written.put(topic, values[which])
             else:
-                producer.abort_transaction(SECONDS_MAX)
+                producer.abort_transaction(PATIENCE_SECONDS)
 
 
 def read_back(bootstrap: str, topic: str) -> list[tuple[int, bytes | None, bytes | None]]:
@@ -125,7 +126,7 @@ def read_back(bootstrap: str, topic: str) -> list[tuple[int, bytes | None, bytes
     found: list[tuple[int, bytes | None, bytes | None]] = []
     try:
         while True:
-            message = consumer.poll(SECONDS_MAX)
+            message = consumer.poll(PATIENCE_SECONDS)
             assert message is not None, f"{topic} was not read to its end"
             if message.error() is not None:
                 return found

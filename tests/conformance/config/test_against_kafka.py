@@ -27,6 +27,7 @@ from barnabas.config.quota_keys import CLIENT_QUOTA_KEYS, IP_QUOTA_KEYS
 from barnabas.config.topic_keys import TOPIC_KEYS, topic_defaults
 from barnabas.config.validators import Between, ListOf, OneOf
 from peers import apache_kafka
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [
     pytest.mark.java,
@@ -242,7 +243,7 @@ def answer() -> Any:
     request = {"probes": list(probes()), "brokers": BROKERS, "properties": PROPERTIES}
     program = Path(__file__).with_name("ConfigOracle.java")
     done = subprocess.run(
-        apache_kafka.java(str(program)), input=json.dumps(request), capture_output=True, text=True, timeout=200, check=False
+        apache_kafka.java(str(program)), input=json.dumps(request), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
     )
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout)

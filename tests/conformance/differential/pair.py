@@ -6,7 +6,6 @@ not of what was switched on. What one test leaves behind the next one sees in bo
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -29,6 +28,7 @@ from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopi
 from peers.apache_kafka import CLUSTER_ID, apache_kafka, free_port, run_tool, server_properties, write_properties
 from tests.conformance.differential.comparison import Deviation, described, deviations, plain
 from tests.conformance.differential.raw_client import RawClient
+from tests.waiting import until
 
 # Settings that make both sides quick and quiet; they are part of what DescribeConfigs shows, so both must have them.
 SETTINGS = {
@@ -43,7 +43,6 @@ SETTINGS = {
 }
 
 # A bound no healthy run comes near: a JVM that makes its internal topics on a busy machine takes its time.
-SOON_SECONDS = 60.0
 
 
 class Peer:
@@ -113,14 +112,8 @@ class Pair:
 
     def soon_same(self, question: Question, versions: Iterable[int] | None = None, *, differ: Mapping[str, str] | None = None) -> None:
         """The same for what takes effect after it was answered: Kafka's brokers follow their controller, however soon."""
-        deadline = time.monotonic() + SOON_SECONDS
-        while True:
-            try:
-                self.same(question, versions, differ=differ)
-                return
-            except AssertionError:
-                if time.monotonic() > deadline:
-                    raise
+        asked = None if versions is None else list(versions)
+        until(lambda: self.same(question, asked, differ=differ), "both give the same answer", retry_on=AssertionError)
 
     @staticmethod
     def ask(peer: Peer, question: Question, version: int, *, to_controller: bool = False) -> Any:
@@ -150,9 +143,11 @@ class Pair:
         """Kafka answers before its broker leads the new partitions, and shows them in its metadata before as well."""
         asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=asked)])
-        deadline = time.monotonic() + SOON_SECONDS
-        while any(each.error_code for each in peer.broker.ask(request, 10).topics[0].partitions):
-            assert time.monotonic() < deadline, f"{peer.name} does not lead {name}"
+
+        def codes() -> list[int]:
+            return [each.error_code for each in peer.broker.ask(request, 10).topics[0].partitions]
+
+        until(lambda: not any(codes()), f"{peer.name} leads {name}", seen=codes, pause_seconds=0.001)
 
 
 def _made(question: Question, peer: Peer, version: int) -> Any:

@@ -16,8 +16,7 @@ from barnabas.wire.apis import ApiKey, messages
 from barnabas.wire.compiler import decode, encode
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.headers import request_header_version, response_header_version
-
-ANSWER_SECONDS_MAX = 30.0
+from tests.waiting import PATIENCE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class RawClient:
     def send_bytes(self, data: bytes) -> None:
         if self._socket is None:
             host, _, port = self.address.rpartition(":")
-            self._socket = socket.create_connection((host, int(port)), ANSWER_SECONDS_MAX)
+            self._socket = socket.create_connection((host, int(port)), PATIENCE_SECONDS)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.sendall(data)
 
@@ -99,7 +98,7 @@ class RawClient:
                 more = b""
             except TimeoutError:
                 self.close()
-                raise AssertionError(f"{self.address} does not answer within {ANSWER_SECONDS_MAX:g} seconds") from None
+                raise AssertionError(f"{self.address} does not answer within {PATIENCE_SECONDS:g} seconds") from None
             if not more:
                 self.close()
                 return Closed()

@@ -8,7 +8,6 @@ Versions go by *age*: at age 0 every API speaks its oldest version, at age 1 the
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import TracebackType
@@ -20,8 +19,9 @@ from barnabas.wire.compiler import encode
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.headers import request_header_version
 from tests.conformance.differential.comparison import described, deviations, plain
-from tests.conformance.differential.pair import SOON_SECONDS, Pair, Peer
+from tests.conformance.differential.pair import Pair, Peer
 from tests.conformance.differential.raw_client import Closed, RawClient
+from tests.waiting import until
 
 AGE_MAX = 13
 """At this age every API of coordinators speaks its newest version."""
@@ -146,24 +146,20 @@ class Scene:
     def until(self, script: Script, holds: Callable[[Any], bool], version: int | None = None) -> None:
         """Ask each peer until its answer is as wanted: what one client began is seen by others soon."""
         for known in self._known:
-            deadline = time.monotonic() + SOON_SECONDS
-            while True:
+            answers: list[Any] = []
+
+            def holds_there(known: Known = known, answers: list[Any] = answers) -> bool:
                 request = _made(script, known)
-                answer = self._client(known.peer, "watcher").ask(request, self.version(type(request)) if version is None else version)
-                if holds(answer):
-                    break
-                assert time.monotonic() < deadline, f"{known.peer.name} still answers {answer!r:.1000}"
-                time.sleep(0.002)
+                answers[:] = [self._client(known.peer, "watcher").ask(request, self.version(type(request)) if version is None else version)]
+                return holds(answers[0])
+
+            until(holds_there, f"{known.peer.name} answers as wanted", seen=answers.copy, pause_seconds=0.002)
 
     def soon_same(self, script: Script, version: int | None = None, *, differ: Mapping[str, str] | None = None) -> Any:
-        deadline = time.monotonic() + SOON_SECONDS
-        while True:
-            try:
-                return self.same(script, version, differ=differ)
-            except AssertionError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
+        def same() -> tuple[Any]:
+            return (self.same(script, version, differ=differ),)
+
+        return until(same, "both give the same answer", retry_on=AssertionError)[0]
 
     def learn(self, name: str, value: Callable[[Known], Any]) -> None:
         for known in self._known:

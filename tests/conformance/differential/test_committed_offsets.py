@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +23,8 @@ from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from tests.conformance.differential.pair import SOON_SECONDS, Pair, Peer
+from tests.conformance.differential.pair import Pair, Peer
+from tests.waiting import until
 
 GROUPS, TRANSACTIONS, SHARE_STATE = 0, 1, 2
 UNKNOWN_ID = Uuid(b"nobody has it...")
@@ -44,10 +44,10 @@ def read(pair: Pair) -> str:
 
 
 def _await(peer: Peer, request: Any, version: int, error: Callable[[Any], int]) -> None:
-    deadline = time.monotonic() + 4 * SOON_SECONDS
-    while code := error(peer.broker.ask(request, version)):
-        assert time.monotonic() < deadline, f"{peer.name} still answers {ErrorCode(code).name}"
-        time.sleep(0.05)
+    def code() -> ErrorCode:
+        return ErrorCode(error(peer.broker.ask(request, version)))
+
+    until(lambda: code() == ErrorCode.NONE, f"{peer.name} answers without an error", seen=code)
 
 
 def committed(group: str, *offsets: tuple[Any, ...], **request: Any) -> Callable[[Peer, int], OffsetCommitRequest]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,11 +37,11 @@ from tests.conformance.differential.group_requests import heartbeat, join, leave
 from tests.conformance.differential.raw_client import RawClient
 from tests.conformance.differential.transaction_requests import commit_offsets, end, init, produce, read
 from tests.conformance.directories.test_journeys import KILL, SETTINGS, STOP, barnabas
+from tests.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
 TOPIC = "travels"
-SECONDS_MAX = 60.0
 SESSION_MS = 300_000
 # Ids of all signs of hash: which partition looks after an id is part of the format.
 NAMES = ("a", "b", "offsets-0", "offsets-1", "with / signs and ümlauts")
@@ -77,13 +76,14 @@ class Traveller:
 
     def patiently(self, request: Any, version: int, holds: Callable[[Any], bool]) -> Any:
         """A broker that has just started does not lead its partitions yet, and reads its coordinators' logs first."""
-        deadline = time.monotonic() + SECONDS_MAX
-        while True:
-            answer = self.ask(request, version)
-            if holds(answer):
-                return answer
-            assert time.monotonic() < deadline, f"still {answer!r:.2000}"
-            time.sleep(0.02)
+        answers: list[Any] = []
+
+        def answered() -> bool:
+            answers[:] = [self.ask(request, version)]
+            return holds(answers[0])
+
+        until(answered, "the broker answers as wanted", seen=lambda: answers)
+        return answers[0]
 
     def done(self, request: Any, version: int) -> Any:
         retry = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS)

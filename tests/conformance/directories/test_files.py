@@ -16,7 +16,7 @@ from peers.apache_kafka import free_port, java, server_properties, why_missing, 
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 from tests.conformance.directories.test_journeys import SETTINGS, await_new_snapshot, snapshots
 from tests.conformance.directories.world import TOPIC, TOPICS, World
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -141,7 +141,7 @@ def test_metadata_snapshots_and_the_first_records(tools: Tools, data: Path) -> N
 def test_the_reader_of_the_metadata_shell(data: Path) -> None:
     newest = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))[-1]
     program = Path(__file__).with_name("SnapshotShell.java")
-    done = subprocess.run(java(str(program), str(newest)), capture_output=True, text=True, timeout=150, check=False)
+    done = subprocess.run(java(str(program), str(newest)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert seen["metadata.version"] == "4.3-IV0"

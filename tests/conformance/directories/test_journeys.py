@@ -5,7 +5,6 @@ Every time the directory changes hands, everything that was ever acknowledged is
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -16,7 +15,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, free_port, why_missing
-from tests.conformance.directories.world import QUIET, SECONDS_MAX, World, patiently, reader
+from tests.conformance.directories.world import QUIET, World, patiently, reader
+from tests.waiting import PATIENCE_SECONDS, until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -58,10 +58,7 @@ def snapshots(data: Path) -> set[str]:
 
 
 def await_new_snapshot(data: Path, before: set[str]) -> None:
-    deadline = time.monotonic() + SECONDS_MAX
-    while not snapshots(data) - before:
-        assert time.monotonic() < deadline, "no snapshot of the metadata was written"
-        time.sleep(0.05)
+    until(lambda: snapshots(data) - before, "a snapshot of the metadata is written")
 
 
 def test_from_kafka_to_barnabas_and_back_again(tmp_path: Path) -> None:
@@ -141,11 +138,11 @@ def test_an_idempotent_producer_does_not_notice_that_its_broker_is_another_progr
         with holder() as bootstrap:
             if producer is None:
                 admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
-                admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result(SECONDS_MAX)
+                admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result(PATIENCE_SECONDS)
                 producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "enable.idempotence": True, "reconnect.backoff.max.ms": 100})
             for _ in range(7):
                 producer.produce("kept", f"{number}".encode(), partition=0, on_delivery=delivered)
-                assert producer.flush(SECONDS_MAX) == 0
+                assert producer.flush(PATIENCE_SECONDS) == 0
     assert offsets == list(range(28))
 
 
@@ -155,16 +152,16 @@ def test_an_idempotent_producer_does_not_notice_that_its_broker_is_another_progr
 def transactions(bootstrap: str) -> None:
     """Committed, aborted and committed again: control batches, an index of aborted transactions, and records to be skipped."""
     producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "transactional.id": "traveller"})
-    producer.init_transactions(SECONDS_MAX)
+    producer.init_transactions(PATIENCE_SECONDS)
     for number, commit in enumerate((True, False, True, False, True)):
         producer.begin_transaction()
         for _ in range(3):
             producer.produce("transactional", f"{number}".encode(), partition=0)
-        producer.flush(SECONDS_MAX)
+        producer.flush(PATIENCE_SECONDS)
         if commit:
-            producer.commit_transaction(SECONDS_MAX)
+            producer.commit_transaction(PATIENCE_SECONDS)
         else:
-            producer.abort_transaction(SECONDS_MAX)
+            producer.abort_transaction(PATIENCE_SECONDS)
 
 
 def only_committed_transactions_are_read(bootstrap: str) -> None:
@@ -173,13 +170,13 @@ def only_committed_transactions_are_read(bootstrap: str) -> None:
         consumer.assign([TopicPartition("transactional", 0, 0)])
         read = b""
         while len(read) < len(wanted):
-            message = consumer.poll(SECONDS_MAX)
+            message = consumer.poll(PATIENCE_SECONDS)
             assert message is not None
             assert message.error() is None, message.error()
             read += message.value() or b""
         assert read.decode() == wanted
         # Five markers and fifteen records.
-        assert consumer.get_watermark_offsets(TopicPartition("transactional", 0), SECONDS_MAX) == (0, 20)
+        assert consumer.get_watermark_offsets(TopicPartition("transactional", 0), PATIENCE_SECONDS) == (0, 20)
         consumer.close()
 
 
@@ -191,7 +188,7 @@ def committed_offset(bootstrap: str) -> None:
 
 def committed_offsets(bootstrap: str) -> list[int]:
     consumer = of_group(bootstrap)
-    found = patiently(lambda: consumer.committed([TopicPartition("plain", 0)], SECONDS_MAX))
+    found = patiently(lambda: consumer.committed([TopicPartition("plain", 0)], PATIENCE_SECONDS))
     consumer.close()
     return [each.offset for each in found]
 

@@ -15,7 +15,7 @@ from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 from tests.scenarios.client import Client
 from tests.scenarios.running import RunningNode
 from tests.scenarios.test_directory_moves import RATE, move
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 

@@ -23,11 +23,11 @@ from barnabas.metadata.effective_configs import ConfigSource
 from barnabas.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.wire.messages.incremental_alter_configs import AlterableConfig, AlterConfigsResource, IncrementalAlterConfigsRequest
 from tests.conformance.differential.raw_client import RawClient
+from tests.waiting import PATIENCE_SECONDS, until
 
 TOPIC, BROKER, GROUP, CLIENT_METRICS = ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP, ResourceType.CLIENT_METRICS
 SET, DELETE = 0, 1
 
-SECONDS_MAX = 60.0
 QUIET = {"log_level": 0}
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 DAY_MS = 86_400_000
@@ -140,7 +140,7 @@ class World:
                 timestamp=timestamp,
                 on_delivery=lambda error, _: failures.append(error) if error is not None else None,
             )
-        assert producer.flush(SECONDS_MAX) == 0
+        assert producer.flush(PATIENCE_SECONDS) == 0
         assert failures == []
         if remember:
             self.rows.setdefault((topic, partition), []).extend(rows)
@@ -148,14 +148,14 @@ class World:
     @staticmethod
     def _done(futures: dict[Any, Any]) -> None:
         for future in futures.values():
-            future.result(SECONDS_MAX)
+            future.result(PATIENCE_SECONDS)
 
     # -- reading --------------------------------------------------------------------------------------------------------------
 
     def verify(self, bootstrap: str) -> None:
         """Everything that was acknowledged is there, in its place, and nothing that was deleted."""
         admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
-        listed = admin.list_topics(timeout=SECONDS_MAX).topics
+        listed = admin.list_topics(timeout=PATIENCE_SECONDS).topics
         partitions: dict[str, int] = {}
         for topic, partition in self.rows:
             partitions[topic] = max(partitions.get(topic, 0), partition + 1)
@@ -178,18 +178,18 @@ class World:
         try:
             for (topic, partition), rows in self.rows.items():
                 start = self.starts.get((topic, partition), 0)
-                low, high = patiently(partial(consumer.get_watermark_offsets, TopicPartition(topic, partition), SECONDS_MAX))
+                low, high = patiently(partial(consumer.get_watermark_offsets, TopicPartition(topic, partition), PATIENCE_SECONDS))
                 if self.killed and low < start:
                     # Where a log starts is written down once a minute, by Kafka as by us: deleted records come back after a kill.
                     self.starts[topic, partition] = start = low
                 assert (low, high) == (start, len(rows)), topic
                 for offset in {start, (start + high) // 2, high - 1}:
-                    (found,) = consumer.offsets_for_times([TopicPartition(topic, partition, rows[offset][3])], SECONDS_MAX)
+                    (found,) = consumer.offsets_for_times([TopicPartition(topic, partition, rows[offset][3])], PATIENCE_SECONDS)
                     assert found.offset == offset, f"{topic}: offset of time {rows[offset][3]}"
             consumer.assign([TopicPartition(topic, partition, self.starts.get((topic, partition), 0)) for topic, partition in self.rows])
             expected = {place: self.starts.get(place, 0) for place in self.rows}
             while any(offset < len(self.rows[place]) for place, offset in expected.items()):
-                message = consumer.poll(SECONDS_MAX)
+                message = consumer.poll(PATIENCE_SECONDS)
                 assert message is not None, f"nothing comes any more; next offsets are {expected}"
                 assert message.error() is None, message.error()
                 headers: Any = tuple(message.headers() or ())
@@ -220,11 +220,4 @@ def reader(bootstrap: str, **config: Any) -> Consumer:
 
 def patiently(question: Any) -> Any:
     """Kafka opens its port before it leads its partitions and before its coordinators have read their logs."""
-    deadline = time.monotonic() + SECONDS_MAX
-    while True:
-        try:
-            return question()
-        except KafkaException:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
+    return until(lambda: (question(),), "the broker answers", retry_on=KafkaException)[0]

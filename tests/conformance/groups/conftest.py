@@ -20,8 +20,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from barnabas.testing import EmbeddedBroker
 from tests.conformance.clients.conftest import OLD_WAY
-from tests.conformance.clients.three_clients import SECONDS_MAX
 from tests.conformance.groups.members import QUIET, SESSION_MS, Member
+from tests.waiting import PATIENCE_SECONDS
 
 # Kafka's waits, shortened: they bound how long a test about a crash must last. Sessions are shortened by such a test itself.
 QUICK = {
@@ -90,7 +90,7 @@ def make_topic(admin: AdminClient) -> MakeTopic:
 
 
 def create(admin: AdminClient, name: str, partitions: int = 1) -> str:
-    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(SECONDS_MAX)
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(PATIENCE_SECONDS)
     return name
 
 
@@ -115,7 +115,7 @@ def fill(bootstrap: str, topic: str, values: Sequence[bytes], partition: int = 0
     producer = _producer(bootstrap)
     for value in values:
         producer.produce(topic, value, partition=partition)
-    assert producer.flush(SECONDS_MAX) == 0, "not everything was delivered"
+    assert producer.flush(PATIENCE_SECONDS) == 0, "not everything was delivered"
 
 
 def numbered(first: int, behind: int) -> list[bytes]:
@@ -159,7 +159,7 @@ class MemberProcess:
 
     def kill(self) -> None:
         self._process.send_signal(signal.SIGKILL)
-        self._process.wait(SECONDS_MAX)
+        self._process.wait(PATIENCE_SECONDS)
         self._listening.join()
         for stream in (self._process.stdin, self._process.stdout):
             assert stream is not None

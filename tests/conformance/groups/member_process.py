@@ -9,7 +9,8 @@ import json
 import sys
 import threading
 
-from tests.conformance.groups.members import ALL_MEMBERS, eventually
+from tests.conformance.groups.members import ALL_MEMBERS
+from tests.waiting import until
 
 
 def main(client: str, bootstrap: str, group: str, topic: str, settings: str) -> None:
@@ -24,7 +25,11 @@ def main(client: str, bootstrap: str, group: str, topic: str, settings: str) -> 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     told: set[int] | None = None
     while not ended.is_set() and member.failure is None:
-        eventually(lambda before=told: ended.is_set() or member.failure is not None or member.partitions != before, seconds=1e9)  # type: ignore[misc]
+        until(
+            lambda before=told: ended.is_set() or member.failure is not None or member.partitions != before,
+            "the partitions change",
+            seconds_max=1e9,
+        )  # type: ignore[misc]
         told = member.partitions
         print(json.dumps(sorted(told)), flush=True)
     member.leave()

@@ -1,7 +1,7 @@
 """Members of groups: librdkafka, kafka-python and aiokafka behind one face, each polling in a thread of its own.
 
 What a member owns is what its client's callbacks said, and nothing else; so a claim about assignments is a claim about what an application
-would have been told. Tests wait for a state with a deadline (:func:`eventually`) and never for a time.
+would have been told. Tests wait for a state and never for a time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -27,7 +27,8 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.errors import KafkaConnectionError
 
-from tests.conformance.clients.three_clients import QUIET as SILENT, SECONDS_MAX
+from tests.conformance.clients.three_clients import QUIET as SILENT
+from tests.waiting import PATIENCE_SECONDS, until
 
 # When all brokers are gone librdkafka starts over from its bootstrap servers, and may then wait for ever on the handle of a coordinator
 # that it has given up. A restart of the only node is "all brokers gone".
@@ -58,13 +59,6 @@ class Received(NamedTuple):
 
 
 GOODBYE_SECONDS = 5.0
-
-
-def eventually(condition: Callable[[], bool], what: Callable[[], object] = lambda: "", seconds: float = SECONDS_MAX) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {seconds:g} seconds: {what()}"
-        time.sleep(0.01)
 
 
 class Member:
@@ -98,7 +92,7 @@ class Member:
     def leave(self) -> None:
         """Close the consumer as an application does. A second call does nothing."""
         self._leaving.set()
-        self._thread.join(SECONDS_MAX)
+        self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive(), "the member did not end"
 
     def let_go(self) -> bool:
@@ -318,7 +312,7 @@ def _admin(bootstrap: str) -> AdminClient:
 
 
 def describe(bootstrap: str, group: str) -> ConsumerGroupDescription:
-    described: ConsumerGroupDescription = _admin(bootstrap).describe_consumer_groups([group])[group].result(SECONDS_MAX)
+    described: ConsumerGroupDescription = _admin(bootstrap).describe_consumer_groups([group])[group].result(PATIENCE_SECONDS)
     return described
 
 
@@ -338,4 +332,4 @@ def share_out(members: Sequence[Member], topic_partitions: int) -> None:
         shares = sorted(sorted(each.partition for each in member.assignment.topic_partitions) for member in described.members)
         return described.state is ConsumerGroupState.STABLE and shares == sorted(sorted(member.partitions) for member in members)
 
-    eventually(shared, lambda: [(sorted(member.partitions), member.events) for member in members])
+    until(shared, "the members share all partitions", seen=lambda: [(sorted(member.partitions), member.events) for member in members])

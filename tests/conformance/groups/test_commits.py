@@ -12,7 +12,7 @@ from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException
 from kafka import KafkaConsumer, OffsetAndMetadata, TopicPartition as KafkaPythonPartition
 from kafka.errors import OffsetMetadataTooLargeError
 
-from tests.conformance.clients.three_clients import SECONDS_MAX, run
+from tests.conformance.clients.three_clients import run
 from tests.conformance.groups.at_once import for_each_of
 from tests.conformance.groups.conftest import Join, MakeTopic, fill, numbered
 from tests.conformance.groups.members import (
@@ -22,9 +22,9 @@ from tests.conformance.groups.members import (
     LibrdkafkaMember,
     Member,
     NewProtocolMember,
-    eventually,
     share_out,
 )
+from tests.waiting import PATIENCE_SECONDS, until
 
 PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 
@@ -45,7 +45,7 @@ def consumer_of(bootstrap: str, group: str, **config: Any) -> Consumer:
 
 
 def take(consumer: Consumer, count: int) -> list[bytes | None]:
-    taken = consumer.consume(count, SECONDS_MAX)
+    taken = consumer.consume(count, PATIENCE_SECONDS)
     assert [message.error() for message in taken] == [None] * count
     return [message.value() for message in taken]
 
@@ -54,7 +54,7 @@ def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> tup
     """As somebody sees it who is no member."""
     reader = consumer_of(bootstrap, group)
     try:
-        (found,) = reader.committed([TopicPartition(topic, partition)], SECONDS_MAX)
+        (found,) = reader.committed([TopicPartition(topic, partition)], PATIENCE_SECONDS)
         return found.offset, found.metadata
     finally:
         reader.close()
@@ -76,7 +76,7 @@ def test_librdkafka_commits_in_every_style(protocol: str, make_topic: MakeTopic,
 
     consumer = consumer_of(bootstrap, group, group_protocol=protocol, on_commit=on_commit)
     consumer.subscribe([topic])
-    message = consumer.poll(SECONDS_MAX)
+    message = consumer.poll(PATIENCE_SECONDS)
     assert message is not None
     # All that was handed out, and wait.
     (done,) = consumer.commit(asynchronous=False) or []
@@ -94,7 +94,7 @@ def test_librdkafka_commits_in_every_style(protocol: str, make_topic: MakeTopic,
     told.clear()
     called.clear()
     consumer.commit(offsets=[TopicPartition(topic, 0, 42)], asynchronous=True)
-    eventually(lambda: consumer.poll(0) is None and called.is_set(), lambda: told)
+    until(lambda: consumer.poll(0) is None and called.is_set(), "the callback is called", seen=lambda: told)
     assert told == [(None, 42)]
     assert committed(bootstrap, group, topic) == (42, None)
     consumer.close()
@@ -110,9 +110,9 @@ def test_only_stored_offsets_are_committed(make_topic: MakeTopic, bootstrap: str
     fill(bootstrap, topic, numbered(0, 10))
     consumer = consumer_of(bootstrap, group, enable_auto_commit=True, enable_auto_offset_store=False, auto_commit_interval_ms=50)
     consumer.subscribe([topic])
-    messages = consumer.consume(10, SECONDS_MAX)
+    messages = consumer.consume(10, PATIENCE_SECONDS)
     consumer.store_offsets(message=messages[4])
-    eventually(lambda: committed(bootstrap, group, topic)[0] == 5)
+    until(lambda: committed(bootstrap, group, topic)[0] == 5, "offset 5 is committed")
     consumer.close()
     assert committed(bootstrap, group, topic)[0] == 5
 
@@ -124,7 +124,7 @@ def test_each_partition_has_its_own_offset(make_topic: MakeTopic, bootstrap: str
     consumer.commit(offsets=[TopicPartition(topic, partition, 10 * partition) for partition in range(4)], asynchronous=False)
     consumer.commit(offsets=[TopicPartition(topic, 1, 99), TopicPartition(other, 0, 5)], asynchronous=False)
     asked = [*(TopicPartition(topic, partition) for partition in range(5)), TopicPartition(other, 0)]
-    assert [each.offset for each in consumer.committed(asked, SECONDS_MAX)] == [0, 99, 20, 30, OFFSET_INVALID, 5]
+    assert [each.offset for each in consumer.committed(asked, PATIENCE_SECONDS)] == [0, 99, 20, 30, OFFSET_INVALID, 5]
     consumer.close()
 
 
@@ -168,14 +168,14 @@ def test_commits_come_by_themselves(kind: type[Member], join: Join, make_topic: 
     member = join(kind, group, [topic], settings=interval)
     share_out([member], 2)
     fill(bootstrap, topic, numbered(0, 10), 0)
-    eventually(lambda: committed(bootstrap, group, topic)[0] == 10)
+    until(lambda: committed(bootstrap, group, topic)[0] == 10, "offset 10 is committed")
     fill(bootstrap, topic, numbered(0, 5), 1)
-    eventually(lambda: len(member.values) == 15)
+    until(lambda: len(member.values) == 15, "fifteen records are read")
     member.leave()
     assert [committed(bootstrap, group, topic, partition)[0] for partition in range(2)] == [10, 5]
     fill(bootstrap, topic, [b"new"], 1)
     successor = join(kind, group, [topic])
-    eventually(lambda: successor.values == [b"new"], lambda: successor.received)
+    until(lambda: successor.values == [b"new"], "the successor reads the new record", seen=lambda: successor.received)
 
 
 # -- kafka-python and aiokafka ------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_kafka_python_commits_in_every_style(make_topic: MakeTopic, bootstrap: s
     assert first.committed(partition, metadata=True) == OffsetAndMetadata(7, "a note", -1)
     ends: list[Any] = []
     first.commit_async({partition: OffsetAndMetadata(11, "", -1)}, callback=lambda offsets, answer: ends.append(answer))
-    eventually(lambda: bool(first.poll(timeout_ms=10) is not None and ends), lambda: ends)
+    until(lambda: bool(first.poll(timeout_ms=10) is not None and ends), "the callback is called", seen=lambda: ends)
     assert not isinstance(ends[0], Exception)
     assert first.committed(partition) == 11
     first.close(autocommit=False)
@@ -240,6 +240,6 @@ def test_one_client_goes_on_where_another_stopped(join: Join, make_topic: MakeTo
     for number, kind in enumerate(CLASSIC_MEMBERS * 2):
         fill(bootstrap, topic, numbered(10 * number, 10 * number + 10))
         member = join(kind, group, [topic])
-        eventually(lambda member=member: len(member.values) >= 10, lambda member=member: member.received)  # type: ignore[misc]
+        until(lambda member=member: len(member.values) >= 10, "the member reads ten records", seen=lambda member=member: member.received)  # type: ignore[misc]
         member.leave()
         assert member.values == numbered(10 * number, 10 * number + 10)

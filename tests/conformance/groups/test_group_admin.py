@@ -19,10 +19,10 @@ from kafka.admin import GroupState, GroupType
 from kafka.errors import GroupSubscribedToTopicError, NoError
 from kafka.protocol.consumer import OffsetSpec
 
-from tests.conformance.clients.three_clients import SECONDS_MAX
 from tests.conformance.groups.conftest import Join, MakeTopic, fill, numbered
-from tests.conformance.groups.members import LibrdkafkaMember, Member, NewProtocolMember, describe, eventually, share_out
+from tests.conformance.groups.members import LibrdkafkaMember, Member, NewProtocolMember, describe, share_out
 from tests.conformance.groups.test_commits import consumer_of
+from tests.waiting import PATIENCE_SECONDS, until
 
 BOTH_PROTOCOLS = pytest.mark.parametrize("kind", [LibrdkafkaMember, NewProtocolMember], ids=lambda kind: kind.client)
 
@@ -69,7 +69,7 @@ def test_groups_are_listed_by_state_and_type(kind: type[Member], join: Join, mak
     other_kind = ConsumerGroupType.CLASSIC if kind is NewProtocolMember else ConsumerGroupType.CONSUMER
 
     def listed(**filters: object) -> dict[str, tuple[object, object]]:
-        result = admin.list_consumer_groups(**filters).result(SECONDS_MAX)
+        result = admin.list_consumer_groups(**filters).result(PATIENCE_SECONDS)
         assert result.errors == []
         return {each.group_id: (each.state, each.type) for each in result.valid}
 
@@ -79,7 +79,7 @@ def test_groups_are_listed_by_state_and_type(kind: type[Member], join: Join, mak
     assert group in listed(types={kind_of_group})
     assert group not in listed(types={other_kind})
     member.leave()
-    eventually(lambda: listed()[group] == (ConsumerGroupState.EMPTY, kind_of_group), lambda: listed()[group])
+    until(lambda: listed()[group] == (ConsumerGroupState.EMPTY, kind_of_group), "the group is empty", seen=lambda: listed()[group])
     assert group in listed(states={ConsumerGroupState.EMPTY}, types={kind_of_group})
 
 
@@ -90,18 +90,18 @@ def test_a_group_is_deleted_when_it_is_empty(
     topic = make_topic(1)
     fill(bootstrap, topic, numbered(0, 5))
     member = join(kind, group, [topic])
-    eventually(lambda: len(member.values) == 5)
+    until(lambda: len(member.values) == 5, "the member reads five records")
     with pytest.raises(KafkaException) as refused:
-        admin.delete_consumer_groups([group])[group].result(SECONDS_MAX)
+        admin.delete_consumer_groups([group])[group].result(PATIENCE_SECONDS)
     assert code_of(refused) == KafkaError.NON_EMPTY_GROUP
     member.leave()
-    admin.delete_consumer_groups([group])[group].result(SECONDS_MAX)
+    admin.delete_consumer_groups([group])[group].result(PATIENCE_SECONDS)
     with pytest.raises(KafkaException) as gone:
-        admin.delete_consumer_groups([group])[group].result(SECONDS_MAX)
+        admin.delete_consumer_groups([group])[group].result(PATIENCE_SECONDS)
     assert code_of(gone) == KafkaError.GROUP_ID_NOT_FOUND
     # Its offsets went with it.
     again = join(kind, group, [topic])
-    eventually(lambda: again.values == numbered(0, 5), lambda: again.received)
+    until(lambda: again.values == numbered(0, 5), "the new member reads from the beginning", seen=lambda: again.received)
 
 
 def test_a_group_that_is_not_there_is_dead(bootstrap: str) -> None:
@@ -112,12 +112,12 @@ def test_a_group_that_is_not_there_is_dead(bootstrap: str) -> None:
 def test_offsets_are_listed_and_altered(make_topic: MakeTopic, admin: AdminClient, group: str) -> None:
     topic = make_topic(3)
     change = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 5), TopicPartition(topic, 1, 7)])
-    altered = admin.alter_consumer_group_offsets([change])[group].result(SECONDS_MAX)
+    altered = admin.alter_consumer_group_offsets([change])[group].result(PATIENCE_SECONDS)
     assert [(each.partition, each.offset, each.error) for each in altered.topic_partitions] == [(0, 5, None), (1, 7, None)]
 
     def listed(partitions: list[TopicPartition] | None) -> list[tuple[int, int]]:
         request = ConsumerGroupTopicPartitions(group, partitions)
-        found = admin.list_consumer_group_offsets([request], require_stable=True)[group].result(SECONDS_MAX)
+        found = admin.list_consumer_group_offsets([request], require_stable=True)[group].result(PATIENCE_SECONDS)
         return sorted((each.partition, each.offset) for each in found.topic_partitions)
 
     assert listed(None) == [(0, 5), (1, 7)]
@@ -131,7 +131,7 @@ def test_offsets_of_a_group_at_work_are_its_own(
     topic = make_topic(1)
     share_out([join(kind, group, [topic])], 1)
     change = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, 5)])
-    (refused,) = admin.alter_consumer_group_offsets([change])[group].result(SECONDS_MAX).topic_partitions
+    (refused,) = admin.alter_consumer_group_offsets([change])[group].result(PATIENCE_SECONDS).topic_partitions
     assert refused.error.code() == KafkaError.UNKNOWN_MEMBER_ID
 
 

@@ -16,9 +16,9 @@ from tests.conformance.groups.members import (
     Member,
     NewProtocolMember,
     Partition,
-    eventually,
     share_out,
 )
+from tests.waiting import until
 
 EVERY_MEMBER = for_each_of(ALL_MEMBERS)
 SHORT_SESSION_MS = 2000
@@ -54,12 +54,16 @@ def test_a_killed_member_is_replaced_when_its_session_ends(
     survivor = join(kind, group, [topic])
     share_out([survivor], 2)
     victim = join_apart(kind, group, topic, session_ms=SHORT_SESSION_MS)
-    eventually(lambda: len(victim.partitions) == len(survivor.partitions) == 1, lambda: (victim.partitions, survivor.events))
+    until(
+        lambda: len(victim.partitions) == len(survivor.partitions) == 1,
+        "each member has a partition",
+        seen=lambda: (victim.partitions, survivor.events),
+    )
     (orphan,) = victim.partitions
     victim.kill()
     fill(bootstrap, topic, numbered(0, 10), orphan)
     share_out([survivor], 2)
-    eventually(lambda: survivor.values == numbered(0, 10), lambda: survivor.values)
+    until(lambda: survivor.values == numbered(0, 10), "the survivor reads everything", seen=lambda: survivor.values)
 
 
 @EVERY_MEMBER
@@ -81,7 +85,7 @@ def test_a_rolling_restart_of_all_members_misses_and_repeats_nothing(
     def received() -> list[int]:
         return sorted(int(value) for member in everybody for value in member.values)
 
-    eventually(lambda: len(received()) >= 60, lambda: received())
+    until(lambda: len(received()) >= 60, "60 records are read", seen=lambda: received())
     assert received() == list(range(60))
 
 
@@ -95,7 +99,7 @@ def test_spare_members_idle_and_take_over(kind: type[Member], join: Join, make_t
         (worker,) = (member for member in members if member.owned)
         fill(bootstrap, topic, [b"%d" % handed_over])
         last = b"%d" % handed_over
-        eventually(lambda worker=worker, last=last: last in worker.values, lambda worker=worker: worker.received)  # type: ignore[misc]
+        until(lambda worker=worker, last=last: last in worker.values, "the last record is read", seen=lambda worker=worker: worker.received)  # type: ignore[misc]
         assert all(member.values == [] for member in members if member is not worker)
         members.remove(worker)
         worker.leave()
@@ -158,6 +162,10 @@ def test_clients_of_different_makes_share_one_group(join: Join, make_topic: Make
     share_out(members, 3)
     for partition in range(3):
         fill(bootstrap, topic, numbered(partition * 10, partition * 10 + 10), partition)
-    eventually(lambda: all(len(member.values) == 10 for member in members), lambda: [member.values for member in members])
+    until(
+        lambda: all(len(member.values) == 10 for member in members),
+        "every member reads its ten records",
+        seen=lambda: [member.values for member in members],
+    )
     members[0].leave()
     share_out(members[1:], 3)

@@ -8,7 +8,8 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 
 from tests.conformance.groups.conftest import Join, MakeTopic, configure_group, create, fill, numbered
-from tests.conformance.groups.members import KafkaPythonMember, LibrdkafkaMember, Member, NewProtocolMember, describe, eventually, share_out
+from tests.conformance.groups.members import KafkaPythonMember, LibrdkafkaMember, Member, NewProtocolMember, describe, share_out
+from tests.waiting import until
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
@@ -16,11 +17,12 @@ def test_the_broker_assigns_as_it_is_asked_to(assignor: str, join: Join, make_to
     topics = [make_topic(2) for _ in range(3)]
     members = [join(NewProtocolMember, group, topics, settings={"group.remote.assignor": assignor}) for _ in range(2)]
     everything = {(topic, partition) for topic in topics for partition in range(2)}
-    eventually(
+    until(
         lambda: [len(member.owned) for member in members] == [3, 3] and members[0].owned | members[1].owned == everything,
-        lambda: [member.events for member in members],
+        "the partitions are shared",
+        seen=lambda: [member.events for member in members],
     )
-    eventually(lambda: describe(bootstrap, group).state is ConsumerGroupState.STABLE)
+    until(lambda: describe(bootstrap, group).state is ConsumerGroupState.STABLE, "the group is stable")
     described = describe(bootstrap, group)
     assert described.partition_assignor == assignor
     assert described.type is ConsumerGroupType.CONSUMER
@@ -35,7 +37,7 @@ def test_the_broker_assigns_as_it_is_asked_to(assignor: str, join: Join, make_to
 
 def test_an_assignor_that_nobody_knows_is_refused(join: Join, make_topic: MakeTopic, group: str) -> None:
     member = join(NewProtocolMember, group, [make_topic(1)], settings={"group.remote.assignor": "by-the-moon"})
-    eventually(lambda: member.failure is not None, lambda: member.events)
+    until(lambda: member.failure is not None, "the member fails", seen=lambda: member.events)
     assert "assignor" in str(member.failure)
 
 
@@ -49,7 +51,7 @@ def test_partitions_are_released_before_they_are_given(join: Join, make_topic: M
             fill(bootstrap, topic, [b"%d-%d" % (number, partition)], partition)
         members.append(join(NewProtocolMember, group, [topic]))
         share_out(members, 4)
-    eventually(lambda: sum(len(member.values) for member in members) >= 12)
+    until(lambda: sum(len(member.values) for member in members) >= 12, "twelve records are read")
     received = sorted(value for member in members for value in member.values)
     assert received == sorted(b"%d-%d" % (number, partition) for number in range(3) for partition in range(4))
 
@@ -58,13 +60,13 @@ def test_patterns_and_names_go_together(join: Join, admin: AdminClient, make_top
     named = make_topic(1)
     matched = create(admin, f"pattern-{group}-1", 1)
     member = join(NewProtocolMember, group, [named, f"^pattern-{group}-.*"])
-    eventually(lambda: member.owned == {(named, 0), (matched, 0)}, lambda: member.events)
+    until(lambda: member.owned == {(named, 0), (matched, 0)}, "the member owns the named and the matched topic", seen=lambda: member.events)
 
 
 def test_a_pattern_that_is_none_is_refused(join: Join, group: str) -> None:
     """References back are known to librdkafka's regular expressions, which look first, and unknown to RE2's."""
     member = join(NewProtocolMember, group, r"^(a)\1")
-    eventually(lambda: member.failure is not None, lambda: member.events)
+    until(lambda: member.failure is not None, "the member fails", seen=lambda: member.events)
     assert "regular expression" in str(member.failure).lower()
 
 
@@ -82,7 +84,7 @@ def test_an_empty_group_changes_its_protocol(join: Join, make_topic: MakeTopic, 
     for number, kind in enumerate(kinds):
         fill(bootstrap, topic, numbered(10 * number, 10 * number + 10))
         member = join(kind, group, [topic])
-        eventually(lambda member=member: len(member.values) >= 10, lambda member=member: member.events)  # type: ignore[misc]
+        until(lambda member=member: len(member.values) >= 10, "the member reads ten records", seen=lambda member=member: member.events)  # type: ignore[misc]
         expected = ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC
         assert describe(bootstrap, group).type is expected
         member.leave()
@@ -115,7 +117,7 @@ def test_a_group_at_work_is_upgraded_and_downgraded(join: Join, make_topic: Make
     replace_by(LibrdkafkaMember)
     replace_by(LibrdkafkaMember)
     assert describe(bootstrap, group).type is ConsumerGroupType.CLASSIC
-    eventually(lambda: sum(len(member.values) for member in everybody) >= sent)
+    until(lambda: sum(len(member.values) for member in everybody) >= sent, "everything that was sent is read")
     assert sorted(int(value) for member in everybody for value in member.values) == list(range(sent))
 
 

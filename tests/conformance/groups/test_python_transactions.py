@@ -10,10 +10,11 @@ from aiokafka.errors import ProducerFenced
 from kafka import KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition as KafkaPythonPartition
 from kafka.errors import KafkaError, ProducerFencedError
 
-from tests.conformance.clients.three_clients import SECONDS_MAX, run
+from tests.conformance.clients.three_clients import run
 from tests.conformance.groups.conftest import MakeTopic, fill, numbered
 from tests.conformance.groups.test_commits import committed
 from tests.conformance.groups.test_transactions import begun, read, send, will_read
+from tests.waiting import PATIENCE_SECONDS
 
 # -- aiokafka -----------------------------------------------------------------------------------------------------------------
 
@@ -39,7 +40,7 @@ def test_aiokafka_commits_and_aborts(make_topic: MakeTopic, bootstrap: str, grou
         async with AIOKafkaConsumer(bootstrap_servers=bootstrap, isolation_level=isolation) as consumer:
             consumer.assign([AioKafkaPartition(topic, 0)])
             await consumer.seek_to_beginning()
-            return [(await asyncio.wait_for(consumer.getone(), SECONDS_MAX)).value for _ in range(count)]
+            return [(await asyncio.wait_for(consumer.getone(), PATIENCE_SECONDS)).value for _ in range(count)]
 
     assert run(values("read_committed", 2)) == [b"committed", b"again"]
     assert run(values("read_uncommitted", 3)) == [b"committed", b"aborted", b"again"]
@@ -82,7 +83,7 @@ def test_a_zombie_of_aiokafka_is_fenced_by_an_heir_of_librdkafka(make_topic: Mak
             await zombie.commit_transaction()
         heir.begin_transaction()
         await asyncio.to_thread(send, heir, topic, b"of the heir")
-        await asyncio.to_thread(heir.commit_transaction, SECONDS_MAX)
+        await asyncio.to_thread(heir.commit_transaction, PATIENCE_SECONDS)
         await zombie.stop()
 
     run(claims())
@@ -103,7 +104,7 @@ def test_kafka_python_commits_and_aborts(make_topic: MakeTopic, bootstrap: str, 
     producer = python_producer(bootstrap, group)
     for outcome in ("commit", "abort", "commit"):
         producer.begin_transaction()
-        producer.send(topic, outcome.encode(), partition=0).get(SECONDS_MAX)
+        producer.send(topic, outcome.encode(), partition=0).get(PATIENCE_SECONDS)
         getattr(producer, f"{outcome}_transaction")()
     producer.close()
     will_read(bootstrap, topic, [b"commit", b"commit"])
@@ -142,10 +143,10 @@ def test_a_zombie_of_kafka_python_is_fenced(make_topic: MakeTopic, bootstrap: st
     topic = make_topic(1)
     zombie = python_producer(bootstrap, group)
     zombie.begin_transaction()
-    zombie.send(topic, b"of the zombie", partition=0).get(SECONDS_MAX)
+    zombie.send(topic, b"of the zombie", partition=0).get(PATIENCE_SECONDS)
     heir = python_producer(bootstrap, group)
     heir.begin_transaction()
-    heir.send(topic, b"of the heir", partition=0).get(SECONDS_MAX)
+    heir.send(topic, b"of the heir", partition=0).get(PATIENCE_SECONDS)
     with pytest.raises(KafkaError) as fenced:
         zombie.commit_transaction()
     assert isinstance(fenced.value, ProducerFencedError) or "Fenced" in repr(fenced.value), fenced.value

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer, TopicPartition as KafkaPythonPartition
 from kafka.errors import NoOffsetForPartitionError
 
-from tests.conformance.clients.three_clients import SECONDS_MAX, run
+from tests.conformance.clients.three_clients import run
 from tests.conformance.groups.at_once import for_each_of
 from tests.conformance.groups.conftest import Join, MakeTopic, create, fill, numbered
 from tests.conformance.groups.members import (
@@ -20,10 +20,10 @@ from tests.conformance.groups.members import (
     LibrdkafkaMember,
     Member,
     NewProtocolMember,
-    eventually,
     share_out,
 )
 from tests.conformance.groups.test_commits import PROTOCOLS, consumer_of, take
+from tests.waiting import PATIENCE_SECONDS, until
 
 EVERY_MEMBER = for_each_of(ALL_MEMBERS)
 
@@ -35,7 +35,7 @@ def assigned(consumer: Consumer) -> None:
         assert consumer.poll(0.05) is None
         return bool(consumer.assignment()) and all(each.offset >= 0 for each in consumer.position(consumer.assignment()))
 
-    eventually(ready)
+    until(ready, "the group assigns partitions")
 
 
 @EVERY_MEMBER
@@ -47,7 +47,7 @@ def test_two_groups_each_receive_everything(kind: type[Member], join: Join, make
     for partition in range(2):
         fill(bootstrap, topic, numbered(partition * 50, partition * 50 + 50), partition)
     for team in teams:
-        eventually(lambda team=team: sum(len(member.values) for member in team) >= 100)  # type: ignore[misc]
+        until(lambda team=team: sum(len(member.values) for member in team) >= 100, "a hundred records are read")  # type: ignore[misc]
         assert sorted(int(value) for member in team for value in member.values) == list(range(100))
 
 
@@ -64,12 +64,20 @@ def test_a_pattern_subscribes_to_what_is_there_and_what_comes(
         AioKafkaMember: {"metadata_max_age_ms": 300},
     }
     member = join(kind, group, f"^{prefix}-.*", settings=refresh.get(kind, {}))
-    eventually(lambda: member.owned == {(topic, number) for topic in topics for number in range(2)}, lambda: member.events)
+    until(
+        lambda: member.owned == {(topic, number) for topic in topics for number in range(2)},
+        "the member owns every partition",
+        seen=lambda: member.events,
+    )
     topics.append(create(admin, f"{prefix}-later", 1))
-    eventually(lambda: (topics[2], 0) in member.owned and len(member.owned) == 5, lambda: member.events)
+    until(lambda: (topics[2], 0) in member.owned and len(member.owned) == 5, "the member owns the new topic", seen=lambda: member.events)
     for topic in topics:
         fill(bootstrap, topic, [topic.encode()])
-    eventually(lambda: sorted(member.values) == [topic.encode() for topic in topics], lambda: member.received)
+    until(
+        lambda: sorted(member.values) == [topic.encode() for topic in topics],
+        "the records of all topics are read",
+        seen=lambda: member.received,
+    )
 
 
 @EVERY_MEMBER
@@ -85,7 +93,7 @@ def test_new_partitions_find_a_reader(kind: type[Member], join: Join, admin: Adm
     }
     members = [join(kind, group, [topic], settings=refresh[kind]) for _ in range(2)]
     share_out(members, 1)
-    admin.create_partitions([NewPartitions(topic, 4)])[topic].result(SECONDS_MAX)
+    admin.create_partitions([NewPartitions(topic, 4)])[topic].result(PATIENCE_SECONDS)
     share_out(members, 4)
 
 
@@ -163,12 +171,12 @@ def test_librdkafka_without_an_offset(protocol: str, make_topic: MakeTopic, boot
     for consumer in (earliest, latest, error):
         consumer.subscribe([topic])
     assert take(earliest, 5) == numbered(0, 5)
-    message = error.poll(SECONDS_MAX)
+    message = error.poll(PATIENCE_SECONDS)
     assert message is not None
     refusal = message.error()
     assert refusal is not None
     assert refusal.code() == KafkaError._AUTO_OFFSET_RESET
-    eventually(lambda: latest.poll(0.05) is None and bool(latest.assignment()))
+    until(lambda: latest.poll(0.05) is None and bool(latest.assignment()), "the group assigns partitions")
     # Where "latest" was asked for is not visible from outside, so records are written until one arrives.
     sent = 5
 
@@ -183,7 +191,7 @@ def test_librdkafka_without_an_offset(protocol: str, make_topic: MakeTopic, boot
         assert int(message.value() or b"") >= 5
         return True
 
-    eventually(arrived)
+    until(arrived, "a record arrives")
     for consumer in (earliest, latest, error):
         consumer.close()
 
@@ -197,12 +205,12 @@ def test_kafka_python_without_an_offset(make_topic: MakeTopic, bootstrap: str, g
 
     earliest, latest, none = consumer("earliest"), consumer("latest"), consumer("none")
     assert [next(earliest).value for _ in range(5)] == numbered(0, 5)
-    eventually(lambda: latest.poll(timeout_ms=500) == {} and bool(latest.assignment()))
+    until(lambda: latest.poll(timeout_ms=500) == {} and bool(latest.assignment()), "the group assigns partitions")
     assert latest.position(KafkaPythonPartition(topic, 0)) == 5
     fill(bootstrap, topic, [b"new"])
     assert next(latest).value == b"new"
     with pytest.raises(NoOffsetForPartitionError):
-        eventually(lambda: none.poll(timeout_ms=500) != {})
+        until(lambda: none.poll(timeout_ms=500) != {}, "the consumer without a policy fails")
     for each in (earliest, latest, none):
         each.close(autocommit=False)
 

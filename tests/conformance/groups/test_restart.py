@@ -18,10 +18,10 @@ from tests.conformance.groups.members import (
     Member,
     NewProtocolMember,
     describe,
-    eventually,
     share_out,
 )
 from tests.conformance.groups.test_commits import committed, consumer_of
+from tests.waiting import until
 
 ENDINGS = pytest.mark.parametrize("ending", ["stop", "kill"])
 
@@ -77,24 +77,32 @@ def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
                 for partition in range(2):
                     fill(mortal.bootstrap, f"topic-{number}", numbered(first, first + 10), partition)
             for team in teams:
-                eventually(
-                    lambda team=team, first=first: sum(len(member.values) for member in team) >= 2 * first + 20,  # type: ignore[misc]
-                    lambda team=team: [(member.client, member.events, member.received) for member in team],  # type: ignore[misc]
+                until(
+                    lambda team=team, first=first: sum(len(member.values) for member in team) >= 2 * first + 20,
+                    "the team reads what was sent",
+                    seen=lambda team=team: [(member.client, member.events, member.received) for member in team],
                 )
             if first == 0:
                 restart(mortal, ending)
         for number, team in enumerate(teams):
             # Nothing was missed; read again is at most what had not been committed.
             for partition in range(2):
-                eventually(partial(_all_read, team, partition), lambda team=team: [member.received for member in team])  # type: ignore[misc]
-                eventually(lambda n=number, p=partition: committed(mortal.bootstrap, f"group-{n}", f"topic-{n}", p)[0] == 20)  # type: ignore[misc]
+                until(
+                    partial(_all_read, team, partition),
+                    "the partition is read to its end",
+                    seen=lambda team=team: [member.received for member in team],
+                )  # type: ignore[misc]
+                until(
+                    lambda n=number, p=partition: committed(mortal.bootstrap, f"group-{n}", f"topic-{n}", p)[0] == 20,
+                    "the offset is committed",
+                )  # type: ignore[misc]
     finally:
         gone = [member.let_go() for team in teams for member in team]
     for number, kind in enumerate(ALL_MEMBERS):
         described = partial(describe, mortal.bootstrap, f"group-{number}")
         assert described().type is (ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC)
         if all(gone[2 * number : 2 * number + 2]):
-            eventually(lambda described=described: described().state is ConsumerGroupState.EMPTY, described)  # type: ignore[misc]
+            until(lambda described=described: described().state is ConsumerGroupState.EMPTY, "the group is empty", seen=described)  # type: ignore[misc]
 
 
 def _all_read(team: list[Member], partition: int) -> bool:

@@ -16,9 +16,9 @@ from tests.conformance.groups.members import (
     Member,
     NewProtocolMember,
     describe,
-    eventually,
     share_out,
 )
+from tests.waiting import until
 
 EVERY_MEMBER = for_each_of(ALL_MEMBERS)
 # Of whoever comes back, however busy the machine is; and of whoever does not.
@@ -48,7 +48,7 @@ def test_a_static_member_returns_without_a_rebalance(
     back = join(kind, group, [topic], instance=away.instance, session_ms=LONG_SESSION_MS)
     share_out([*others, back], 3)
     assert back.owned == held
-    eventually(lambda: back.values == numbered(0, 10), lambda: back.received)
+    until(lambda: back.values == numbered(0, 10), "the returned member reads everything", seen=lambda: back.received)
     assert [len(other.events) for other in others] == heard, "the others were disturbed"
 
 
@@ -79,7 +79,11 @@ def test_a_static_member_that_stays_away_is_replaced(
     stays = join(kind, group, [topic], instance="stays")
     share_out([stays], 2)
     goes = join_apart(kind, group, topic, instance="goes", session_ms=SHORT_SESSION_MS)
-    eventually(lambda: len(goes.partitions) == len(stays.partitions) == 1, lambda: (goes.partitions, stays.events))
+    until(
+        lambda: len(goes.partitions) == len(stays.partitions) == 1,
+        "each member has a partition",
+        seen=lambda: (goes.partitions, stays.events),
+    )
     goes.kill()
     share_out([stays], 2)
 
@@ -91,7 +95,7 @@ def test_of_two_members_with_one_name_the_elder_is_fenced(kind: type[Member], jo
     elder = join(kind, group, [topic], instance="one")
     share_out([elder], 2)
     younger = join(kind, group, [topic], instance="one")
-    eventually(lambda: elder.failure is not None, lambda: (elder.events, younger.events))
+    until(lambda: elder.failure is not None, "the elder member is fenced", seen=lambda: (elder.events, younger.events))
     assert "fenced" in str(elder.failure).lower() or "FencedInstanceId" in repr(elder.failure)
     share_out([younger], 2)
 
@@ -101,7 +105,7 @@ def test_in_the_new_protocol_the_younger_of_two_with_one_name_is_refused(join: J
     elder = join(NewProtocolMember, group, [topic], instance="one")
     share_out([elder], 2)
     younger = join(NewProtocolMember, group, [topic], instance="one")
-    eventually(lambda: younger.failure is not None, lambda: (elder.events, younger.events))
+    until(lambda: younger.failure is not None, "the younger member is refused", seen=lambda: (elder.events, younger.events))
     assert "instance ID is still used by another member" in str(younger.failure)
     share_out([elder], 2)
 

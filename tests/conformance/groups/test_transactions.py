@@ -22,10 +22,10 @@ from kafka import KafkaAdminClient, TopicPartition as KafkaPythonPartition
 from kafka.admin import AbortTransactionSpec, TransactionState
 
 from barnabas.testing import EmbeddedBroker
-from tests.conformance.clients.three_clients import SECONDS_MAX
 from tests.conformance.groups.conftest import QUICK, MakeTopic, create, fill, numbered
-from tests.conformance.groups.members import QUIET, eventually
+from tests.conformance.groups.members import QUIET
 from tests.conformance.groups.test_commits import PROTOCOLS, committed, consumer_of, take
+from tests.waiting import PATIENCE_SECONDS, until
 
 LONGER_THAN_ANYBODY_WAITS_MS = 200_000
 
@@ -38,14 +38,14 @@ def transactional(bootstrap: str, transactional_id: str, **config: Any) -> Produ
 
 def begun(bootstrap: str, transactional_id: str, **config: Any) -> Producer:
     producer = transactional(bootstrap, transactional_id, **config)
-    producer.init_transactions(SECONDS_MAX)
+    producer.init_transactions(PATIENCE_SECONDS)
     return producer
 
 
 def send(producer: Producer, topic: str, *values: bytes, partition: int = 0) -> None:
     for value in values:
         producer.produce(topic, value, partition=partition)
-    assert producer.flush(SECONDS_MAX) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
 
 
 def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", partition: int = 0) -> list[bytes | None]:
@@ -55,7 +55,7 @@ def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", parti
     values: list[bytes | None] = []
     try:
         while True:
-            message = consumer.poll(SECONDS_MAX)
+            message = consumer.poll(PATIENCE_SECONDS)
             assert message is not None, "neither a record nor the end came"
             error = message.error()
             if error is None:
@@ -70,9 +70,10 @@ def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", parti
 
 def will_read(bootstrap: str, topic: str, expected: list[bytes], *, isolation: str = "read_committed", partition: int = 0) -> None:
     """The end of a transaction is decided when its producer is told so; it is visible when the markers are written, a moment later."""
-    eventually(
+    until(
         lambda: read(bootstrap, topic, isolation=isolation, partition=partition) == expected,
-        lambda: read(bootstrap, topic, isolation=isolation, partition=partition),
+        "the records are visible",
+        seen=lambda: read(bootstrap, topic, isolation=isolation, partition=partition),
     )
 
 
@@ -89,9 +90,9 @@ def test_committed_is_seen_and_aborted_is_not(make_topic: MakeTopic, bootstrap: 
         for partition in range(2):
             send(producer, topic, b"%d-a" % number, b"%d-b" % number, partition=partition)
         if number % 2 == 0:
-            producer.commit_transaction(SECONDS_MAX)
+            producer.commit_transaction(PATIENCE_SECONDS)
         else:
-            producer.abort_transaction(SECONDS_MAX)
+            producer.abort_transaction(PATIENCE_SECONDS)
     committed_values = [value for number in (0, 2, 4) for value in (b"%d-a" % number, b"%d-b" % number)]
     everything = [value for number in range(6) for value in (b"%d-a" % number, b"%d-b" % number)]
     for partition in range(2):
@@ -112,7 +113,7 @@ def test_an_open_transaction_holds_back_readers_of_committed(make_topic: MakeTop
 
     def end(level: IsolationLevel) -> int:
         newest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        found = admin.list_offsets({partition: newest}, isolation_level=level)[partition].result(SECONDS_MAX)
+        found = admin.list_offsets({partition: newest}, isolation_level=level)[partition].result(PATIENCE_SECONDS)
         return int(found.offset)
 
     assert (end(IsolationLevel.READ_COMMITTED), end(IsolationLevel.READ_UNCOMMITTED)) == (1, 3)
@@ -123,7 +124,7 @@ def test_an_open_transaction_holds_back_readers_of_committed(make_topic: MakeTop
     waiting.assign([TopicPartition(topic, 0, 0)])
     assert take(waiting, 1) == [b"before"]
     assert waiting.poll(0.2) is None
-    producer.commit_transaction(SECONDS_MAX)
+    producer.commit_transaction(PATIENCE_SECONDS)
     assert take(waiting, 2) == [b"within", b"after"]
     waiting.close()
     assert (end(IsolationLevel.READ_COMMITTED), end(IsolationLevel.READ_UNCOMMITTED)) == (4, 4)
@@ -136,7 +137,7 @@ def test_compressed_transactions(codec: str, make_topic: MakeTopic, bootstrap: s
     for outcome in ("commit", "abort", "commit"):
         producer.begin_transaction()
         send(producer, topic, *(f"{outcome} {number}".encode() for number in range(50)))
-        getattr(producer, f"{outcome}_transaction")(SECONDS_MAX)
+        getattr(producer, f"{outcome}_transaction")(PATIENCE_SECONDS)
     will_read(bootstrap, topic, [b"commit %d" % number for number in range(50)] * 2)
 
 
@@ -145,10 +146,10 @@ def test_an_empty_transaction_is_one_too(make_topic: MakeTopic, bootstrap: str, 
     producer = begun(bootstrap, group)
     for end in (producer.commit_transaction, producer.abort_transaction):
         producer.begin_transaction()
-        end(SECONDS_MAX)
+        end(PATIENCE_SECONDS)
     producer.begin_transaction()
     send(producer, topic, b"v")
-    producer.commit_transaction(SECONDS_MAX)
+    producer.commit_transaction(PATIENCE_SECONDS)
     will_read(bootstrap, topic, [b"v"])
 
 
@@ -169,14 +170,14 @@ def test_a_zombie_is_fenced(last_deed: str, make_topic: MakeTopic, bootstrap: st
     def go_on() -> None:
         if last_deed == "produce":
             zombie.produce(topic, b"too late", partition=0)
-            zombie.flush(SECONDS_MAX)
-        zombie.commit_transaction(SECONDS_MAX)
+            zombie.flush(PATIENCE_SECONDS)
+        zombie.commit_transaction(PATIENCE_SECONDS)
 
     with pytest.raises(KafkaException) as fenced:
         go_on()
     assert refusal(fenced).fatal()
     assert refusal(fenced).code() in (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
-    heir.commit_transaction(SECONDS_MAX)
+    heir.commit_transaction(PATIENCE_SECONDS)
     will_read(bootstrap, topic, [b"of the heir"])
     assert b"too late" not in read(bootstrap, topic, isolation="read_uncommitted")
 
@@ -187,22 +188,22 @@ def test_a_transaction_that_takes_too_long_is_aborted(make_topic: MakeTopic, boo
     slow.begin_transaction()
     send(slow, topic, b"never")
     fill(bootstrap, topic, [b"after"])
-    eventually(lambda: read(bootstrap, topic) == [b"after"])
+    until(lambda: read(bootstrap, topic) == [b"after"], "the record after the aborted transaction is read")
     with pytest.raises(KafkaException) as aborted:
-        slow.commit_transaction(SECONDS_MAX)
+        slow.commit_transaction(PATIENCE_SECONDS)
     assert refusal(aborted).fatal() or refusal(aborted).txn_requires_abort()
     # Whoever takes the id over goes on as if nothing had been.
     heir = begun(bootstrap, group)
     heir.begin_transaction()
     send(heir, topic, b"heir")
-    heir.commit_transaction(SECONDS_MAX)
+    heir.commit_transaction(PATIENCE_SECONDS)
     will_read(bootstrap, topic, [b"after", b"heir"])
 
 
 def test_a_timeout_longer_than_allowed_is_refused(bootstrap: str, group: str) -> None:
     producer = transactional(bootstrap, group, transaction_timeout_ms=900_001)
     with pytest.raises(KafkaException) as refused:
-        producer.init_transactions(SECONDS_MAX)
+        producer.init_transactions(PATIENCE_SECONDS)
     assert refusal(refused).code() == KafkaError.INVALID_TRANSACTION_TIMEOUT
 
 
@@ -219,10 +220,10 @@ def test_offsets_go_with_the_transaction(protocol: str, make_topic: MakeTopic, b
     for outcome, expected in (("abort", -1001), ("commit", 10)):
         producer.begin_transaction()
         send(producer, target, *(value or b"" for value in take(consumer, 10)))
-        producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), SECONDS_MAX)
+        producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE_SECONDS)
         # Until then they are nobody's.
         assert committed_unstable(bootstrap, group, source) == -1001
-        getattr(producer, f"{outcome}_transaction")(SECONDS_MAX)
+        getattr(producer, f"{outcome}_transaction")(PATIENCE_SECONDS)
         assert committed(bootstrap, group, source)[0] == expected
         consumer.seek(TopicPartition(source, 0, 0))
     will_read(bootstrap, target, numbered(0, 10))
@@ -233,7 +234,7 @@ def committed_unstable(bootstrap: str, group: str, topic: str) -> int:
     """What is committed, without waiting for open transactions."""
     admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
     request = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
-    found = admin.list_consumer_group_offsets([request], require_stable=False)[group].result(SECONDS_MAX)
+    found = admin.list_consumer_group_offsets([request], require_stable=False)[group].result(PATIENCE_SECONDS)
     return int(found.topic_partitions[0].offset)
 
 
@@ -243,15 +244,15 @@ def test_stable_offsets_are_waited_for(make_topic: MakeTopic, bootstrap: str, gr
     consumer.assign([TopicPartition(topic, 0, 0)])
     producer = begun(bootstrap, f"{group}-writer")
     producer.begin_transaction()
-    producer.send_offsets_to_transaction([TopicPartition(topic, 0, 7)], consumer.consumer_group_metadata(), SECONDS_MAX)
+    producer.send_offsets_to_transaction([TopicPartition(topic, 0, 7)], consumer.consumer_group_metadata(), PATIENCE_SECONDS)
     reader = consumer_of(bootstrap, group, isolation_level="read_committed")
     found: list[int] = []
-    asking = threading.Thread(target=lambda: found.append(reader.committed([TopicPartition(topic, 0)], SECONDS_MAX)[0].offset))
+    asking = threading.Thread(target=lambda: found.append(reader.committed([TopicPartition(topic, 0)], PATIENCE_SECONDS)[0].offset))
     asking.start()
     asking.join(0.3)
     assert found == [], "an offset that may yet be aborted was told"
-    producer.commit_transaction(SECONDS_MAX)
-    asking.join(SECONDS_MAX)
+    producer.commit_transaction(PATIENCE_SECONDS)
+    asking.join(PATIENCE_SECONDS)
     assert found == [7]
     reader.close()
     consumer.close()
@@ -276,12 +277,12 @@ def test_offsets_of_a_member_that_is_no_more_are_refused(protocol: str, make_top
     producer = begun(bootstrap, f"{group}-writer")
     producer.begin_transaction()
     with pytest.raises(KafkaException) as refused:
-        producer.send_offsets_to_transaction([TopicPartition(topic, 0, 7)], of_the_gone, SECONDS_MAX)
+        producer.send_offsets_to_transaction([TopicPartition(topic, 0, 7)], of_the_gone, PATIENCE_SECONDS)
     assert refusal(refused).txn_requires_abort()
-    producer.abort_transaction(SECONDS_MAX)
+    producer.abort_transaction(PATIENCE_SECONDS)
     producer.begin_transaction()
-    producer.send_offsets_to_transaction([TopicPartition(topic, 0, 8)], successor.consumer_group_metadata(), SECONDS_MAX)
-    producer.commit_transaction(SECONDS_MAX)
+    producer.send_offsets_to_transaction([TopicPartition(topic, 0, 8)], successor.consumer_group_metadata(), PATIENCE_SECONDS)
+    producer.commit_transaction(PATIENCE_SECONDS)
     assert committed(bootstrap, group, topic)[0] == 8
     successor.close()
 
@@ -323,16 +324,16 @@ class Transformer:
                     producer.produce(target, b"%d" % (2 * int(message.value() or b"")), partition=message.partition() or 0)
                 try:
                     positions = [each for each in consumer.position(consumer.assignment()) if each.offset >= 0]
-                    producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), SECONDS_MAX)
+                    producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), PATIENCE_SECONDS)
                     if attempts % 3 == 1:
-                        producer.abort_transaction(SECONDS_MAX)
+                        producer.abort_transaction(PATIENCE_SECONDS)
                         self._rewind(consumer, messages)
                     else:
-                        producer.commit_transaction(SECONDS_MAX)
+                        producer.commit_transaction(PATIENCE_SECONDS)
                 except KafkaException as failure:
                     if not failure.args[0].txn_requires_abort():
                         raise
-                    producer.abort_transaction(SECONDS_MAX)
+                    producer.abort_transaction(PATIENCE_SECONDS)
                     self._rewind(consumer, messages)
         finally:
             consumer.close()
@@ -360,18 +361,18 @@ def test_consume_transform_produce_is_exactly_once(protocol: str, make_topic: Ma
             transformers.append(Transformer(bootstrap, group, source, target, step + 1, protocol))
         else:
             transformers[0].stopping.set()
-            transformers[0].thread.join(SECONDS_MAX)
+            transformers[0].thread.join(PATIENCE_SECONDS)
     expected = [b"%d" % (2 * number) for number in range(150)]
 
     def written() -> bool:
         assert [each.failure for each in transformers if each.failure is not None] == []
         return all(len(read(bootstrap, target, partition=partition)) >= 150 for partition in range(3))
 
-    eventually(written, lambda: [len(read(bootstrap, target, partition=partition)) for partition in range(3)])
+    until(written, "everything is transformed", seen=lambda: [len(read(bootstrap, target, partition=partition)) for partition in range(3)])
     for transformer in transformers:
         transformer.stopping.set()
     for transformer in transformers:
-        transformer.thread.join(SECONDS_MAX)
+        transformer.thread.join(PATIENCE_SECONDS)
     assert [each.failure for each in transformers if each.failure is not None] == []
     for partition in range(3):
         assert read(bootstrap, target, partition=partition) == expected
@@ -397,22 +398,22 @@ def test_a_transaction_survives_a_restart_of_the_node(mortal: EmbeddedBroker, en
     send(open_before, topic, b"never committed", partition=1)
     producer.begin_transaction()
     send(producer, topic, b"aborted")
-    producer.abort_transaction(SECONDS_MAX)
+    producer.abort_transaction(PATIENCE_SECONDS)
     producer.begin_transaction()
     send(producer, topic, b"before")
     getattr(mortal, ending)()
     mortal.start()
     send(producer, topic, b"after")
-    producer.commit_transaction(SECONDS_MAX)
+    producer.commit_transaction(PATIENCE_SECONDS)
     producer.begin_transaction()
     send(producer, topic, b"next")
-    producer.commit_transaction(SECONDS_MAX)
+    producer.commit_transaction(PATIENCE_SECONDS)
     will_read(mortal.bootstrap, topic, [b"before", b"after", b"next"])
     # What was open is open still, until its id is taken over.
     assert read(mortal.bootstrap, topic, partition=1) == []
     heir = begun(mortal.bootstrap, "never-comes-back")
     fill(mortal.bootstrap, topic, [b"visible"], 1)
-    eventually(lambda: read(mortal.bootstrap, topic, partition=1) == [b"visible"])
+    until(lambda: read(mortal.bootstrap, topic, partition=1) == [b"visible"], "the records of the other partition are visible")
     del heir
 
 
@@ -432,8 +433,8 @@ def test_transactions_are_listed_and_described(make_topic: MakeTopic, bootstrap:
         (writer,) = admin.describe_producers([partition])[partition].active_producers
         assert (writer.producer_id, writer.producer_epoch) == (described.producer_id, described.producer_epoch)
         assert (writer.last_sequence, writer.current_transaction_start_offset) == (0, 0)
-        producer.commit_transaction(SECONDS_MAX)
-        eventually(lambda: admin.describe_transactions([group])[group].state is TransactionState.COMPLETE_COMMIT)
+        producer.commit_transaction(PATIENCE_SECONDS)
+        until(lambda: admin.describe_transactions([group])[group].state is TransactionState.COMPLETE_COMMIT, "the transaction is committed")
         (writer,) = admin.describe_producers([partition])[partition].active_producers
         assert writer.current_transaction_start_offset == -1
     finally:
@@ -463,7 +464,7 @@ def test_offsets_of_a_group_that_nobody_has_looked_for_yet_are_committed_in_a_tr
         create(AdminClient({"bootstrap.servers": broker.bootstrap}), "t")
         producer = begun(broker.bootstrap, "id")
         producer.begin_transaction()
-        producer.send_offsets_to_transaction([TopicPartition("t", 0, 5)], nowhere.consumer_group_metadata(), SECONDS_MAX)
-        producer.commit_transaction(SECONDS_MAX)
+        producer.send_offsets_to_transaction([TopicPartition("t", 0, 5)], nowhere.consumer_group_metadata(), PATIENCE_SECONDS)
+        producer.commit_transaction(PATIENCE_SECONDS)
         assert committed(broker.bootstrap, "first", "t")[0] == 5
     nowhere.close()

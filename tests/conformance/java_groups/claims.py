@@ -7,14 +7,14 @@ import subprocess
 from pathlib import Path
 
 from peers.apache_kafka import java
+from tests.waiting import LONG_PATIENCE_SECONDS
 
 HERE = Path(__file__).parent
-SECONDS_MAX = 300
 
 
 def tried(program: Path, *arguments: str) -> dict[str, str | None]:
     """By claim: None, or why it does not hold."""
-    done = subprocess.run(java(str(program), *arguments), capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+    done = subprocess.run(java(str(program), *arguments), capture_output=True, text=True, timeout=LONG_PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["claim"]: line["failure"] for line in lines}

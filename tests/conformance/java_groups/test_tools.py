@@ -19,13 +19,13 @@ from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 from tests.conformance.differential.raw_client import RawClient
 from tests.conformance.differential.transaction_requests import init
 from tests.conformance.java_groups.conftest import QUICK
+from tests.waiting import PATIENCE_SECONDS, until
 
 GROUPS = "org.apache.kafka.tools.GroupsCommand"
 CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 DUMP_LOG = "org.apache.kafka.tools.DumpLogSegments"
 QUIET = {"log_level": 0}
-SECONDS_MAX = 60.0
 HOUR_MS = 3_600_000
 TRANSACTION_TIMEOUT_MS = 600_000
 
@@ -38,11 +38,11 @@ def tools() -> Iterator[Tools]:
 
 def topic_of(bootstrap: str, name: str, partitions: int, records: int = 0) -> str:
     admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
-    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(SECONDS_MAX)
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(PATIENCE_SECONDS)
     producer = Producer({**QUIET, "bootstrap.servers": bootstrap})
     for number in range(records):
         producer.produce(name, str(number), partition=number % partitions)
-    assert producer.flush(SECONDS_MAX) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
     return name
 
 
@@ -57,11 +57,16 @@ def member(bootstrap: str, group: str, topic: str, count: int, protocol: str) ->
     }
     consumer = Consumer({**QUIET, **config, "bootstrap.servers": bootstrap})
     consumer.subscribe([topic])
-    deadline = time.monotonic() + SECONDS_MAX
-    while count:
+    read = 0
+
+    def all_read() -> bool:
+        nonlocal read
         message = consumer.poll(0.5)
-        assert time.monotonic() < deadline, f"{count} records are still to come"
-        count -= message is not None and message.error() is None
+        read += message is not None and message.error() is None
+        return read >= count
+
+    if count:
+        until(all_read, f"{count} records are read", seen=lambda: read, pause_seconds=0)
     consumer.commit(asynchronous=False)
     return consumer
 
@@ -136,10 +141,10 @@ def open_transaction(bootstrap: str, transactional_id: str, topic: str) -> Produ
     # Longer than all that is asked about it may take.
     timeout = {"transaction.timeout.ms": TRANSACTION_TIMEOUT_MS}
     producer = Producer({**QUIET, **timeout, "bootstrap.servers": bootstrap, "transactional.id": transactional_id})
-    producer.init_transactions(SECONDS_MAX)
+    producer.init_transactions(PATIENCE_SECONDS)
     producer.begin_transaction()
     producer.produce(topic, b"open", partition=0)
-    assert producer.flush(SECONDS_MAX) == 0
+    assert producer.flush(PATIENCE_SECONDS) == 0
     return producer
 
 
@@ -156,10 +161,10 @@ def test_kafka_transactions(tools: Tools, bootstrap: str) -> None:
     # It is open, but not for longer than it may be.
     assert topic not in tools.run(TRANSACTIONS, *at, "find-hanging", "--broker-id", "1")
     tools.run(TRANSACTIONS, *at, "forceTerminateTransaction", "--transactionalId", "tool")
-    deadline = time.monotonic() + SECONDS_MAX
-    while not re.search("Empty|CompleteAbort", tools.run(TRANSACTIONS, *at, "describe", "--transactional-id", "tool")):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    until(
+        lambda: re.search("Empty|CompleteAbort", tools.run(TRANSACTIONS, *at, "describe", "--transactional-id", "tool")),
+        "the transaction is aborted",
+    )
     del producer
 
 
@@ -169,7 +174,7 @@ def test_a_hanging_transaction_is_found_and_aborted(tools: Tools) -> None:
         at = ("--bootstrap-server", node.bootstrap)
         topic = topic_of(node.bootstrap, "hangs", 1)
         producer = Producer({**QUIET, "bootstrap.servers": node.bootstrap, "transactional.id": "other"})
-        producer.init_transactions(SECONDS_MAX)
+        producer.init_transactions(PATIENCE_SECONDS)
         with RawClient(node.bootstrap) as client:
             producer_id = client.ask(init(None), 5).producer_id
             hours_ago = int(time.time() * 1000) - 2 * HOUR_MS
@@ -201,8 +206,8 @@ def test_kafka_dump_log_reads_the_coordinators_logs(tools: Tools, tmp_path: Path
             producer = open_transaction(bootstrap, name, topic)
             consumer = member(bootstrap, f"dumped-{name}", topic, 10, "consumer")
             positions = consumer.position(consumer.assignment())
-            producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), SECONDS_MAX)
-            producer.commit_transaction(SECONDS_MAX) if commit else producer.abort_transaction(SECONDS_MAX)
+            producer.send_offsets_to_transaction(positions, consumer.consumer_group_metadata(), PATIENCE_SECONDS)
+            producer.commit_transaction(PATIENCE_SECONDS) if commit else producer.abort_transaction(PATIENCE_SECONDS)
             consumer.close()
         left_open = open_transaction(bootstrap, "open", topic)
     del left_open

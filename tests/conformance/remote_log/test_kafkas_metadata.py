@@ -35,6 +35,7 @@ from barnabas.wire.remote_log_records import (
 )
 from peers.apache_kafka import java, why_missing
 from tests.unit.storage.remote.made import random_events, segment
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -149,7 +150,7 @@ def answers() -> dict[str, list[Any]]:
     }
     flat = [each for questions in asked.values() for each in questions]
     program = Path(__file__).with_name("RemoteLogOracle.java")
-    done = subprocess.run(java(str(program)), input=json.dumps(flat), capture_output=True, text=True, timeout=200, check=False)
+    done = subprocess.run(java(str(program)), input=json.dumps(flat), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     rest = iter(json.loads(done.stdout))
     return {what: [next(rest) for _ in questions] for what, questions in asked.items()}

@@ -26,6 +26,7 @@ from barnabas.storage.meta_properties import read_meta_properties
 from barnabas.storage.recovery import RecoveryReport, open_log
 from peers.apache_kafka import CLUSTER_ID, apache_kafka, why_missing
 from tests.unit.storage.logs import NOW_MS, all_batches
+from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -49,7 +50,7 @@ def produce(bootstrap: str, sizes: dict[str, int]) -> None:
             producer.produce(topic, key=b"key-%d" % (number % 13), value=value_of(number), headers={"number": b"%d" % number})
         producers.append(producer)
     for producer in producers:
-        assert producer.flush(30) == 0
+        assert producer.flush(PATIENCE_SECONDS) == 0
 
 
 def produce_transactions(bootstrap: str, topic: str) -> None:
@@ -60,7 +61,7 @@ def produce_transactions(bootstrap: str, topic: str) -> None:
         producer.begin_transaction()
         for record in range(10):
             producer.produce(topic, value=b"transaction %d record %d" % (number, record))
-        producer.flush(30)
+        producer.flush(PATIENCE_SECONDS)
         if number % 2:
             producer.abort_transaction(30)
         else:
@@ -74,7 +75,7 @@ def consume(bootstrap: str, topics: list[str], isolation: str = "read_uncommitte
     found: dict[str, list[Row]] = {topic: [] for topic in topics}
     waiting = set(topics)
     while waiting:
-        message = consumer.poll(30)
+        message = consumer.poll(PATIENCE_SECONDS)
         assert message is not None
         topic, offset = message.topic(), message.offset()
         assert topic is not None
@@ -123,7 +124,7 @@ def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
     with apache_kafka(data, extra=few) as (bootstrap, _):
         admin = AdminClient({"bootstrap.servers": bootstrap})
         for future in admin.create_topics([NewTopic(topic, 1, 1, config=TOPIC_CONFIG) for topic in topics]).values():
-            future.result(30)
+            future.result(PATIENCE_SECONDS)
         produce(bootstrap, {**dict.fromkeys(CODECS, RECORDS), "large": 20 * RECORDS})
         produce_transactions(bootstrap, "transactions")
         read = consume(bootstrap, topics)

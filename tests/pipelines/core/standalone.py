@@ -6,14 +6,14 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import pyspark
 
-START_SECONDS_MAX = 120.0
+from tests.waiting import LONG_PATIENCE_SECONDS, until
+
 STOP_SECONDS_MAX = 20.0
 WORKERS = 2
 
@@ -59,15 +59,13 @@ class StandaloneCluster:
 
     def _wait_for(self, port: int) -> None:
         """For the master; workers look for it by themselves, and whoever submits waits for workers."""
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                return
-            except OSError:
-                assert time.monotonic() < deadline, "the master did not start"
-                assert self._processes[0].poll() is None, "the master ended"
-                time.sleep(0.1)
+
+        def listens() -> bool:
+            assert self._processes[0].poll() is None, "the master ended"
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return True
+
+        until(listens, "Spark's master listens", retry_on=OSError, seconds_max=LONG_PATIENCE_SECONDS)
 
 
 def _free_port() -> int:

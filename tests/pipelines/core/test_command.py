@@ -17,9 +17,9 @@ from tests.cli.running import Cli
 from tests.pipelines.core.running import write
 from tests.pipelines.exactly_once.pipeline_process import await_ends, descendants
 from tests.pipelines.topics import Topics
+from tests.waiting import LONG_PATIENCE_SECONDS
 
 # Five JVMs at once take their time where few cores do more besides.
-PATIENCE_SECONDS = 500.0
 barnabas = Cli()
 FILE = """\
 name: {name}
@@ -71,7 +71,7 @@ def test_without_pyspark_or_java_it_is_said_what_to_install(tmp_path: Path, monk
 
 def test_neither_the_package_nor_the_commands_need_pyspark() -> None:
     code = "import sys; sys.modules['pyspark'] = None; import barnabas.pipelines, barnabas.cli.pipelines; barnabas.pipelines.Pipeline"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_SECONDS)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=LONG_PATIENCE_SECONDS)
 
 
 def test_a_missing_topic_is_known_before_spark_starts(tmp_path: Path, topics: Topics) -> None:
@@ -103,12 +103,12 @@ def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_p
         # As `timeout` does it: the process, and then its group, to which Spark's JVM belongs.
         running.send_signal(signal.SIGTERM)
         os.killpg(running.pid, signal.SIGTERM)
-        _, errors = running.communicate(timeout=PATIENCE_SECONDS)
+        _, errors = running.communicate(timeout=LONG_PATIENCE_SECONDS)
     finally:
         running.kill()
     assert (running.returncode, errors) == (0, "")
     assert below, "there was a JVM"
-    await_ends(below, PATIENCE_SECONDS)
+    await_ends(below, LONG_PATIENCE_SECONDS)
     (status,) = barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json
     assert (status["state"], status["batch"], status["reason"]) == ("ended", 0, None)
     events = [each.json["event"] for each in topics.read("barnabas.pipelines.progress") if each.key == b"told.out"]
@@ -129,7 +129,7 @@ def test_spark_submit_runs_the_same_file_on_a_cluster(tmp_path: Path, topics: To
         command = [str(cluster.home / "bin" / "spark-submit"), "--master", cluster.master, "--packages", packages]
         command += [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
         command += [script, str(file), "--available-now", "--checkpoint", str(checkpoint)]
-        done = subprocess.run(command, cwd=tmp_path, env=cluster.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        done = subprocess.run(command, cwd=tmp_path, env=cluster.environment, capture_output=True, text=True, timeout=LONG_PATIENCE_SECONDS)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert sorted(each["n"] for each in topics.values(topics.name("out"))) == [0, 2, 4, 6, 8]
     assert (checkpoint / "submitted/out/commits/0").is_file()
@@ -161,7 +161,7 @@ def test_a_changed_table_stops_a_run_until_its_columns_are_accepted(tmp_path: Pa
 
     def command(*words: str) -> subprocess.CompletedProcess[str]:
         program = [sys.executable, "-m", "barnabas", "pipelines", *words]
-        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+        return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, timeout=LONG_PATIENCE_SECONDS, check=False)
 
     def written() -> list[str]:
         return sorted(line for each in (tmp_path / "out").glob("*.json") for line in each.read_text().splitlines())

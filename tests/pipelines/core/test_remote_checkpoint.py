@@ -19,10 +19,10 @@ import pytest
 from tests.cli.running import Cli
 from tests.pipelines.core.running import write
 from tests.pipelines.topics import Topics
+from tests.waiting import LONG_PATIENCE_SECONDS
 
 JARS = os.environ.get("BARNABAS_TEST_S3A_JARS")
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(JARS is None, reason="BARNABAS_TEST_S3A_JARS names no jars of Hadoop's s3a")]
-PATIENCE_SECONDS = 500.0
 FILE = """\
 name: remembered
 bootstrap: {bootstrap}
@@ -68,7 +68,7 @@ def test_a_pipeline_goes_on_from_a_checkpoint_in_a_bucket(tmp_path: Path, topics
     for first in (0, 10):
         topics.send(numbers, [{"n": n} for n in range(first, first + 10)])
         command = [sys.executable, "-m", "barnabas", "pipelines", "run", str(file), "--available-now"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LONG_PATIENCE_SECONDS)
         assert done.returncode == 0, (done.stderr, (tmp_path / ".barnabas/spark.log").read_text()[-5000:])
         assert sum(json.loads(line)["input_rows"] for line in done.stdout.splitlines()) == 10, "only what is new"
     assert [each.json for each in topics.read(out)][-2:] == [{"odd": 0, "found": 10}, {"odd": 1, "found": 10}]

@@ -12,8 +12,8 @@ import pytest
 
 from barnabas.pipelines.errors import RunFailed
 from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+from tests.waiting import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 60.0
 STUBBORN = """
 import sys, threading, time
 from barnabas.pipelines.running import stop_signals

@@ -13,7 +13,8 @@ from confluent_kafka import Producer
 from barnabas.pipelines import Pipeline
 from barnabas.pipelines.redrive import Selection, redrive
 from barnabas.pipelines.redriven_positions import Position, Positions, decode, encode, topic_of
-from tests.pipelines.topics import PATIENCE_SECONDS, Topics
+from tests.pipelines.topics import Topics
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.waiting import until
+
 # A JVM whose Python has died, or a Python whose JVM has died, ends within seconds.
 ORPHANED_SECONDS_MAX = 15.0
 
@@ -91,10 +93,10 @@ def descendants(pid: int) -> list[int]:
 
 
 def await_ends(pids: Sequence[int], seconds_max: float) -> None:
-    deadline = time.monotonic() + seconds_max
-    while living := [pid for pid in pids if command_of(pid)]:
-        assert time.monotonic() < deadline, [command_of(pid)[:3] for pid in living]
-        time.sleep(0.05)
+    def living() -> list[Sequence[str]]:
+        return [command[:3] for pid in pids if (command := command_of(pid))]
+
+    until(lambda: not living(), "the processes end", seen=living, seconds_max=seconds_max)
 
 
 def stop_in_order(command: Sequence[str], folder: Path, seconds_max: float, *, everything: bool = False) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,8 +16,8 @@ import pyspark
 
 from peers.apache_kafka import free_port
 from tests.pipelines.exactly_once.pipeline_process import command_of, descendants, kill
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
-START_SECONDS_MAX = 120.0
 WORKERS = 2
 _HOME = Path(pyspark.__file__).parent
 
@@ -47,10 +46,13 @@ class SparkCluster:
         return [pid for pid in below if any("CoarseGrainedExecutorBackend" in part for part in command_of(pid))]
 
     def await_workers(self) -> None:
-        deadline = time.monotonic() + START_SECONDS_MAX
-        while self._alive_workers() < WORKERS:
-            assert time.monotonic() < deadline, f"Spark's cluster did not start: {(self._folder / 'cluster.log').read_text()[-3000:]}"
-            time.sleep(0.2)
+        until(
+            lambda: self._alive_workers() >= WORKERS,
+            "Spark's cluster starts",
+            seen=(self._folder / "cluster.log").read_text,
+            seconds_max=LONG_PATIENCE_SECONDS,
+            pause_seconds=0.2,
+        )
 
     def stop(self) -> None:
         for process in (*self._workers, self._master):

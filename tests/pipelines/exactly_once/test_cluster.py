@@ -9,8 +9,9 @@ import pytest
 import barnabas.pipelines
 from tests.pipelines.exactly_once.pipeline_process import PipelineProcess, kill
 from tests.pipelines.exactly_once.spark_cluster import spark_cluster
-from tests.pipelines.exactly_once.tortured import END_SECONDS_MAX, Tortured
+from tests.pipelines.exactly_once.tortured import Tortured
 from tests.pipelines.topics import Topics
+from tests.waiting import LONG_PATIENCE_SECONDS
 
 SUBMITTED = str(Path(barnabas.pipelines.__file__).with_name("__main__.py"))
 ROWS = 600
@@ -27,7 +28,7 @@ def test_an_executor_is_killed_and_nothing_is_missing_or_there_twice(topics: Top
             tortured.await_progress(process)
             executors = cluster.executors()
             kill(executors[0])
-            assert process.wait(END_SECONDS_MAX) == 0, process.output()
+            assert process.wait(LONG_PATIENCE_SECONDS) == 0, process.output()
             assert len(executors) == 2
     tortured.check_copy()
     tortured.check_totals()

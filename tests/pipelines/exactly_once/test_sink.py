@@ -15,7 +15,8 @@ from barnabas.pipelines import Pipeline
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.exactly_once.spread import spread_of
 from barnabas.pipelines.kept_text import KeptText
-from tests.pipelines.topics import PATIENCE_SECONDS, Topics
+from tests.pipelines.topics import Topics
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -21,6 +21,7 @@ from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Marker
 from barnabas.pipelines.exactly_once.writing import Part, Written, write_part
 from peers.apache_kafka import apache_kafka, why_missing
 from tests.pipelines.topics import Topics
+from tests.waiting import PATIENCE_SECONDS
 
 
 class Interrupted(Exception):
@@ -239,7 +240,7 @@ def test_a_transaction_that_nobody_ended_is_ended_by_the_next_attempt(writer: Wr
     markers = Markers(writer.client, writer.group)
     markers.add_to_transaction(dead, 3, writer.part(0).marker)
     dead.produce(writer.topic, b"a", b"k")
-    dead.flush(30)
+    dead.flush(PATIENCE_SECONDS)
     assert writer.write(0, "a") == Written(1)
     assert writer.read() == ["a"]
     with pytest.raises(KafkaException):
@@ -291,7 +292,7 @@ def test_a_fenced_attempt_waits_for_the_newer_one(writer: Writer) -> None:
     def chunks() -> Iterator[pa.RecordBatch]:
         yield rows(writer.topic, "a")
         thread.start()
-        assert second_begun.wait(30)
+        assert second_begun.wait(PATIENCE_SECONDS)
         yield rows(writer.topic, "b")
 
     first = writer.write(0, chunks=chunks())
@@ -350,4 +351,4 @@ def test_the_marker_topic_grows_with_the_writers(bootstrap: str) -> None:
     ensure_marker_topic(client, 1)
     ensure_marker_topic(client, 40)
     ensure_marker_topic(client, 2)
-    assert len(AdminClient(client).list_topics(timeout=30).topics[MARKER_TOPIC].partitions) == 40
+    assert len(AdminClient(client).list_topics(timeout=PATIENCE_SECONDS).topics[MARKER_TOPIC].partitions) == 40

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tests.pipelines.exactly_once.pipeline_process import PipelineProcess
 from tests.pipelines.topics import Topics
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 ACCOUNTS = 11
 PARTITIONS = 3
@@ -25,8 +26,6 @@ ROWS_PER_BATCH_MAX = 100
 BATCHES_PER_KILL = 12
 ROWS_PER_BAD_RECORD = 25
 # Spark starts, and may have to wait for a machine that is busy with other tests.
-PROGRESS_SECONDS_MAX = 300.0
-END_SECONDS_MAX = 400.0
 
 _PIPELINE = """
 name: tortured
@@ -92,7 +91,7 @@ class Tortured:
                     process.await_end()
                     process = None
         with PipelineProcess(self.folder, self.command("--available-now", file=self.hurried)) as last:
-            assert last.wait(END_SECONDS_MAX) == 0, last.output()
+            assert last.wait(LONG_PATIENCE_SECONDS) == 0, last.output()
 
     def command(self, *options: str, file: Path | None = None) -> list[str]:
         # Tasks are tried eight times: a worker that is killed shall not take the driver with it.
@@ -109,12 +108,13 @@ class Tortured:
 
     def await_progress(self, process: PipelineProcess) -> None:
         before = self._batches_done()
-        deadline = time.monotonic() + PROGRESS_SECONDS_MAX
-        # Each sink has done something since the last kill, so that the next one meets all of them at work.
-        while not all(now > then for now, then in zip(self._batches_done(), before, strict=True)):
+
+        def all_went_on() -> bool:
             assert process.is_alive(), process.output()
-            assert time.monotonic() < deadline, process.output()
-            time.sleep(0.05)
+            return all(now > then for now, then in zip(self._batches_done(), before, strict=True))
+
+        # Each sink has done something since the last kill, so that the next one meets all of them at work.
+        until(all_went_on, "every sink commits a batch", seen=process.output, seconds_max=LONG_PATIENCE_SECONDS)
 
     def _batches_done(self) -> list[int]:
         commits = (Path(self.checkpoint, "tortured", sink, "commits") for sink in self.sinks)

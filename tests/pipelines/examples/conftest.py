@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from examples.stage import Stage
 from tests.pipelines.conftest import Broker
-from tests.pipelines.topics import PATIENCE_SECONDS
+from tests.waiting import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

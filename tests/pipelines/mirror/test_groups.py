@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ from confluent_kafka import Consumer, TopicPartition
 from barnabas.pipelines.mirror.checkpoint_record import GroupCheckpoint
 from barnabas.pipelines.mirror.selection import Policy
 from tests.pipelines.mirror.conftest import RunMirror
-from tests.pipelines.topics import PATIENCE_SECONDS, Topics
+from tests.pipelines.topics import Topics
+from tests.waiting import PATIENCE_SECONDS, until
 
 
 def member(bootstrap: str, group: str, topic: str) -> Consumer:
@@ -22,13 +22,15 @@ def member(bootstrap: str, group: str, topic: str) -> Consumer:
 
 def consume(consumer: Consumer, count: int) -> list[bytes]:
     values: list[bytes] = []
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    message: Any
-    while len(values) < count and time.monotonic() < deadline:
+
+    def are_read() -> bool:
+        message: Any
         for message in consumer.consume(count - len(values), timeout=0.2):
             assert message.error() is None, message.error()
             values.append(message.value())
-    assert len(values) == count
+        return len(values) == count
+
+    until(are_read, f"{count} records are read", seen=lambda: values)
     return values
 
 

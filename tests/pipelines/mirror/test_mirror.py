@@ -19,7 +19,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from barnabas.pipelines.mirror.selection import Policy
 from tests.pipelines.mirror.conftest import RunMirror
-from tests.pipelines.topics import PATIENCE_SECONDS, Read, Topics
+from tests.pipelines.topics import Read, Topics
+from tests.waiting import PATIENCE_SECONDS
 
 
 def contents(records: list[Read]) -> list[tuple[Any, ...]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,8 @@ from barnabas.pipelines.mirror.report import MirrorReport
 from barnabas.pipelines.mirror.selection import Policy, TopicSelection
 from tests.pipelines.mirror.test_groups import committed, read_as_a_group
 from tests.pipelines.mirror.test_mirror import names, settings
-from tests.pipelines.topics import PATIENCE_SECONDS, Topics
+from tests.pipelines.topics import Topics
+from tests.waiting import PATIENCE_SECONDS, until
 
 # Minutes on a small machine, so it belongs to `make soak`.
 pytestmark = pytest.mark.soak
@@ -47,13 +47,6 @@ def running(mirror: Mirror, reports: list[MirrorReport]) -> Iterator[None]:
     assert not thread.is_alive()
 
 
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 2 * PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_new_topics_settings_and_positions_follow(spark: SparkSession, topics: Topics, there: Topics, checkpoint: str) -> None:
     source, target = MirrorCluster("A", topics.bootstrap), MirrorCluster("B", there.bootstrap)
     selection = TopicSelection([topics.name(".*")], Policy.RENAME, "A", "B")
@@ -61,7 +54,7 @@ def test_new_topics_settings_and_positions_follow(spark: SparkSession, topics: T
     with running(Mirror(spark, MirrorOptions(source, target, selection, checkpoint, sync_seconds=0.2)), reports):
         orders = topics.create("orders")
         topics.send(orders, [{"n": 1}, {"n": 2}])
-        eventually(lambda: f"A.{orders}" in names(there) and there.values(f"A.{orders}") == [{"n": 1}, {"n": 2}])
+        until(lambda: f"A.{orders}" in names(there) and there.values(f"A.{orders}") == [{"n": 1}, {"n": 2}], "both records are mirrored")
 
         resource = ConfigResource(ResourceType.TOPIC, orders)
         resource.add_incremental_config(ConfigEntry("retention.ms", "654321", incremental_operation=AlterConfigOpType.SET))
@@ -69,7 +62,7 @@ def test_new_topics_settings_and_positions_follow(spark: SparkSession, topics: T
         (altered,) = admin.incremental_alter_configs([resource]).values()
         altered.result(PATIENCE_SECONDS)
         read_as_a_group(topics.bootstrap, f"group.{orders}", orders, 1)
-        eventually(lambda: settings(there, f"A.{orders}") == {"retention.ms": "654321"})
-        eventually(lambda: committed(there.bootstrap, f"group.{orders}", f"A.{orders}") == [1])
+        until(lambda: settings(there, f"A.{orders}") == {"retention.ms": "654321"}, "the setting is mirrored")
+        until(lambda: committed(there.bootstrap, f"group.{orders}", f"A.{orders}") == [1], "the committed offset is mirrored")
     assert sum(each.records for each in reports) == 2
     assert reports[-1].lag == {orders: 0}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +11,10 @@ import pytest
 from barnabas.pipelines import Pipeline
 from barnabas.pipelines.running.runner import start
 from tests.pipelines.databases import KINDS, Database, database
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-PATIENCE_SECONDS = 240.0
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -93,14 +91,18 @@ def test_a_database_that_goes_away_and_returns(spark: SparkSession, db: Database
     pipeline = polled(db, tmp_path / "out", mode="incrementing", incrementing="id", poll="200 ms")
     run = start([pipeline.declaration()], spark, checkpoint=checkpoint)
     try:
-        _until(lambda: _count(spark, tmp_path / "out") == 2, run)
+        _until(lambda: _count(spark, tmp_path / "out") == 2, "two rows are written", run)
         db.server.stop()
         (poll,) = (each.query for each in run.queries if each.part == "orders.poll")
         before = poll.lastProgress
-        _until(lambda: (poll.lastProgress["batchId"] if poll.lastProgress else 0) > (before["batchId"] if before else 0) + 1, run)
+        _until(
+            lambda: (poll.lastProgress["batchId"] if poll.lastProgress else 0) > (before["batchId"] if before else 0) + 1,
+            "the poll goes on without its database",
+            run,
+        )
         db.server.start()
-        _until(lambda: _executed(db, "INSERT INTO orders VALUES (4000000000, 'back', 1, NULL)"), run)
-        _until(lambda: _count(spark, tmp_path / "out") == 3, run)
+        _until(lambda: _executed(db, "INSERT INTO orders VALUES (4000000000, 'back', 1, NULL)"), "the database is back", run)
+        _until(lambda: _count(spark, tmp_path / "out") == 3, "the third row is written", run)
     finally:
         run.stop()
 
@@ -118,9 +120,9 @@ def _executed(db: Database, statement: str) -> bool:
     return True
 
 
-def _until(condition: Callable[[], bool], run: Any) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
+def _until(condition: Callable[[], bool], what: str, run: Any) -> None:
+    def holds() -> bool:
         run._check()
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+        return condition()
+
+    until(holds, what, seconds_max=LONG_PATIENCE_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +16,11 @@ from barnabas.pipelines.schema_changes.acceptance import accept
 from barnabas.pipelines.schema_changes.columns import Added, Loosened, Removed, Retyped, SchemaChange
 from tests.pipelines.databases import Database, database
 from tests.pipelines.topics import Topics
+from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE_SECONDS = 240.0
 # What INTEGER is to Spark: SQLite's has 64 bits.
 NUMBER = {"sqlite": "bigint", "postgresql": "int"}
 
@@ -156,10 +155,11 @@ def _poll_alone(pipeline: Pipeline, spark: SparkSession, checkpoint: str) -> Non
 
 
 def _until(condition: Callable[[], bool], running: Run) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
+    def holds() -> bool:
         running.wait(seconds_max=0.1)
-        assert time.monotonic() < deadline
+        return condition()
+
+    until(holds, "the pipeline has written its rows", seconds_max=LONG_PATIENCE_SECONDS)
 
 
 # -- records ----------------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +9,8 @@ import pytest
 from barnabas.pipelines import Pipeline
 from barnabas.pipelines.errors import CannotRun, DeclarationError
 from barnabas.pipelines.running.runner import start
-from tests.pipelines.topics import PATIENCE_SECONDS, Topics
+from tests.pipelines.topics import Topics
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,10 +69,12 @@ def test_sql_sees_changes_while_it_runs(spark: SparkSession, topics: Topics, che
         for number, most in enumerate((10.0, 20.0)):
             topics.send_record(limits, b"7", b'{"most": %f}' % most)
             topics.send(payments, [{"id": number, "account": 7, "amount": 1}])
-            deadline = time.monotonic() + PATIENCE_SECONDS
-            while number not in found(topics, rated):
+
+            def is_rated(number: int = number) -> bool:
                 run.wait(seconds_max=0.1)
-                assert time.monotonic() < deadline
+                return number in found(topics, rated)
+
+            until(is_rated, f"payment {number} is rated", seen=lambda: found(topics, rated))
         assert found(topics, rated) == {0: (1.0, 10.0), 1: (1.0, 20.0)}
     finally:
         run.stop()

@@ -13,17 +13,16 @@ import pytest
 from tests.pipelines.conftest import Broker
 from tests.pipelines.exactly_once.pipeline_process import stop_in_order
 from tests.pipelines.topics import Topics
+from tests.waiting import LONG_PATIENCE_SECONDS
 
 # Minutes on a small machine, so it belongs to `make soak`.
 pytestmark = pytest.mark.soak
-
-SPARK_SECONDS_MAX = 240.0
 
 
 def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     run = [sys.executable, "-m", "barnabas", "sql", *arguments]
     return subprocess.run(
-        run, capture_output=True, text=True, cwd=folder, timeout=SPARK_SECONDS_MAX, env={**os.environ, **environment}, check=False
+        run, capture_output=True, text=True, cwd=folder, timeout=LONG_PATIENCE_SECONDS, env={**os.environ, **environment}, check=False
     )
 
 
@@ -43,7 +42,7 @@ def test_sigterm_to_the_group_ends_a_stream_in_order(broker: Broker, topics: Top
     orders = topics.create("orders")
     topics.send(orders, [{"status": "paid"}])
     query = [f"SELECT status FROM `{orders}`", "--stream", "--from-beginning", "--json", "--bootstrap", broker.bootstrap]
-    stop_in_order([sys.executable, "-m", "barnabas", "sql", *query], tmp_path, SPARK_SECONDS_MAX)
+    stop_in_order([sys.executable, "-m", "barnabas", "sql", *query], tmp_path, LONG_PATIENCE_SECONDS)
 
 
 def test_what_is_refused_before_spark_starts(broker: Broker, tmp_path: Path) -> None:

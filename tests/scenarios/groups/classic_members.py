@@ -20,8 +20,8 @@ from barnabas.wire.messages.describe_groups import DescribedGroup, DescribeGroup
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.list_groups import ListGroupsRequest
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
 from tests.unit.coordinators.classic.script import ADMIN, Script
+from tests.waiting import until
 
 SCENES = Path(__file__).parent / "classic_members.txt"
 

@@ -23,7 +23,7 @@ from tests.scenarios.tiered.tiered_broker import (
     value_of,
     wait_until_tiered,
 )
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 SHORT_KILLS, LONG_KILLS = 1, 8
 

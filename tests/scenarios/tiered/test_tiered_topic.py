@@ -30,7 +30,7 @@ from tests.scenarios.tiered.tiered_broker import (
     value_of,
     wait_until_tiered,
 )
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 SEGMENTS = 8
 YESTERDAY_MS = int(time.time() * 1000) - 86_400_000
@@ -75,7 +75,7 @@ def consume(broker: EmbeddedBroker, topic: str, count: int, **config: str) -> li
     consumer.assign([TopicPartition(topic, 0, 0)])
     found: list[tuple[int, bytes]] = []
     while len(found) < count:
-        messages = consumer.consume(count - len(found), timeout=30)
+        messages = consumer.consume(count - len(found), timeout=PATIENCE_SECONDS)
         assert messages, f"{len(found)} of {count} came"
         for message in messages:
             assert message.error() is None, message.error()

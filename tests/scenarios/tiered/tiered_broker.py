@@ -10,7 +10,7 @@ from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client
-from tests.scenarios.waiting import until
+from tests.waiting import until
 
 SEGMENT_BYTES = 1024 * 1024
 VALUE_BYTES = 10_000

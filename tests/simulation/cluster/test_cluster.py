@@ -20,6 +20,7 @@ from barnabas.replication.partition import Partition
 from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation
 from barnabas.simulation.world import Scenario
+from tests.waiting import PATIENCE_SECONDS
 
 CONTROLLER_SEEDS, CLUSTER_SEEDS = 10, 20
 CONTROLLER_SOAK_SEEDS, CLUSTER_SOAK_SEEDS = 1000, 3000
@@ -58,7 +59,9 @@ def test_one_seed_one_run_in_every_process() -> None:
         "from barnabas.simulation.run import run\nfrom barnabas.simulation.world import Scenario\nprint(run(Scenario('cluster', 3)).digest)"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=200)
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+    )
     assert int(ran.stdout) == here
 
 

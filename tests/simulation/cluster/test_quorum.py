@@ -17,6 +17,7 @@ from barnabas.simulation.quorum_world import QuorumWorld
 from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation
 from barnabas.simulation.world import Scenario
+from tests.waiting import PATIENCE_SECONDS
 
 SEEDS = 80
 SOAK_SEEDS = 6000
@@ -54,7 +55,9 @@ def test_one_seed_one_run_in_every_process() -> None:
     )
     for hash_seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=120)
+        ran = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True, timeout=PATIENCE_SECONDS
+        )
         assert int(ran.stdout) == here
     assert run(Scenario("quorum", 8)).digest != here
 

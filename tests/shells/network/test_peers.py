@@ -21,6 +21,7 @@ from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataResponse
 from tests.unit.network.hostile_peer import Visitor, answer, framed, greeting, serving
+from tests.waiting import PATIENCE_SECONDS
 
 PATIENCE_MS = 20_000
 _CORRELATION_ID = struct.Struct(">i")
@@ -29,7 +30,7 @@ _CORRELATION_ID = struct.Struct(">i")
 async def coming(promise: Promise[Any]) -> Any:
     future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     promise.then(future.set_result)
-    return await asyncio.wait_for(future, 30)
+    return await asyncio.wait_for(future, PATIENCE_SECONDS)
 
 
 def heartbeat(group: str = "g") -> HeartbeatRequest:
@@ -229,7 +230,7 @@ def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
 
     async def ask(peer: Peer) -> None:
         assert isinstance(await coming(peer.send(heartbeat(), timeout_ms=PATIENCE_MS)), HeartbeatResponse)
-        await asyncio.wait_for(ended.wait(), 30)
+        await asyncio.wait_for(ended.wait(), PATIENCE_SECONDS)
         assert isinstance(await coming(peer.send(heartbeat(), timeout_ms=PATIENCE_MS)), HeartbeatResponse)
         assert len(visits) == 2
 

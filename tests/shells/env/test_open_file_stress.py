@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def stress(directory: Path, descriptors: int, seconds: int) -> None:
-    command = [sys.executable, "-m", "tests.unit.env.open_file_stress", str(directory), str(descriptors), str(seconds)]
+    command = [sys.executable, "-m", "tests.shells.env.open_file_stress", str(directory), str(descriptors), str(seconds)]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     print(ended.stdout)
     assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,6 +1,6 @@
 """Several threads use more files than the process may open, and each file must end with exactly its own bytes.
 
-    python -m tests.unit.env.open_file_stress DIRECTORY DESCRIPTORS SECONDS
+    python -m tests.shells.env.open_file_stress DIRECTORY DESCRIPTORS SECONDS
 
 lowers the process's limit to DESCRIPTORS for good, so it runs in a process of its own. The threads do what those of a node do: append
 on one and on several, sync on workers, read and send by ``sendfile``, create, rename and delete, and take descriptors for connections.

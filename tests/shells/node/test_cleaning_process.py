@@ -23,7 +23,7 @@ from barnabas.storage.dirty_log import job_for, measure
 from barnabas.storage.log import Appended
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.recovery import open_log
-from tests.scenarios.waiting import until
+from tests.waiting import PATIENCE_SECONDS, until
 
 NOW_MS = 1_700_000_000_000
 UNLIMITED = float("inf")
@@ -95,7 +95,7 @@ def test_whoever_waits_learns_of_its_death(how: str, tmp_path: Path) -> None:
     else:
         worker.end()
     with pytest.raises(WorkerDied):
-        waiting.result(30)
+        waiting.result(PATIENCE_SECONDS)
     assert worker.ended
     with pytest.raises(WorkerDied):
         worker.clean(dirty_job(tmp_path / "t-1"), lambda _: None)
@@ -108,7 +108,7 @@ def test_a_new_pace_holds_for_the_job_under_way(tmp_path: Path) -> None:
     until(lambda: worker.pid is not None, "a child is there")
     assert not waiting.done()
     worker.pace(UNLIMITED)
-    assert waiting.result(30).segments
+    assert waiting.result(PATIENCE_SECONDS).segments
     worker.end()
     worker.executor.shutdown()
 
