@@ -18,7 +18,7 @@ test: $(STAMP) lint kafka-jars
 
 # In pairs that do not get in each other's way: one of each is busy, the other waits most of the time.
 test-cores: $(STAMP)
-	$(PYTEST) -m "not soak" tests/unit tests/scenarios tests/simulation
+	$(PYTEST) -m "not soak" tests/unit tests/shells tests/scenarios tests/simulation
 
 test-pipelines: $(STAMP)
 	$(PYTEST) -m "not soak" tests/pipelines

@@ -10,6 +10,7 @@ import pytest
 from barnabas.api import outboxes as module
 from barnabas.api.outboxes import Outboxes
 from barnabas.model.promise import Promise
+from tests.unit import simulated
 
 
 class Post:
@@ -32,7 +33,7 @@ def run(scenario: Callable[[Post], Awaitable[None]]) -> None:
     async def main() -> None:
         await scenario(Post())
 
-    asyncio.run(main())
+    simulated.run(main())
 
 
 def test_what_is_said_in_one_turn_goes_together() -> None:

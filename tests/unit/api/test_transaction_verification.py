@@ -24,6 +24,7 @@ from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopicResult,
 )
+from tests.unit import simulated
 from tests.unit.api.neighbours import HERE, NOBODY, THERE, Neighbours
 from tests.unit.network.hostile_peer import Visitor, answer, serving
 
@@ -77,11 +78,12 @@ def asking(respond: Respond, ask: Callable[[Neighbours], Promise[Verdicts]], *, 
         async with serving(coordinating(respond)) as port:
             neighbours = Neighbours(port, led_by={STATE: led_by})
             try:
-                return await asyncio.wait_for(awaited(ask(neighbours)), 30)
+                verdicts: Verdicts = await awaited(ask(neighbours))
+                return verdicts
             finally:
                 neighbours.peers.close()
 
-    return asyncio.run(main())
+    return simulated.run(main())
 
 
 @pytest.mark.parametrize("implicit", [False, True])
@@ -156,7 +158,7 @@ def test_a_coordinator_that_is_gone_is_not_available() -> None:
             neighbours.peers.close()
             return verdicts
 
-    assert asyncio.run(main()) == dict.fromkeys(PARTITIONS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    assert simulated.run(main()) == dict.fromkeys(PARTITIONS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 def test_many_transactions_are_asked_for_in_one_request() -> None:
@@ -174,5 +176,5 @@ def test_many_transactions_are_asked_for_in_one_request() -> None:
                 assert set(verdicts.values()) == {ErrorCode.NONE}
             neighbours.peers.close()
 
-    asyncio.run(main())
+    simulated.run(main())
     assert requests == [["T", "U", "V"], ["T"]]

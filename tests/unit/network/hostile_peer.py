@@ -1,4 +1,4 @@
-"""Servers that answer a node in whatever way a test wants, on loopback."""
+"""Peers that answer a node as a test wants: on a real loop over loopback sockets, on a simulated loop in memory."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from barnabas.wire.compiler import encode
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.headers import RequestPrefix, read_request_prefix, response_header_version
 from barnabas.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from tests.unit.simulated import ConnectedLoop, OnConnection
 
 _LENGTH = struct.Struct(">i")
 
@@ -73,11 +74,25 @@ async def serving(visit: Callable[[Visitor], Awaitable[None]]) -> AsyncIterator[
         finally:
             writer.close()
 
+    async with _listening(visited) as port:
+        try:
+            yield port
+        finally:
+            for task in visits:
+                task.cancel()
+            await asyncio.gather(*visits, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _listening(visited: OnConnection) -> AsyncIterator[int]:
+    loop: Any = asyncio.get_running_loop()
+    if isinstance(loop, ConnectedLoop):
+        port = loop.listen(visited)
+        yield port
+        loop.stop_listening(port)
+        return
     server = await asyncio.start_server(visited, "127.0.0.1", 0)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        for task in visits:
-            task.cancel()
-        await asyncio.gather(*visits, return_exceptions=True)

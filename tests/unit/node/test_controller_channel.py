@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, NamedTuple, cast
 
 import pytest
@@ -27,6 +27,7 @@ from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequ
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from tests.unit import simulated
 from tests.unit.network.hostile_peer import Visitor, answer, serving
 
 HERE, THERE, ELSEWHERE = NodeId(1), NodeId(2), NodeId(3)
@@ -83,11 +84,11 @@ class Office:
         self.channel.leader_changed()
 
     async def ask(self, request: Any, context: RequestContext | None = None) -> Any:
-        return await asyncio.wait_for(awaited(self.channel.submit(request, context)), 30)
+        return await awaited(self.channel.submit(request, context))
 
 
-def run(scenario: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    simulated.run(scenario())
 
 
 def allocating(response: Any = ALLOCATED) -> Callable[[Visitor], Awaitable[None]]:

@@ -17,6 +17,7 @@ from barnabas.node.metadata_log import MetadataBatch
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.create_topics import CreateTopicsRequest
 from barnabas.wire.metadata_records import MetadataRecord
+from tests.unit import simulated
 from tests.unit.metadata.made import topic
 from tests.unit.node.test_listening_clock import HandClock
 from tests.unit.node.test_metadata_applier import World
@@ -99,7 +100,7 @@ def run(scenario: Callable[[Node], Coroutine[Any, Any, None]]) -> None:
         node.driver.stop()
         node.applier.stop()
 
-    asyncio.run(main())
+    simulated.run(main())
 
 
 def answered(answer: Promise[Any]) -> bool:

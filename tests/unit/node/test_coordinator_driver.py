@@ -21,8 +21,10 @@ from barnabas.node.coordinator_driver import CoordinatorDriver
 from barnabas.replication.partition import Partition
 from barnabas.telemetry.logs import Log
 from barnabas.wire.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
+from tests.unit import simulated
 from tests.unit.metadata.made import WHEN, after, delta_of
 from tests.unit.replication.made import ME, NOW_MS, TOPIC_ID, World
+from tests.waiting import until_async
 
 OTHER = 2
 
@@ -86,8 +88,7 @@ class Node:
         await self.driver.publish(delta, self.image, cast(EffectiveConfigs, None))
 
     async def loaded(self) -> None:
-        while self.driver.runtime.loading:
-            await asyncio.sleep(0)
+        await until_async(lambda: not self.driver.runtime.loading, "the log of the shard is read", pause_seconds=0)
 
     def begin(self, identity: str, producer_id: int) -> Promise[Any]:
         def ask(machine: TransactionMachine, now_ms: int) -> Outcome[Any]:
@@ -108,11 +109,11 @@ def run(scenario: Callable[[Node], Awaitable[None]]) -> None:
     async def main() -> None:
         node = Node()
         try:
-            await asyncio.wait_for(scenario(node), 30)
+            await scenario(node)
         finally:
             node.driver.stop()
 
-    asyncio.run(main())
+    simulated.run(main())
 
 
 def test_an_answer_waits_for_the_replicas_and_a_question_for_what_it_saw() -> None:

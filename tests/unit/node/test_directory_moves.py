@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future
 from itertools import count
 from random import Random
@@ -34,8 +34,10 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.telemetry.logs import Log as EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.metadata_records import MetadataRecord, PartitionRecord, TopicRecord
+from tests.unit import simulated
 from tests.unit.metadata.made import after, delta_of
 from tests.unit.storage.logs import NOW_MS, append, data, fill, numbered, values
+from tests.waiting import until_async
 
 ME = 1
 TOPIC_ID = Uuid(b"t" * 16)
@@ -149,15 +151,17 @@ class Node:
         return replica
 
     async def arrived(self, replica: Partition, directory: LogDirectory) -> None:
-        while replica.directory is not directory or replica.future is not None:
+        def is_there() -> bool:
             for move in list(self.moves._moves.values()):
                 if move.task is not None and move.task.done():
                     move.task.result()
-            await asyncio.sleep(0.001)
+            return replica.directory is directory and replica.future is None
+
+        await until_async(is_there, f"the replica is in {directory.path}", pause_seconds=0.001)
 
 
-def run(scenario: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    simulated.run(scenario())
 
 
 async def moved_halfway(node: Node, batches: int = 25) -> Partition:
@@ -215,8 +219,7 @@ def test_a_refusal_of_the_controller_leaves_it_where_it_is() -> None:
         node = Node(SimulatedDisk(Random(0)))
         node.reports.code = ErrorCode.UNKNOWN_TOPIC_ID
         replica = await moved_halfway(node)
-        while replica.future is not None:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: replica.future is None, "the move is given up")
         assert replica.directory is node.home
         assert node.reports.believed == node.home.directory_id
         await asyncio.sleep(0.01)
@@ -263,9 +266,12 @@ def test_wherever_it_is_interrupted_the_replica_is_found_whole_and_once(how: str
 
     for step in count(1):
         node = Node(SimulatedDisk(Random(step)))
-        finished = asyncio.run(until_dark(node, step))
+        try:
+            finished = simulated.run(until_dark(node, step))
+        except PowerCut:  # in a worker thread
+            finished = False
         survivor = node.disk.kill() if how == "killed" else node.disk.crash()
-        asyncio.run(after_restart(survivor, node.reports.believed, step))
+        simulated.run(after_restart(survivor, node.reports.believed, step))
         if finished:
             assert step > 20, "the move has steps"
             return

@@ -16,10 +16,14 @@ from barnabas.model.promise import Promise
 from barnabas.node import directory_reports
 from barnabas.node.directory_reports import DirectoryReports
 from barnabas.storage.log_directory import LogDirectory
+from tests.unit import simulated
 from tests.unit.metadata.made import uuid
+from tests.waiting import until_async
 
 FIRST, SECOND = (cast(LogDirectory, SimpleNamespace(directory_id=uuid(number))) for number in (50, 51))
 TOPIC, OTHER = uuid(1), uuid(2)
+# Many times the pause between two tries, on the simulated loop.
+LONG_SECONDS = 60
 
 
 class Controller:
@@ -46,19 +50,13 @@ class Controller:
 def run(scenario: Callable[[Controller, DirectoryReports], Awaitable[None]], epoch: Callable[[], int] = lambda: 7) -> None:
     async def main() -> None:
         controller = Controller()
-        await asyncio.wait_for(scenario(controller, DirectoryReports(controller, 1, epoch)), 30)
+        await scenario(controller, DirectoryReports(controller, 1, epoch))
 
-    asyncio.run(main())
+    simulated.run(main())
 
 
 async def until(controller: Controller, requests: int) -> None:
-    while len(controller.requests) < requests:
-        await asyncio.sleep(0.001)
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directory_reports, "RETRY_SECONDS", 0.01)
+    await until_async(lambda: len(controller.requests) >= requests, f"{requests} requests reach the controller")
 
 
 def test_what_is_placed_in_one_turn_is_told_in_one_request() -> None:
@@ -69,7 +67,7 @@ def test_what_is_placed_in_one_turn_is_told_in_one_request() -> None:
         await until(controller, 1)
         assert controller.heard() == [(uuid(50), TOPIC, [0, 1, 2]), (uuid(51), OTHER, [0])]
         reports.placed(TOPIC, 3, FIRST)
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(LONG_SECONDS)
         assert len(controller.requests) == 1, "one at a time"
         controller.answer()
         await until(controller, 2)
@@ -107,7 +105,7 @@ def test_a_request_has_a_limit_and_a_stopped_node_says_no_more(monkeypatch: pyte
         assert controller.heard() == [(uuid(50), TOPIC, [2, 3])]
         reports.stop()
         controller.answer(ErrorCode.REQUEST_TIMED_OUT)
-        await asyncio.sleep(0.03)
+        await asyncio.sleep(LONG_SECONDS)
         assert len(controller.requests) == 2
 
     run(scenario)

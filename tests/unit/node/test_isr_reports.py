@@ -19,7 +19,9 @@ from barnabas.wire.messages.alter_partition import (
     ResponsePartitionData,
     ResponseTopicData,
 )
+from tests.unit import simulated
 from tests.unit.replication.made import ME, World, led_by
+from tests.waiting import until_async
 
 LAG_MS = 1000
 ALL = (ME, 2, 3)
@@ -54,6 +56,9 @@ class Desk:
         assert change is not None
         return change
 
+    async def is_asked(self, times: int) -> None:
+        await until_async(lambda: len(self.asked) == times, f"request {times} reaches the controller", seen=lambda: self.asked)
+
     def agree(self, *, code: ErrorCode = ErrorCode.NONE) -> None:
         request, answer = self.asked[-1]
         topics = [
@@ -80,19 +85,13 @@ def run(scenario: Callable[[Desk], Awaitable[None]]) -> None:
     async def main() -> None:
         await scenario(Desk())
 
-    asyncio.run(main())
-
-
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not true():
-            await asyncio.sleep(0)
+    simulated.run(main())
 
 
 def test_what_is_wanted_in_one_turn_goes_in_one_request_with_all_epochs() -> None:
     async def scenario(desk: Desk) -> None:
         changes = [desk.shrink(partition) for partition in desk.partitions]
-        await until(lambda: bool(desk.asked))
+        await desk.is_asked(1)
         request, _ = desk.asked[0]
         assert (request.broker_id, request.broker_epoch) == (ME, 70)
         (topic,) = request.topics
@@ -109,13 +108,13 @@ def test_what_is_wanted_in_one_turn_goes_in_one_request_with_all_epochs() -> Non
 def test_one_request_is_under_way_at_a_time() -> None:
     async def scenario(desk: Desk) -> None:
         desk.shrink(desk.partitions[0])
-        await until(lambda: len(desk.asked) == 1)
+        await desk.is_asked(1)
         desk.shrink(desk.partitions[1])
         for _ in range(5):
             await asyncio.sleep(0)
         assert len(desk.asked) == 1
         desk.agree()
-        await until(lambda: len(desk.asked) == 2)
+        await desk.is_asked(2)
         assert desk.asked[1][0].topics[0].partitions[0].partition_index == 1
 
     run(scenario)
@@ -125,9 +124,9 @@ def test_what_could_not_be_asked_is_asked_again() -> None:
     async def scenario(desk: Desk) -> None:
         desk.shrink(desk.partitions[0])
         for asked in (1, 2):
-            await until(lambda asked=asked: len(desk.asked) == asked)  # type: ignore[misc]
+            await desk.is_asked(asked)
             desk.asked[-1][1].resolve(AlterPartitionResponse(throttle_time_ms=0, error_code=ErrorCode.NOT_CONTROLLER, topics=[]))
-        await until(lambda: len(desk.asked) == 3)
+        await desk.is_asked(3)
         desk.agree()
         assert desk.partitions[0].isr == (ME,)
 
@@ -137,11 +136,11 @@ def test_what_could_not_be_asked_is_asked_again() -> None:
 def test_not_when_the_partition_has_come_to_something_else_meanwhile() -> None:
     async def scenario(desk: Desk) -> None:
         desk.shrink(desk.partitions[0])
-        await until(lambda: len(desk.asked) == 1)
+        await desk.is_asked(1)
         desk.partitions[0].follow_metadata(led_by(2, replicas=ALL, epoch=1))
         desk.asked[-1][1].resolve(AlterPartitionResponse(throttle_time_ms=0, error_code=ErrorCode.NOT_CONTROLLER, topics=[]))
         desk.shrink(desk.partitions[1])
-        await until(lambda: len(desk.asked) == 2)
+        await desk.is_asked(2)
         assert [each.partition_index for each in desk.asked[1][0].topics[0].partitions] == [1]
 
     run(scenario)
@@ -150,13 +149,13 @@ def test_not_when_the_partition_has_come_to_something_else_meanwhile() -> None:
 def test_a_refusal_that_asks_for_patience_is_not_repeated() -> None:
     async def scenario(desk: Desk) -> None:
         change = desk.shrink(desk.partitions[0])
-        await until(lambda: len(desk.asked) == 1)
+        await desk.is_asked(1)
         desk.agree(code=ErrorCode.INVALID_UPDATE_VERSION)
         leadership = desk.partitions[0].leadership
         assert leadership is not None
         assert leadership.isr.pending is change
         desk.shrink(desk.partitions[1])
-        await until(lambda: len(desk.asked) == 2)
+        await desk.is_asked(2)
         assert [each.partition_index for each in desk.asked[1][0].topics[0].partitions] == [1]
 
     run(scenario)

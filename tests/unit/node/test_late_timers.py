@@ -15,9 +15,9 @@ from barnabas.raft.events import Event, Tick
 from barnabas.raft.quorum import NEVER_MS
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_settings import LogSettings
+from tests.unit import simulated
 from tests.unit.node.test_listening_clock import HandClock
-
-SECONDS_MAX = 30.0
+from tests.waiting import until_async
 
 
 class Core:
@@ -59,13 +59,7 @@ def run(scenario: Callable[[Core, HandClock, QuorumDriver], Coroutine[Any, Any, 
         await scenario(core, clock, driver)
         driver.close()
 
-    asyncio.run(main())
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(SECONDS_MAX):
-        while not condition():
-            await asyncio.sleep(DRAIN_MS / 1000)
+    simulated.run(main())
 
 
 def test_a_timer_that_rings_late_lets_what_has_arrived_be_read_first() -> None:
@@ -81,7 +75,7 @@ def test_a_timer_that_rings_late_lets_what_has_arrived_be_read_first() -> None:
         # uvloop runs timers before it polls sockets; this stands for a socket that is read behind the timer.
         asyncio.get_running_loop().call_later(DRAIN_MS / 2000, read_a_socket)
         await asyncio.sleep(3 * DRAIN_MS / 1000)
-        await until(lambda: bool(arrived))
+        await until_async(lambda: arrived, "the socket is read")
         assert core.ticks == 0
 
     run(scenario)
@@ -91,6 +85,6 @@ def test_a_voter_that_finds_nothing_in_its_sockets_goes_on() -> None:
     async def scenario(core: Core, clock: HandClock, driver: QuorumDriver) -> None:
         driver.start()
         clock.ms += LATE_MS + 1
-        await until(lambda: core.ticks == 1)
+        await until_async(lambda: core.ticks == 1, "the core sees a tick")
 
     run(scenario)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from random import Random
 
 from barnabas.node.listening_clock import ListeningClock
 from barnabas.simulation.host import Host
 from barnabas.simulation.scheduler import Scheduler
+from tests.unit import simulated
 
 
 class HandClock:
@@ -36,7 +36,7 @@ def test_time_that_the_loop_was_away_counts_as_one_gap() -> None:
         assert listening.now_ms() == before_ms + 1_300
         listening.stop()
 
-    asyncio.run(main())
+    simulated.run(main())
 
 
 def test_a_loop_that_turns_hears_time_pass_as_it_does() -> None:

@@ -12,7 +12,6 @@ from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.coordinators.transaction.state import TransactionState
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
-from barnabas.node import marker_writer
 from barnabas.node.marker_writer import MarkerWriter
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.compiler import decode
@@ -25,17 +24,16 @@ from barnabas.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from barnabas.wire.metadata_records import RemoveTopicRecord
+from tests.unit import simulated
 from tests.unit.api.neighbours import HERE, NOBODY, THERE, Neighbours, partition
 from tests.unit.coordinators.transaction.desk import SHARD
 from tests.unit.metadata.made import uuid
 from tests.unit.network.hostile_peer import Visitor, answer, serving
+from tests.waiting import until_async
 
 Respond = Callable[[WriteTxnMarkersRequest], WriteTxnMarkersResponse]
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marker_writer, "RETRY_SECONDS", 0.01)
+# Many times the pause between two tries, on the simulated loop.
+LONG_SECONDS = 5
 
 
 def leading(respond: Respond) -> Callable[[Visitor], Awaitable[None]]:
@@ -102,8 +100,7 @@ class Ending:
         return self.desk.machine.transactions[identity].state
 
     async def until(self, identity: str, state: TransactionState) -> None:
-        while self.state(identity) is not state:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: self.state(identity) is state, f"{identity} is {state.name}", seen=lambda: self.state(identity))
 
 
 def run(respond: Respond, scenario: Callable[[Ending], Awaitable[None]], *, led_by: dict[str, int]) -> None:
@@ -111,12 +108,12 @@ def run(respond: Respond, scenario: Callable[[Ending], Awaitable[None]], *, led_
         async with serving(leading(respond)) as port:
             ending = Ending(Neighbours(port, led_by=led_by))
             try:
-                await asyncio.wait_for(scenario(ending), 30)
+                await scenario(ending)
             finally:
                 ending.writer.stop()
                 ending.neighbours.peers.close()
 
-    asyncio.run(main())
+    simulated.run(main())
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -192,8 +189,7 @@ def test_it_follows_the_partition_to_its_new_leader() -> None:
     async def scenario(ending: Ending) -> None:
         ending.decide("T", "a")
         ending.perform()
-        for _ in range(5):
-            await asyncio.sleep(0.01)
+        await asyncio.sleep(LONG_SECONDS)
         assert not seen
         assert ending.state("T") is TransactionState.PREPARE_COMMIT
         ending.neighbours.changed(partition(0, THERE, leader_epoch=1, partition_epoch=1))
@@ -225,8 +221,7 @@ def test_a_topic_that_is_deleted_needs_no_marker() -> None:
     async def scenario(ending: Ending) -> None:
         ending.decide("T", "a")
         ending.perform()
-        while not seen:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: seen, "the leader is asked")
         ending.neighbours.changed(RemoveTopicRecord(topic_id=uuid(0)))
         await ending.until("T", TransactionState.COMPLETE_COMMIT)
 
@@ -240,8 +235,7 @@ def test_one_whom_somebody_newer_has_replaced_gives_up(code: ErrorCode) -> None:
     async def scenario(ending: Ending) -> None:
         ending.decide("T", "a")
         ending.perform()
-        for _ in range(10):
-            await asyncio.sleep(0.01)
+        await asyncio.sleep(LONG_SECONDS)
         assert len(seen) == 1
         assert ending.state("T") is TransactionState.PREPARE_COMMIT
 
@@ -254,12 +248,11 @@ def test_a_coordinator_that_is_none_any_more_tries_no_longer() -> None:
     async def scenario(ending: Ending) -> None:
         ending.decide("T", "a")
         ending.perform()
-        while not seen:
-            await asyncio.sleep(0.001)
+        await until_async(lambda: seen, "the leader is asked")
         ending.desk.runtime.unload(SHARD)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(LONG_SECONDS)
         tried = len(seen)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(LONG_SECONDS)
         assert len(seen) == tried
 
     run(respond, scenario, led_by={"a": THERE})
@@ -273,9 +266,8 @@ def test_what_the_shard_cannot_note_now_is_noted_later() -> None:
         ending.decide("T", "a")
         ending.desk.refusal = ErrorCode.NOT_ENOUGH_REPLICAS
         ending.perform()
-        while not seen:
-            await asyncio.sleep(0.001)
-        await asyncio.sleep(0.03)
+        await until_async(lambda: seen, "the leader is asked")
+        await asyncio.sleep(LONG_SECONDS)
         assert ending.state("T") is TransactionState.PREPARE_COMMIT
         ending.desk.refusal = ErrorCode.NONE
         await ending.until("T", TransactionState.COMPLETE_COMMIT)
@@ -289,7 +281,7 @@ def test_a_leader_here_without_a_replica_is_tried_until_it_has_one() -> None:
     async def scenario(ending: Ending) -> None:
         ending.decide("T", "a")
         ending.perform()
-        await asyncio.sleep(0.03)
+        await asyncio.sleep(LONG_SECONDS)
         assert ending.state("T") is TransactionState.PREPARE_COMMIT
         ending.neighbours.changed(partition(0, THERE, leader_epoch=1, partition_epoch=1))
         await ending.until("T", TransactionState.COMPLETE_COMMIT)

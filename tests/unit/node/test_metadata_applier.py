@@ -20,6 +20,7 @@ from barnabas.wire.metadata_records import (
     MetadataRecord,
     RemoveTopicRecord,
 )
+from tests.unit import simulated
 from tests.unit.metadata.made import topic, uuid
 
 
@@ -74,7 +75,7 @@ def run(main: Callable[[], Awaitable[None]]) -> None:
         await main()
         await settled()
 
-    asyncio.run(wrapped())
+    simulated.run(wrapped())
 
 
 def test_each_batch_is_published_by_itself_and_in_order() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from random import Random
@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from barnabas.env.clock import SystemClock
 from barnabas.env.entropy import SystemEntropy
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.errors import ErrorCode
@@ -29,11 +28,12 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.wire.compiler import FieldNotInVersion, decode, encode
 from barnabas.wire.messages import begin_quorum_epoch, describe_quorum, end_quorum_epoch, fetch, fetch_snapshot, update_raft_voter, vote
 from barnabas.wire.metadata_records import NoOpRecord
+from tests.unit import simulated
+from tests.unit.simulated import LoopClock
+from tests.waiting import until_async
 
 LISTENER = "CONTROLLER"
-SECONDS_MAX = 20
-# Quick, so that the tests are; all relations between them are as they are by default.
-SETTINGS = QuorumSettings(election_timeout_ms=60, fetch_timeout_ms=600, election_backoff_max_ms=60, fetch_snapshot_max_bytes=100)
+SETTINGS = QuorumSettings(fetch_snapshot_max_bytes=100)
 RESPONSES: dict[type[Any], tuple[type[Any], int, int]] = {
     vote.VoteRequest: (vote.VoteResponse, 0, 2),
     begin_quorum_epoch.BeginQuorumEpochRequest: (begin_quorum_epoch.BeginQuorumEpochResponse, 0, 1),
@@ -51,30 +51,27 @@ class Quorum:
         self.nodes: dict[int, RunningNode] = {}
         self.disks: dict[int, SimulatedDisk] = {}
         self.oldest = oldest
-        self.changed = asyncio.Event()
 
     def start(self, *node_ids: int) -> None:
         for node_id in node_ids:
             self.nodes[node_id] = RunningNode(self, node_id)
             self.nodes[node_id].driver.start()
 
-    async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(SECONDS_MAX):
-            while not condition():
-                self.changed.clear()
-                await self.changed.wait()
-
     @property
     def leader(self) -> RunningNode | None:
         return next((node for node in self.nodes.values() if node.driver.leading), None)
 
     async def elected(self) -> RunningNode:
-        await self.until(lambda: self.leader is not None and self.leader.high_watermark > 0)
+        await until_async(lambda: self.leader is not None and self.leader.high_watermark > 0, "a leader is elected")
         assert self.leader is not None
         return self.leader
 
     async def all_have(self, offset: int) -> None:
-        await self.until(lambda: all(node.high_watermark >= offset for node in self.nodes.values()))
+        await until_async(
+            lambda: all(node.high_watermark >= offset for node in self.nodes.values()),
+            f"all nodes have committed up to {offset}",
+            seen=lambda: {node.node_id: node.high_watermark for node in self.nodes.values()},
+        )
 
 
 class RunningNode:
@@ -95,14 +92,13 @@ class RunningNode:
             QuorumNode(identity, voters, self.log.read_quorum_state(), SETTINGS, SystemEntropy()),
             self.log,
             self,
-            SystemClock(),
+            LoopClock(),
             ThreadPoolExecutor(1),
             on_committed=self._committed,
             on_leader=lambda epoch, _: self.offices.append(epoch),
             on_resigned=lambda epoch: self.offices.append(-epoch),
             on_snapshot=self._snapshot,
             on_fatal=self._fatal,
-            on_leader_known=lambda _: quorum.changed.set(),
         )
 
     def _fatal(self, error: BaseException) -> None:
@@ -110,7 +106,6 @@ class RunningNode:
 
     def _committed(self, high_watermark: int) -> None:
         self.high_watermark = high_watermark
-        self.quorum.changed.set()
 
     def _snapshot(self, snapshot: SnapshotId) -> None:
         self.snapshots.append(snapshot)
@@ -176,7 +171,7 @@ def test_a_batch_that_the_leader_appends_is_committed_everywhere_in_any_version(
             known = {(node.driver.leader.node_id, node.driver.leader.endpoint) for node in quorum.nodes.values() if node.driver.leader}
             assert known == {(leader.node_id, ("n", leader.node_id))}
 
-    asyncio.run(run())
+    simulated.run(run())
 
 
 def test_a_leader_that_dies_is_replaced_and_catches_up_when_it_comes_back() -> None:
@@ -192,7 +187,7 @@ def test_a_leader_that_dies_is_replaced_and_catches_up_when_it_comes_back() -> N
             await quorum.all_have(end)
             assert new.driver.epoch > old.driver.epoch
 
-    asyncio.run(run())
+    simulated.run(run())
 
 
 def test_a_leader_that_stops_hands_over_first() -> None:
@@ -201,12 +196,11 @@ def test_a_leader_that_stops_hands_over_first() -> None:
             quorum.start(1, 2, 3)
             old = await quorum.elected()
             await quorum.all_have(old.driver.append([NoOpRecord()]))
-            async with asyncio.timeout(SECONDS_MAX):
-                await awaited(old.driver.stop())
-            await quorum.until(lambda: quorum.leader not in (None, old))
+            await awaited(old.driver.stop())
+            await until_async(lambda: quorum.leader not in (None, old), "another node leads")
             assert old.offices == [old.offices[0], -old.offices[0]]
 
-    asyncio.run(run())
+    simulated.run(run())
 
 
 def test_a_node_with_nothing_takes_the_leaders_snapshot() -> None:
@@ -228,7 +222,7 @@ def test_a_node_with_nothing_takes_the_leaders_snapshot() -> None:
             assert (joined.log.start_offset, joined.log.snapshots()) == (end, [snapshot])
             await quorum.all_have(leader.driver.append([NoOpRecord()]))
 
-    asyncio.run(run())
+    simulated.run(run())
 
 
 def test_the_leader_describes_the_quorum_and_others_send_one_to_it() -> None:
@@ -254,4 +248,4 @@ def test_the_leader_describes_the_quorum_and_others_send_one_to_it() -> None:
                 for version in (0, 1, 2):
                     encode(leader.driver.serve(request, version).value, version)
 
-    asyncio.run(run())
+    simulated.run(run())

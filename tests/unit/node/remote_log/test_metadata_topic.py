@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from barnabas.storage.remote.events import RemoteLogEvent
 from barnabas.storage.remote.segment_metadata import RemotePartition, RemotePartitionDelete
 from barnabas.storage.remote.segment_state import PartitionDeleteState
 from barnabas.telemetry.logs import Log
+from tests.unit import simulated
 from tests.unit.api.neighbours import HERE, Neighbours
 from tests.unit.replication.made import ME, World, led_by
 from tests.unit.storage.remote.made import PARTITION, segment
@@ -46,14 +46,6 @@ class Scene:
         self.partition.append_own(build_batch([Record(0, 0, None, value)]), 0)
 
 
-def run(claim: Coroutine[Any, Any, None]) -> None:
-    async def bounded() -> None:
-        async with asyncio.timeout(30):
-            await claim
-
-    asyncio.run(bounded())
-
-
 def test_what_is_written_is_read_back_before_it_counts() -> None:
     async def claim() -> None:
         scene = Scene()
@@ -64,7 +56,7 @@ def test_what_is_written_is_read_back_before_it_counts() -> None:
         assert seen == [event]
         scene.topic.stop()
 
-    run(claim())
+    simulated.run(claim())
 
 
 def test_it_does_not_count_before_it_is_committed() -> None:
@@ -81,7 +73,7 @@ def test_it_does_not_count_before_it_is_committed() -> None:
         assert len(seen) == 1
         scene.topic.stop()
 
-    run(claim())
+    simulated.run(claim())
 
 
 def test_who_comes_later_hears_everything_and_the_others_nothing_twice() -> None:
@@ -99,7 +91,7 @@ def test_who_comes_later_hears_everything_and_the_others_nothing_twice() -> None
         assert (first, second) == ([mine, mine], [others])
         scene.topic.stop()
 
-    run(claim())
+    simulated.run(claim())
 
 
 def test_what_means_nothing_is_passed_over() -> None:
@@ -113,7 +105,7 @@ def test_what_means_nothing_is_passed_over() -> None:
         assert len(seen) == 1
         scene.topic.stop()
 
-    run(claim())
+    simulated.run(claim())
 
 
 def test_a_deletion_is_left_over_from_its_mark_to_its_end() -> None:
@@ -134,4 +126,4 @@ def test_a_deletion_is_left_over_from_its_mark_to_its_end() -> None:
         await say(PartitionDeleteState.DELETE_PARTITION_FINISHED)
         assert await left() == {}
 
-    run(claim())
+    simulated.run(claim())
