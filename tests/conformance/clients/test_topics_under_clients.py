@@ -112,7 +112,8 @@ def value_of(consumer: Consumer) -> bytes | None:
         message = consumer.poll(1)
         return message if message is not None and message.error() is None else None
 
-    return until(lambda: (found := record()) and (found,), "a record comes", pause_seconds=0)[0].value()
+    value: bytes | None = until(lambda: [found for found in [record()] if found is not None], "a record comes", pause_seconds=0)[0].value()
+    return value
 
 
 def test_python_producers_go_on_when_their_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:

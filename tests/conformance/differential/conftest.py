@@ -11,7 +11,11 @@ from barnabas.wire.messages.describe_groups import DescribeGroupsRequest
 from barnabas.wire.messages.describe_transactions import DescribeTransactionsRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from peers.apache_kafka import why_missing
+from tests.conformance.differential import group_offsets
+from tests.conformance.differential.log_requests import BATCHES
+from tests.conformance.differential.offset_requests import GROUPS, TRANSACTIONS, await_success, committed
 from tests.conformance.differential.pair import Pair, kafka_and_barnabas
+from tests.conformance.differential.produced import produce
 from tests.conformance.differential.scene import Scene
 from tests.conformance.differential.transaction_requests import init
 
@@ -51,3 +55,30 @@ def scene(pair: Pair, coordinators: None) -> Iterator[Scene]:
     """A script in the newest versions."""
     with Scene(pair) as scene:
         yield scene
+
+
+@pytest.fixture(scope="session")
+def read(pair: Pair) -> str:
+    """A topic of two partitions, and coordinators: both sides make them when they are first asked for."""
+    pair.create("read", 2)
+    for peer in pair.peers:
+        for kind in (GROUPS, TRANSACTIONS):
+            asked = FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"])
+            await_success(peer, asked, 6, lambda answer: answer.coordinators[0].error_code)
+        await_success(peer, committed("warm up", ("read", 0, 1))(peer, 9), 9, lambda answer: answer.topics[0].partitions[0].error_code)
+    return "read"
+
+
+@pytest.fixture(scope="session")
+def offset_topics(pair: Pair, coordinators: None) -> None:
+    """The topics that the tests of group offsets commit for."""
+    pair.create(group_offsets.TOPIC, 3)
+    pair.create(group_offsets.OTHER, 1)
+
+
+@pytest.fixture(scope="session")
+def timed(pair: Pair) -> str:
+    """A topic whose first partition has batches of known timestamps."""
+    pair.create("timed", 2)
+    produce(pair, "timed", BATCHES)
+    return "timed"

@@ -74,19 +74,19 @@ def fetch(
 
 @pytest.mark.parametrize("isolation", [0, 1], ids=["uncommitted", "committed"])
 @pytest.mark.parametrize("offset", [0, 1, 2, 3, 4, 8, 13, 14, 15, 16, 100, -1, -2, 2**62])
-def test_any_offset(pair: Pair, topic: str, offset: int, isolation: int) -> None:
+def test_fetch_at_any_offset(pair: Pair, topic: str, offset: int, isolation: int) -> None:
     pair.same(fetch(part(0, offset), isolation=isolation), BY_NAME)
     pair.same(fetch(part(2, offset), part(3, offset), isolation=isolation), [12])
 
 
-def test_a_negative_size_is_taken_for_none(pair: Pair, topic: str) -> None:
+def test_fetch_takes_a_negative_size_for_zero(pair: Pair, topic: str) -> None:
     differ = {"responses": "Kafka trips over it and answers UNKNOWN_SERVER_ERROR; to us the first batch comes however small the limit"}
     ((_, barnabas),) = pair.same(fetch(part(0, 0, size=-1)), [12], differ=differ)
     assert barnabas.responses[0].partitions[0].error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("size", [0, 1, 60, 61, 100, 200, 2000, 2300, 2**31 - 1])
-def test_any_size(pair: Pair, topic: str, size: int) -> None:
+def test_fetch_of_any_size(pair: Pair, topic: str, size: int) -> None:
     for offset in (0, 1, 3, 4):
         pair.same(fetch(part(0, offset, size=size)), [4, 12])
         pair.same(fetch(part(0, offset), size=size), [4, 12])
@@ -95,7 +95,7 @@ def test_any_size(pair: Pair, topic: str, size: int) -> None:
     pair.same(fetch(part(3, 0), part(1, 0), part(0, 0), size=size), [12])
 
 
-def test_who_will_not_wait_and_who_need_not(pair: Pair, topic: str) -> None:
+def test_fetch_does_not_wait_when_it_may_not_or_need_not(pair: Pair, topic: str) -> None:
     for least in (-1, 0, 1, 10, 10_000):
         pair.same(fetch(part(0, 0), least=least, wait_ms=0), [12])
         pair.same(fetch(part(0, END), least=least, wait_ms=-5), [12])
@@ -107,7 +107,7 @@ def test_who_will_not_wait_and_who_need_not(pair: Pair, topic: str) -> None:
 
 @pytest.mark.parametrize("current", [-2, -1, 0, 1, 5])
 @pytest.mark.parametrize("fetched", [-2, -1, 0, 1, 5])
-def test_epochs(pair: Pair, topic: str, current: int, fetched: int) -> None:
+def test_fetch_checks_the_leader_epoch(pair: Pair, topic: str, current: int, fetched: int) -> None:
     for offset in (0, 5, END, END + 1):
         pair.same(fetch(part(0, offset, epoch=current, fetched_epoch=fetched)), [12])
     pair.same(fetch(part(0, 0, epoch=current)), range(9, 13))
@@ -115,28 +115,28 @@ def test_epochs(pair: Pair, topic: str, current: int, fetched: int) -> None:
     pair.same(fetch(part(2, 7, epoch=current, fetched_epoch=fetched)), [12])
 
 
-def test_what_is_not_there(pair: Pair, topic: str) -> None:
+def test_fetch_refuses_missing_topics_and_partitions(pair: Pair, topic: str) -> None:
     for name, index in (("fetched", 9), ("fetched", -1), ("never-was", 0), ("a b", 0), ("", 0)):
         pair.same(fetch(part(index), name=name), BY_NAME)
     pair.same(fetch(part(9), part(0)), [12])
     pair.same(fetch(), BY_NAME)
 
 
-def test_a_partition_named_twice(pair: Pair, topic: str) -> None:
+def test_fetch_of_a_repeated_partition(pair: Pair, topic: str) -> None:
     for offsets in ((0, 4), (4, 0)):
         request = fetch(*(part(0, offset) for offset in offsets))
         ((kafka, barnabas),) = pair.same(request, [12], differ={"responses": "Kafka answers the last, we answer both"})
         assert kafka.responses[0].partitions[-1] == barnabas.responses[0].partitions[-1]
 
 
-def test_a_replica_that_is_none(pair: Pair, topic: str) -> None:
+def test_fetch_of_an_unknown_replica_is_refused(pair: Pair, topic: str) -> None:
     for replica in (-2, -3):
         pair.same(fetch(part(0), replica=replica), [12])
     for replica in (1, 7):
         pair.same(fetch(part(0), replica=replica), [12])
 
 
-def test_topics_by_id(pair: Pair, topic: str) -> None:
+def test_fetch_finds_topics_by_id(pair: Pair, topic: str) -> None:
     def known(peer: Peer, version: int) -> FetchRequest:
         return fetch(part(0, 3), part(3, 0), part(9, 0), name="", topic_id=peer.topic_id(topic))
 
@@ -180,7 +180,7 @@ VERSIONS = pytest.mark.parametrize("version", [7, 10, 12, 13, 18])
 
 
 @VERSIONS
-def test_a_session_tells_only_what_is_new(pair: Pair, version: int) -> None:
+def test_fetch_session_answers_only_changes(pair: Pair, version: int) -> None:
     name = pair.create(f"session-{version}", 3)
     session = Session(pair, version, name)
     produce(pair, name, BATCHES[:2])
@@ -200,7 +200,7 @@ def test_a_session_tells_only_what_is_new(pair: Pair, version: int) -> None:
 
 
 @VERSIONS
-def test_a_session_forgets(pair: Pair, version: int) -> None:
+def test_fetch_session_forgets_partitions(pair: Pair, version: int) -> None:
     name = pair.create(f"forgetting-{version}", 3)
     produce(pair, name, BATCHES[:2])
     produce(pair, name, BATCHES[:2], 1)
@@ -218,7 +218,7 @@ def test_a_session_forgets(pair: Pair, version: int) -> None:
 
 
 @VERSIONS
-def test_wrong_sessions_and_wrong_epochs(pair: Pair, topic: str, version: int) -> None:
+def test_fetch_session_refuses_wrong_ids_and_epochs(pair: Pair, topic: str, version: int) -> None:
     session = Session(pair, version, topic)
     assert session.same(0, part(0, 0)) is ErrorCode.NONE
     assert session.same(1, wrong_by=1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -231,7 +231,7 @@ def test_wrong_sessions_and_wrong_epochs(pair: Pair, topic: str, version: int) -
     assert session.same(3) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_session_replaced_by_a_new_one(pair: Pair, topic: str) -> None:
+def test_fetch_session_is_replaced_by_a_new_one(pair: Pair, topic: str) -> None:
     session = Session(pair, 12, topic)
     session.same(0, part(0, 0))
     old = dict(session.ids)
@@ -242,20 +242,20 @@ def test_a_session_replaced_by_a_new_one(pair: Pair, topic: str) -> None:
     assert session.same(1) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_session_that_begins_with_nothing(pair: Pair, topic: str) -> None:
+def test_fetch_session_may_begin_without_partitions(pair: Pair, topic: str) -> None:
     session = Session(pair, 12, topic)
     session.same(0)
     assert session.same(1, part(0, 0)) is ErrorCode.NONE
     assert session.same(2) is ErrorCode.NONE
 
 
-def test_no_session_without_a_beginning(pair: Pair, topic: str) -> None:
+def test_fetch_session_needs_a_full_request_first(pair: Pair, topic: str) -> None:
     session = Session(pair, 12, topic)
     assert session.same(5, part(0, 0)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
     assert session.same(-5, part(0, 0)) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
-def test_a_session_with_errors_in_it(pair: Pair) -> None:
+def test_fetch_session_repeats_errors(pair: Pair) -> None:
     name = pair.create("session-errors", 2)
     session = Session(pair, 12, name)
     session.same(0, part(0, 50), part(1, 0), part(5, 0))
@@ -267,7 +267,7 @@ def test_a_session_with_errors_in_it(pair: Pair) -> None:
     session.same(5)
 
 
-def test_names_and_ids_do_not_mix_in_a_session(pair: Pair, topic: str) -> None:
+def test_fetch_session_does_not_mix_names_and_ids(pair: Pair, topic: str) -> None:
     session = Session(pair, 12, topic)
     session.same(0, part(0, 0))
     session.version = 13
@@ -278,7 +278,7 @@ def test_names_and_ids_do_not_mix_in_a_session(pair: Pair, topic: str) -> None:
     assert by_id.same(1, part(0, 0)) is ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
-def test_a_session_serves_its_partitions_in_turn(pair: Pair) -> None:
+def test_fetch_session_serves_its_partitions_in_turn(pair: Pair) -> None:
     name = pair.create("in-turn", 4)
     for partition in range(4):
         produce(pair, name, [batch_at(1, value=bytes(500))] * 4, partition)

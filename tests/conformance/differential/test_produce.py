@@ -33,7 +33,7 @@ TIMELESS = [
 
 
 @pytest.mark.parametrize("case", TIMELESS, ids=str)
-def test_a_batch_is_taken_or_refused_alike(pair: Pair, case: Case) -> None:
+def test_produce_accepts_and_refuses_the_same_batches(pair: Pair, case: Case) -> None:
     name = f"batch-{CASES.index(case)}"
     pair.create(name, configs={key: str(value) for key, value in case.config.items()})
     differ = {}
@@ -56,7 +56,7 @@ def fetching(topic: str) -> FetchRequest:
 
 
 @pytest.mark.parametrize("codec", Codec, ids=lambda codec: codec.name.lower())
-def test_codecs_in_all_versions(pair: Pair, codec: Codec) -> None:
+def test_produce_takes_every_codec_in_every_version(pair: Pair, codec: Codec) -> None:
     name = pair.create(f"codec-{codec}")
     pair.same(producing(name, batch_at(1000, 2000, codec=codec)), BY_NAME)
     pair.same(fetching(name), [12])
@@ -78,7 +78,7 @@ TIMED: dict[str, tuple[dict[str, str], list[int]]] = {
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4], ids=lambda codec: codec.name.lower())
 @pytest.mark.parametrize("kind", TIMED)
-def test_timestamps(pair: Pair, kind: str, codec: Codec) -> None:
+def test_produce_judges_timestamps(pair: Pair, kind: str, codec: Codec) -> None:
     configs, timestamps = TIMED[kind]
     name = pair.create(f"clock-{list(TIMED).index(kind)}-{codec}", configs=configs)
     clocks = {"responses[].partition_responses[].log_append_time_ms": "the clocks are read one after the other"}
@@ -87,7 +87,7 @@ def test_timestamps(pair: Pair, kind: str, codec: Codec) -> None:
         assert (theirs == -1) == (ours == -1)
 
 
-def test_addresses_that_are_none(pair: Pair) -> None:
+def test_produce_refuses_missing_topics_and_partitions(pair: Pair) -> None:
     name = pair.create("addressed", 2)
     for topic, partition in ((name, 2), (name, -1), ("never-was", 0), ("a b", 0), ("", 0)):
         pair.same(producing(topic, batch_at(1), partition), BY_NAME)
@@ -102,7 +102,7 @@ def test_addresses_that_are_none(pair: Pair) -> None:
     pair.same(nothing, BY_NAME, differ={"responses": "Kafka leaves out topics without partitions"})
 
 
-def test_partitions_are_decided_one_by_one(pair: Pair) -> None:
+def test_produce_judges_partitions_one_by_one(pair: Pair) -> None:
     name = pair.create("one-by-one", 3)
     good, bad = batch_at(1, 2), batch_at(1)[:-1]
     data = [PartitionProduceData(index=index, records=records) for index, records in ((2, good), (0, bad), (7, good), (1, good))]
@@ -110,7 +110,7 @@ def test_partitions_are_decided_one_by_one(pair: Pair) -> None:
     pair.same(ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics), BY_NAME)
 
 
-def test_a_partition_named_twice(pair: Pair) -> None:
+def test_produce_to_a_repeated_partition(pair: Pair) -> None:
     name = pair.create("named-twice-in-one")
     data = [PartitionProduceData(index=0, records=batch_at(1)), PartitionProduceData(index=0, records=batch_at(2, 3))]
     request = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[TopicProduceData(name=name, partition_data=data)])
@@ -126,7 +126,7 @@ def latest(topic: str) -> ListOffsetsRequest:
     return ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=asked)])
 
 
-def test_topics_by_id(pair: Pair) -> None:
+def test_produce_finds_topics_by_id(pair: Pair) -> None:
     pair.create("produced-by-id")
 
     def by_id(topic_id: Callable[[Peer], Uuid]) -> Callable[[Peer, int], ProduceRequest]:
@@ -145,7 +145,7 @@ def test_topics_by_id(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("version", BY_NAME)
-def test_no_acknowledgement_no_answer(pair: Pair, version: int) -> None:
+def test_produce_without_acks_is_not_answered(pair: Pair, version: int) -> None:
     name = pair.create(f"unacknowledged-{version}")
     for peer in pair.peers:
         with RawClient(peer.broker.address) as client:
@@ -154,7 +154,7 @@ def test_no_acknowledgement_no_answer(pair: Pair, version: int) -> None:
             assert client.ask(producing(name, batch_at(2), acks=1), version).responses[0].partition_responses[0].base_offset == 1
 
 
-def test_what_fails_without_acknowledgement_ends_the_connection(pair: Pair) -> None:
+def test_produce_without_acks_that_fails_ends_the_connection(pair: Pair) -> None:
     name = pair.create("unacknowledged-wrong")
     for batch, topic in ((batch_at(1)[:-1], name), (batch_at(1), "never-was")):
         for peer in pair.peers:
@@ -198,7 +198,7 @@ class Idempotent:
         return ErrorCode(barnabas.responses[0].partition_responses[0].error_code)
 
 
-def test_sequences(pair: Pair) -> None:
+def test_produce_checks_sequences(pair: Pair) -> None:
     producer = Idempotent(pair, pair.create("sequences"))
     for sequence in range(8):
         assert producer.same(sequence) is ErrorCode.NONE
@@ -211,18 +211,18 @@ def test_sequences(pair: Pair) -> None:
     assert producer.same(8, timestamp=99) is ErrorCode.NONE
 
 
-def test_sequences_of_batches(pair: Pair) -> None:
+def test_produce_checks_sequences_of_batches(pair: Pair) -> None:
     producer = Idempotent(pair, pair.create("sequences-of-batches"))
     for sequence, count in ((0, 3), (3, 2), (0, 3), (3, 2), (3, 1), (4, 1), (0, 2), (5, 1), (0, 5), (7, 1)):
         producer.same(sequence, count)
 
 
-def test_a_first_sequence_may_be_any_where_nothing_is_known(pair: Pair) -> None:
+def test_produce_of_an_unknown_producer_takes_any_first_sequence(pair: Pair) -> None:
     for first in (1, 5, 1000, 2**31 - 1):
         Idempotent(pair, pair.create(f"first-{first}")).same(first)
 
 
-def test_sequences_wrap_around(pair: Pair) -> None:
+def test_produce_takes_sequences_that_wrap_around(pair: Pair) -> None:
     producer = Idempotent(pair, pair.create("wrapping"))
     assert producer.same(0) is ErrorCode.NONE
     lone = Idempotent(pair, pair.create("wrapping-too"))
@@ -231,20 +231,20 @@ def test_sequences_wrap_around(pair: Pair) -> None:
     lone.same(1, 1)
 
 
-def test_epochs_of_producers(pair: Pair) -> None:
+def test_produce_checks_epochs_of_producers(pair: Pair) -> None:
     producer = Idempotent(pair, pair.create("epochs"))
     for epoch, sequence in ((0, 0), (0, 1), (1, 2), (1, 0), (0, 2), (0, 0), (1, 1), (3, 0), (2, 1), (3, 1), (4, 5)):
         producer.same(sequence, epoch=epoch)
 
 
-def test_producers_in_all_versions(pair: Pair) -> None:
+def test_produce_of_idempotent_producers_in_every_version(pair: Pair) -> None:
     producer = Idempotent(pair, pair.create("producer-versions"))
     for sequence, version in enumerate(BY_NAME):
         assert producer.same(sequence, versions=[version]) is ErrorCode.NONE
         producer.same(sequence + 5, versions=[version])
 
 
-def test_a_transactional_batch_needs_a_transaction(pair: Pair) -> None:
+def test_produce_of_a_transactional_batch_needs_a_transaction(pair: Pair) -> None:
     name = pair.create("transactional")
     batch = bytes(build_batch([Record(0, 5, None, b"v")], producer_id=77, producer_epoch=0, base_sequence=0, transactional=True))
     request = producing(name, batch)

@@ -119,7 +119,7 @@ def test_unknown_tagged_fields_are_skipped_alike(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("client_id", [None, "", "ä", "x" * 1000])
-def test_any_client_id_will_do(pair: Pair, client_id: str | None) -> None:
+def test_a_request_may_have_any_client_id(pair: Pair, client_id: str | None) -> None:
     for peer in pair.peers:
         with RawClient(peer.broker.address, client_id) as client:
             for version in range(5):

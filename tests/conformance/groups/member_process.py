@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from functools import partial
 
 from tests.conformance.groups.members import ALL_MEMBERS
 from tests.waiting import until
@@ -24,12 +25,12 @@ def main(client: str, bootstrap: str, group: str, topic: str, settings: str) -> 
 
     threading.Thread(target=wait_for_the_end, daemon=True).start()
     told: set[int] | None = None
+
+    def changed(before: set[int] | None) -> bool:
+        return ended.is_set() or member.failure is not None or member.partitions != before
+
     while not ended.is_set() and member.failure is None:
-        until(
-            lambda before=told: ended.is_set() or member.failure is not None or member.partitions != before,
-            "the partitions change",
-            seconds_max=1e9,
-        )  # type: ignore[misc]
+        until(partial(changed, told), "the partitions change", seconds_max=float("inf"))
         told = member.partitions
         print(json.dumps(sorted(told)), flush=True)
     member.leave()

@@ -44,7 +44,7 @@ def new_topic(node: EmbeddedBroker, name: str, partitions: int) -> str:
 
 
 @ENDINGS
-def test_commits_survive(mortal: EmbeddedBroker, ending: str) -> None:
+def test_commits_survive_a_restart(mortal: EmbeddedBroker, ending: str) -> None:
     topic = new_topic(mortal, "t", 1)
     groups = [f"group-{number}" for number in range(8)]
     expected: dict[str, tuple[int, str | None]] = dict.fromkeys(groups, (-1001, None))
@@ -61,7 +61,7 @@ def test_commits_survive(mortal: EmbeddedBroker, ending: str) -> None:
 
 
 @ENDINGS
-def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
+def test_members_go_on_after_a_restart(mortal: EmbeddedBroker, ending: str) -> None:
     """Two members of each client, each two a group of their own, with a topic of their own."""
     teams: list[list[Member]] = []
     try:
@@ -78,9 +78,9 @@ def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
                     fill(mortal.bootstrap, f"topic-{number}", numbered(first, first + 10), partition)
             for team in teams:
                 until(
-                    lambda team=team, first=first: sum(len(member.values) for member in team) >= 2 * first + 20,
+                    lambda team=team, first=first: sum(len(member.values) for member in team) >= 2 * first + 20,  # type: ignore[misc]
                     "the team reads what was sent",
-                    seen=lambda team=team: [(member.client, member.events, member.received) for member in team],
+                    seen=lambda team=team: [(member.client, member.events, member.received) for member in team],  # type: ignore[misc]
                 )
             if first == 0:
                 restart(mortal, ending)
@@ -90,12 +90,12 @@ def test_members_go_on(mortal: EmbeddedBroker, ending: str) -> None:
                 until(
                     partial(_all_read, team, partition),
                     "the partition is read to its end",
-                    seen=lambda team=team: [member.received for member in team],
-                )  # type: ignore[misc]
+                    seen=lambda team=team: [member.received for member in team],  # type: ignore[misc]
+                )
                 until(
-                    lambda n=number, p=partition: committed(mortal.bootstrap, f"group-{n}", f"topic-{n}", p)[0] == 20,
+                    lambda n=number, p=partition: committed(mortal.bootstrap, f"group-{n}", f"topic-{n}", p)[0] == 20,  # type: ignore[misc]
                     "the offset is committed",
-                )  # type: ignore[misc]
+                )
     finally:
         gone = [member.let_go() for team in teams for member in team]
     for number, kind in enumerate(ALL_MEMBERS):

@@ -1,4 +1,4 @@
-"""CreateTopics, CreatePartitions and DeleteTopics."""
+"""CreateTopics."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from typing import Any
 import pytest
 
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import ZERO_UUID, Uuid
-from barnabas.wire.messages.create_partitions import CreatePartitionsAssignment, CreatePartitionsRequest, CreatePartitionsTopic
 from barnabas.wire.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from tests.conformance.differential.pair import Pair, Peer
+from tests.conformance.differential.pair import Pair
 
 
 def topic(
@@ -55,7 +52,7 @@ GOOD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_topics_are_made_alike(pair: Pair, kind: str) -> None:
+def test_create_topics_makes_the_same_topics(pair: Pair, kind: str) -> None:
     name = f"made-{list(GOOD).index(kind)}"
     pair.same(lambda peer, version: creating(topic(f"{name}-{version}-dry", **GOOD[kind]), validate_only=True))
     pair.same(lambda peer, version: creating(topic(f"{name}-{version}", **GOOD[kind])))
@@ -123,11 +120,11 @@ BAD: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_doubtful_topic_is_judged_alike(pair: Pair, kind: str) -> None:
+def test_create_topics_judges_a_doubtful_topic(pair: Pair, kind: str) -> None:
     pair.same(creating(topic(**{"name": "doubtful", **BAD[kind]}), validate_only=True))
 
 
-def test_existing_and_colliding_names(pair: Pair) -> None:
+def test_create_topics_refuses_existing_and_colliding_names(pair: Pair) -> None:
     pair.create("collide.here_now")
     for name in ("collide.here_now", "collide_here_now", "collide.here.now", "collide-here-now"):
         pair.same(creating(topic(name), validate_only=True))
@@ -136,121 +133,13 @@ def test_existing_and_colliding_names(pair: Pair) -> None:
     assert [each.error_code for each in ours.topics] == [ErrorCode.NONE, ErrorCode.INVALID_TOPIC_EXCEPTION]
 
 
-def test_every_topic_of_a_request_is_decided_by_itself(pair: Pair) -> None:
+def test_create_topics_judges_every_topic_by_itself(pair: Pair) -> None:
     pair.same(creating())
     pair.same(creating(topic("twice"), topic("twice"), topic("once"), validate_only=True))
     pair.same(creating(topic("b", 0), topic("a"), topic("c", factor=9), validate_only=True))
     pair.same(creating(topic("many-1", 6000), topic("many-2", 6000), validate_only=True))
 
 
-def test_the_controllers_own_listener_decides_the_same(pair: Pair) -> None:
+def test_create_topics_at_the_listener_of_the_controller(pair: Pair) -> None:
     pair.same(lambda peer, version: creating(topic(f"direct-{version}", 2)), to_controller=True)
     pair.same(creating(topic("a b"), topic("direct-7"), validate_only=True), to_controller=True)
-
-
-# -- deleting -----------------------------------------------------------------------------------------------------------------
-
-
-def by_name(*names: str | None) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names], timeout_ms=30_000)
-
-
-def by_id(*ids: Uuid) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=each) for each in ids], timeout_ms=30_000)
-
-
-def by_old_name(*names: str) -> DeleteTopicsRequest:
-    return DeleteTopicsRequest(topic_names=list(names), timeout_ms=30_000)
-
-
-OLD = range(1, 6)
-NOWHERE = Uuid(bytes(15) + b"\7")
-
-
-def test_deleting_by_name(pair: Pair) -> None:
-    for version in OLD:
-        pair.create(f"doomed-{version}")
-        pair.same(by_old_name(f"doomed-{version}", "never-was"), [version])
-    pair.same(by_old_name("never-was", "never-was"), OLD)
-    pair.same(by_old_name(), OLD)
-    pair.same(by_old_name("", "a b"), OLD)
-    pair.create("doomed-6")
-    pair.same(by_name("doomed-6", "never-was", ""), [6])
-    pair.same(by_name("doomed-6"), [6])
-
-
-def test_deleting_by_id(pair: Pair) -> None:
-    pair.create("doomed-by-id")
-    pair.same(lambda peer, version: by_id(peer.topic_id("doomed-by-id"), NOWHERE), [6])
-    pair.same(by_id(NOWHERE), [6])
-    pair.same(by_id(ZERO_UUID), [6])
-    pair.same(by_id(), [6])
-
-
-def test_topics_named_wrongly_or_twice(pair: Pair) -> None:
-    pair.create("named-twice")
-
-    def both_ways(peer: Peer, version: int) -> DeleteTopicsRequest:
-        topic_id = peer.topic_id("named-twice")
-        return DeleteTopicsRequest(
-            topics=[DeleteTopicState(name="named-twice"), DeleteTopicState(name=None, topic_id=topic_id)], timeout_ms=1000
-        )
-
-    def both_at_once(peer: Peer, version: int) -> DeleteTopicsRequest:
-        return DeleteTopicsRequest(topics=[DeleteTopicState(name="named-twice", topic_id=peer.topic_id("named-twice"))], timeout_ms=1000)
-
-    pair.same(by_name("named-twice", "named-twice"), [6])
-    pair.same(lambda peer, version: by_id(*[peer.topic_id("named-twice")] * 2), [6])
-    pair.same(both_at_once, [6])
-    pair.same(both_ways, [6])
-
-
-# -- growing ------------------------------------------------------------------------------------------------------------------
-
-
-def growing(name: str, count: int, assignments: list[list[int]] | None = None, *, validate_only: bool = False) -> CreatePartitionsRequest:
-    placed = None if assignments is None else [CreatePartitionsAssignment(broker_ids=each) for each in assignments]
-    return CreatePartitionsRequest(
-        topics=[CreatePartitionsTopic(name=name, count=count, assignments=placed)], timeout_ms=30_000, validate_only=validate_only
-    )
-
-
-GROWTH: list[tuple[str, int, list[list[int]] | None]] = [
-    ("grown", 3, None),
-    ("grown", 2, None),
-    ("grown", 1, None),
-    ("grown", 0, None),
-    ("grown", -1, None),
-    ("grown", 3, [[1]]),
-    ("grown", 3, []),
-    ("grown", 3, [[1], [1]]),
-    ("grown", 4, [[1]]),
-    ("grown", 3, [[]]),
-    ("grown", 3, [[1, 1]]),
-    ("grown", 3, [[1, 2]]),
-    ("grown", 3, [[9]]),
-    ("grown", 3, [[-1]]),
-    ("grown", 2, [[1]]),
-    ("never-was", 3, None),
-    ("a b", 3, None),
-    ("", 3, None),
-]
-
-
-def test_growing_is_judged_alike(pair: Pair) -> None:
-    pair.create("grown", 2)
-    for name, count, assignments in GROWTH:
-        pair.same(growing(name, count, assignments, validate_only=True))
-    # Kafka runs into a limit of its own and answers UNKNOWN_SERVER_ERROR without a word; we say what is wrong.
-    differ = {"results[].error_code": "POLICY_VIOLATION, as for CreateTopics", "results[].error_message": "which limit it is"}
-    pair.same(growing("grown", 20_000, validate_only=True), differ=differ)
-
-
-def test_topics_grow_alike(pair: Pair) -> None:
-    pair.create("growing")
-    for version in range(4):
-        pair.same(growing("growing", version + 2), [version])
-        pair.same(growing("growing", version + 2), [version], to_controller=True)
-    request = growing("growing", 9)
-    pair.same(CreatePartitionsRequest(topics=request.topics * 2, timeout_ms=1000, validate_only=True))
-    pair.same(CreatePartitionsRequest(topics=[], timeout_ms=1000, validate_only=False))

@@ -1,4 +1,4 @@
-"""Groups of the new protocol (KIP-848): every heartbeat answered alike, and what the older APIs do with such groups."""
+"""ConsumerGroupHeartbeat (KIP-848): every heartbeat is answered alike, and so are older APIs about such groups."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tests.conformance.differential.scene import Known, Scene
 from tests.conformance.differential.transaction_requests import add_offsets, commit_offsets, init
 
 pytestmark = pytest.mark.usefixtures("coordinators")
+
 
 FOUR, TWO = "consumed-four", "consumed-two"
 MINUTE_MS = 60_000
@@ -116,9 +117,6 @@ def shown(scene: Scene, *groups: str, differ: Mapping[str, str] | None = None) -
         scene.same(ConsumerGroupDescribeRequest(group_ids=list(groups), include_authorized_operations=False), version, differ=differ)
 
 
-# -- heartbeats that are none -------------------------------------------------------------------------------------------------
-
-
 WRONG: dict[str, dict[str, Any]] = {
     "no group": {"group": ""},
     "no member": {"member": ""},
@@ -147,7 +145,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_heartbeats_that_are_refused(scene: Scene, what: str) -> None:
+def test_consumer_group_heartbeat_refuses_wrong_requests(scene: Scene, what: str) -> None:
     for version in (0, 1):
         given: dict[str, Any] = {"topics": [FOUR], "owned": [], "timeout_ms": MINUTE_MS, **WRONG[what]}
         if version == 0 and "pattern" in given:
@@ -166,7 +164,7 @@ def test_heartbeats_that_are_refused(scene: Scene, what: str) -> None:
             beats(scene, group, member, epoch, version=version, **given)
 
 
-def test_the_coordinator_makes_up_ids_in_the_first_version(scene: Scene) -> None:
+def test_consumer_group_heartbeat_version_0_gives_out_member_ids(scene: Scene) -> None:
     born(scene, "made-up")
     scene.learn("four", lambda the: the.topic_id(FOUR))
     scene.same(
@@ -179,10 +177,7 @@ def test_the_coordinator_makes_up_ids_in_the_first_version(scene: Scene) -> None
     scene.same(lambda the: beat(the, "made-up", the["m"], -1), 0, expect=ErrorCode.NONE)
 
 
-# -- a life of a group --------------------------------------------------------------------------------------------------------
-
-
-def test_a_group_comes_reconciles_and_goes(scene: Scene) -> None:
+def test_consumer_group_heartbeat_forms_a_group_that_reconciles_and_ends(scene: Scene) -> None:
     """With ``range``, whose choice is fixed: of several equally good assignments ``uniform`` chooses by the topics' random ids."""
     assignor = "range"
     group = born(scene, "reconciles")
@@ -231,7 +226,7 @@ def test_a_group_comes_reconciles_and_goes(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range", None])
-def test_three_members_share(scene: Scene, assignor: str | None) -> None:
+def test_consumer_group_heartbeat_shares_partitions_among_three_members(scene: Scene, assignor: str | None) -> None:
     group = born(scene, f"three-{assignor}")
     for member in ("a", "b", "c"):
         joins(scene, group, member, FOUR, server_assignor=assignor)
@@ -241,7 +236,7 @@ def test_three_members_share(scene: Scene, assignor: str | None) -> None:
         shown(scene, group)
 
 
-def test_epochs_that_are_not_the_members(scene: Scene) -> None:
+def test_consumer_group_heartbeat_refuses_epochs_of_other_members(scene: Scene) -> None:
     group = born(scene, "epochs")
     joins(scene, group, "a", FOUR)
     beats(scene, group, "a", 1, owned=[(FOUR, [0, 1, 2, 3])])
@@ -262,7 +257,7 @@ def test_epochs_that_are_not_the_members(scene: Scene) -> None:
     shown(scene, group)
 
 
-def test_static_members(scene: Scene) -> None:
+def test_consumer_group_heartbeat_keeps_the_partitions_of_a_static_member(scene: Scene) -> None:
     group = born(scene, "static-848")
     joins(scene, group, "a", FOUR, instance_id="one")
     beats(scene, group, "a", 1, owned=[(FOUR, [0, 1, 2, 3])], instance_id="one")
@@ -290,7 +285,7 @@ def test_static_members(scene: Scene) -> None:
     shown(scene, group)
 
 
-def test_patterns(scene: Scene) -> None:
+def test_consumer_group_heartbeat_subscribes_to_patterns(scene: Scene) -> None:
     group = born(scene, "patterns")
     asked = ConsumerGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
     later = dict.fromkeys(("member_epoch", "assignment.topic_partitions"), "Kafka looks for the topics in the background")
@@ -305,16 +300,13 @@ def test_patterns(scene: Scene) -> None:
     shown(scene, group)
 
 
-def test_who_reads_nothing(scene: Scene) -> None:
+def test_consumer_group_heartbeat_takes_members_without_topics(scene: Scene) -> None:
     group = born(scene, "reads-nothing")
     joins(scene, group, "a", differ={"member_epoch": "nobody's assignment changes by it, and Kafka's epoch stays"})
     beats(scene, group, "a", -1, expect=ErrorCode.NONE)
 
 
-# -- topics come and grow -----------------------------------------------------------------------------------------------------
-
-
-def test_topics_that_come_and_grow(scene: Scene) -> None:
+def test_consumer_group_heartbeat_notices_new_topics_and_partitions(scene: Scene) -> None:
     group, later = born(scene, "growing"), "consumed-growing"
     joins(scene, group, "a", later)
     shown(scene, group)
@@ -338,11 +330,8 @@ def test_topics_that_come_and_grow(scene: Scene) -> None:
     shown(scene, group)
 
 
-# -- offsets ------------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("version", range(2, 11))
-def test_who_may_commit_and_fetch(scene: Scene, version: int) -> None:
+def test_consumer_group_heartbeat_epochs_decide_who_commits_and_fetches(scene: Scene, version: int) -> None:
     group = born(scene, f"commits-848-{version}")
     joins(scene, group, "a", FOUR)
     beats(scene, group, "a", 1, owned=[(FOUR, [0, 1, 2, 3])])
@@ -374,7 +363,7 @@ def test_who_may_commit_and_fetch(scene: Scene, version: int) -> None:
     scene.same(lambda the: fetch(the, version, group, [(FOUR, [0])]), version)
 
 
-def test_offsets_of_members_in_transactions(scene: Scene) -> None:
+def test_consumer_group_heartbeat_epochs_decide_who_commits_in_transactions(scene: Scene) -> None:
     group = born(scene, "transactions-848")
     joins(scene, group, "a", FOUR)
     joins(scene, group, "b", FOUR)
@@ -393,10 +382,7 @@ def test_offsets_of_members_in_transactions(scene: Scene) -> None:
                 )
 
 
-# -- the older APIs -----------------------------------------------------------------------------------------------------------
-
-
-def test_what_the_older_apis_say_of_such_groups(scene: Scene) -> None:
+def test_consumer_group_heartbeat_groups_are_shown_by_older_apis(scene: Scene) -> None:
     group = born(scene, "older-848")
     joins(scene, group, "a", FOUR)
     for version in range(7):
@@ -440,7 +426,7 @@ def subscription(*topics: str) -> bytes:
     return b"\0\1" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff" + b"\0\0\0\0"
 
 
-def test_a_group_changes_its_protocol(scene: Scene) -> None:
+def test_consumer_group_heartbeat_converts_a_classic_group(scene: Scene) -> None:
     """A member of the new protocol comes into a group of old ones and goes again (online upgrade and downgrade)."""
     group = "migrates"
     protocols = [("range", subscription(FOUR))]
@@ -473,7 +459,7 @@ def assignment(partitions: int) -> bytes:
     return b"\0\1\0\0\0\1" + len(name).to_bytes(2, "big") + name + partitions.to_bytes(4, "big") + numbers + b"\xff\xff\xff\xff"
 
 
-def test_a_group_that_was_of_the_other_kind_and_is_empty(scene: Scene) -> None:
+def test_consumer_group_heartbeat_converts_an_empty_group_of_the_other_kind(scene: Scene) -> None:
     group = "was-classic"
     scene.same(join(group), by="a", learns={"a": "member_id"}, expect=ErrorCode.MEMBER_ID_REQUIRED)
     scene.same(lambda the: join(group, the["a"]), by="a", expect=ErrorCode.NONE)
@@ -493,7 +479,7 @@ def test_a_group_that_was_of_the_other_kind_and_is_empty(scene: Scene) -> None:
     scene.same(lambda the: fetch(the, 9, group, None), 9)
 
 
-def test_topics_by_ids_that_are_none(scene: Scene) -> None:
+def test_consumer_group_heartbeat_ignores_unknown_topic_ids(scene: Scene) -> None:
     group = born(scene, "ids-848")
     joins(scene, group, "a", FOUR)
     for topic_id in (ZERO_UUID, Uuid(b"nobody knows it.")):
