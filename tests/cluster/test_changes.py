@@ -51,7 +51,7 @@ def test_new_machines_take_over_the_ids_of_lost_ones() -> None:
 
 
 @pytest.mark.soak
-def test_a_rolling_restart() -> None:
+def test_a_rolling_restart_loses_nothing() -> None:
     survived([restart_all], seed=5)
 
 
@@ -59,7 +59,7 @@ def test_a_broker_joins_and_partitions_move_there_while_nodes_are_killed() -> No
     survived([a_broker_joins_and_takes_over, "kill leader", back_again], seed=6)
 
 
-def test_the_groups_coordinator_moves() -> None:
+def test_a_group_goes_on_when_its_coordinator_moves() -> None:
     survived(["kill coordinator", "stop coordinator"], seed=7)
 
 

@@ -66,7 +66,7 @@ SMALL_SEGMENTS = {"log.segment.bytes": "1048576", "log.roll.ms": "1000", "log.fl
 
 
 @pytest.mark.soak
-def test_what_a_failed_directory_led_is_led_by_others() -> None:
+def test_partitions_of_a_failed_directory_get_leaders_elsewhere() -> None:
     survived([a_directory_fails], seed=12, log_dirs=2, properties=SMALL_SEGMENTS)
 
 

@@ -28,14 +28,14 @@ SHORT = [PARAMETERS[name] for name in ("classic", "consumer, Java")]
 
 
 @pytest.mark.parametrize("kinds", SHORT)
-def test_everything_is_copied_once_whoever_is_killed(kinds: list[Kind]) -> None:
+def test_every_record_is_copied_once_when_copiers_or_the_broker_are_killed(kinds: list[Kind]) -> None:
     copied_and_killed(kinds, ("kill copier", "kill node", "zombie", "kill copier and node", "kill node", "kill copier"), seed=7)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("kinds", PARAMETERS.values())
-def test_everything_is_copied_once_however_often_they_are_killed(kinds: list[Kind]) -> None:
+def test_every_record_is_copied_once_in_many_rounds_of_kills(kinds: list[Kind]) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     chance = random.Random(seed)
     copied_and_killed(kinds, [chance.choice(DEEDS) for _ in range(LONG_ROUNDS)], seed)

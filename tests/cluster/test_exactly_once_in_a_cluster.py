@@ -19,14 +19,14 @@ KINDS = {
 needs_java = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
 
-def test_everything_is_copied_once_whichever_broker_is_killed() -> None:
+def test_every_record_is_copied_once_when_brokers_of_a_cluster_are_killed() -> None:
     copied_in_a_cluster(KINDS["librdkafka"], ["kill node", "kill copier", "kill copier and node"], seed=7)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("kinds", [pytest.param(KINDS["librdkafka"]), pytest.param(KINDS["java"], marks=needs_java)], ids=KINDS)
-def test_everything_is_copied_once_however_often_brokers_are_killed(kinds: list[Kind]) -> None:
+def test_every_record_is_copied_once_in_many_rounds_of_killed_brokers(kinds: list[Kind]) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     chance = random.Random(seed)
     copied_in_a_cluster(kinds, [chance.choice(DEEDS) for _ in range(LONG_ROUNDS)], seed)

@@ -12,20 +12,20 @@ LONG_ROUNDS = 40
 NETWORK = ("cut off", "cut off altogether", "deafen", "mute")
 
 
-def test_leaders_followers_and_controllers_are_killed() -> None:
+def test_a_cluster_survives_killed_leaders_followers_and_controllers() -> None:
     survived(["kill leader", "kill follower", "kill controller"], seed=1)
 
 
 @pytest.mark.soak
-def test_brokers_and_controllers_of_their_own_are_killed_under_transactions() -> None:
+def test_transactions_survive_killed_brokers_and_separate_controllers() -> None:
     survived(["kill leader", "kill controller", "stop leader"], seed=2, transactional=True, controllers=3)
 
 
-def test_leaders_and_controllers_are_paused() -> None:
+def test_a_cluster_survives_paused_leaders_and_controllers() -> None:
     survived(["pause leader", "pause controller"], seed=3, hold_seconds=5)
 
 
-def test_leaders_and_controllers_are_cut_off() -> None:
+def test_a_cluster_survives_leaders_and_controllers_without_network() -> None:
     survived(["cut off leader", "cut off altogether controller", "deafen leader"], seed=4, proxied=True)
 
 
@@ -34,7 +34,7 @@ def test_leaders_and_controllers_are_cut_off() -> None:
 @pytest.mark.parametrize("brokers", [3, 5])
 @pytest.mark.parametrize("transactional", [False, True], ids=["idempotent", "transactional"])
 @pytest.mark.parametrize("verbs", [("kill", "stop"), ("pause",), NETWORK, VERBS], ids=["kill", "pause", "network", "everything"])
-def test_whatever_happens_again_and_again(verbs: tuple[str, ...], transactional: bool, brokers: int) -> None:
+def test_a_cluster_survives_many_rounds_of_random_faults(verbs: tuple[str, ...], transactional: bool, brokers: int) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     chance = random.Random(seed)
     deeds = [f"{chance.choice(verbs)} {chance.choice(TARGETS)}" for _ in range(LONG_ROUNDS)]

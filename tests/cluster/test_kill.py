@@ -96,14 +96,14 @@ def killed_again_and_again(rounds: int, seed: int, *, idempotent: bool) -> None:
 
 
 @pytest.mark.parametrize("idempotent", [False, True], ids=["plain", "idempotent"])
-def test_nothing_acknowledged_is_lost_when_the_broker_is_killed(idempotent: bool) -> None:
+def test_acknowledged_records_survive_a_killed_broker(idempotent: bool) -> None:
     killed_again_and_again(SHORT_ROUNDS, 11, idempotent=idempotent)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("idempotent", [False, True], ids=["plain", "idempotent"])
-def test_nothing_acknowledged_is_lost_however_often_the_broker_is_killed(idempotent: bool) -> None:
+def test_acknowledged_records_survive_many_kills_of_the_broker(idempotent: bool) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     try:
         killed_again_and_again(LONG_ROUNDS, seed, idempotent=idempotent)

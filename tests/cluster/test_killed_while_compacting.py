@@ -102,11 +102,11 @@ def torture(data: Path, seed: int, rounds: int) -> None:
         broker.close()
 
 
-def test_a_few_times(tmp_path: Path) -> None:
+def test_a_broker_killed_while_compacting_keeps_its_table(tmp_path: Path) -> None:
     torture(tmp_path / "data", seed=1, rounds=3)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(2, 6))
-def test_many_times(tmp_path: Path, seed: int) -> None:
+def test_a_broker_killed_while_compacting_keeps_its_table_in_many_rounds(tmp_path: Path, seed: int) -> None:
     torture(tmp_path / "data", seed=seed, rounds=40)

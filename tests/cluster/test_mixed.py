@@ -43,17 +43,17 @@ def both_kinds_control(chaos: Chaos, cluster: Cluster, view: View) -> None:
     until(lambda: len({(node.data / segment).read_bytes() for node in cluster.controllers}) == 1, "the voters' logs are the same bytes")
 
 
-def test_a_barnabas_broker_under_kafkas_controllers() -> None:
+def test_a_barnabas_broker_serves_under_kafkas_controllers() -> None:
     survived([every_broker_leads], seed=1, brokers=3, controllers=1, programs={1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: APACHE})
 
 
 @pytest.mark.soak
-def test_a_kafka_broker_under_barnabas_controllers() -> None:
+def test_a_kafka_broker_serves_under_barnabas_controllers() -> None:
     survived([every_broker_leads], seed=2, brokers=3, controllers=1, programs={1: BARNABAS, 2: APACHE, 3: BARNABAS, 101: BARNABAS})
 
 
 @pytest.mark.soak
-def test_a_quorum_of_both_elects_whoever_is_left() -> None:
+def test_a_mixed_quorum_elects_a_surviving_voter() -> None:
     programs: dict[int, Program] = {1: BARNABAS, 2: BARNABAS, 3: BARNABAS, 101: BARNABAS, 102: APACHE, 103: APACHE}
     survived([both_kinds_control], seed=3, brokers=3, controllers=3, programs=programs)
 
@@ -61,7 +61,7 @@ def test_a_quorum_of_both_elects_whoever_is_left() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("transactional", [False, True], ids=["idempotent", "transactional"])
-def test_combined_nodes_of_both_are_killed(transactional: bool) -> None:
+def test_mixed_combined_nodes_survive_kills(transactional: bool) -> None:
     programs: dict[int, Program] = {1: BARNABAS, 2: APACHE, 3: BARNABAS}
     deeds = ["kill leader", "kill follower", "kill controller", "kill coordinator"] * 3
     survived([every_broker_leads, both_kinds_control, *deeds], seed=4, transactional=transactional, programs=programs)

@@ -52,13 +52,13 @@ def longest_silence(history: History, *, until_sent: int) -> float:
     return longest
 
 
-def test_a_killed_leader_is_noticed_for_a_session_and_a_little(producing: tuple[View, History]) -> None:
+def test_a_killed_leader_stalls_producers_for_one_session_at_most(producing: tuple[View, History]) -> None:
     view, history = producing
     view.cluster.node(view.await_leader(KEY.topic)).kill()
     assert longest_silence(history, until_sent=500) < KILLED_SECONDS_MAX
 
 
-def test_a_leader_that_is_stopped_hands_over_before(producing: tuple[View, History]) -> None:
+def test_a_stopped_leader_hands_over_before_it_ends(producing: tuple[View, History]) -> None:
     view, history = producing
     view.cluster.node(view.await_leader(KEY.topic)).begin_to_stop()
     assert longest_silence(history, until_sent=500) < STOPPED_SECONDS_MAX

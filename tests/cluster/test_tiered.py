@@ -130,7 +130,7 @@ def test_a_new_leader_goes_on_copying_and_a_wiped_replica_comes_back_to_lead(tmp
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_whoever_is_killed_or_wiped_whenever_everything_is_there(tmp_path: Path) -> None:
+def test_tiered_records_survive_killed_and_wiped_brokers(tmp_path: Path) -> None:
     chance = random.Random(7)
     with tiered_cluster(tmp_path) as (cluster, view):
         sender = Sender(cluster)

@@ -132,7 +132,7 @@ def test_an_offset_that_is_gone_is_reset(make_topic: MakeTopic, bootstrap: str, 
     consumer.close()
 
 
-def test_an_offset_that_is_gone_is_an_error_if_so_wished(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_an_offset_out_of_range_is_an_error_without_a_reset_policy(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     consumer = librdkafka_consumer(bootstrap, auto_offset_reset="error")
     consumer.assign([TopicPartition(topic, 0, 99)])
@@ -204,7 +204,7 @@ def test_aiokafka_waiting_gets_a_record_when_there_is_one(make_topic: MakeTopic,
     run(claims())
 
 
-def test_many_wait_for_the_same_record(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_all_waiting_consumers_receive_the_same_record(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     got: list[bytes | None] = []
     ready = threading.Barrier(9)
@@ -239,7 +239,7 @@ def test_a_fetch_waits_for_as_many_bytes_as_it_asked_for(make_topic: MakeTopic, 
     consumer.close()
 
 
-def test_a_batch_larger_than_the_limit_still_comes(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_a_batch_larger_than_the_fetch_limit_is_delivered(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     CLIENTS[0].produce(bootstrap, topic, [Record(None, bytes(200_000)), Record(None, b"after it")])
     consumer = librdkafka_consumer(bootstrap, fetch_message_max_bytes=1000, fetch_max_bytes=1000, message_max_bytes=1000)
@@ -249,7 +249,7 @@ def test_a_batch_larger_than_the_limit_still_comes(make_topic: MakeTopic, bootst
     consumer.close()
 
 
-def test_small_limits_read_everything_all_the_same(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_small_fetch_limits_deliver_every_record(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic(4)
     for partition in range(4):
         for _ in range(5):
@@ -272,7 +272,7 @@ def test_small_limits_read_everything_all_the_same(make_topic: MakeTopic, bootst
     consumer.close()
 
 
-def test_what_was_produced_is_there_when_it_is_acknowledged(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_an_acknowledged_record_can_be_read_at_once(make_topic: MakeTopic, bootstrap: str) -> None:
     """No reader is told less than a writer was told before."""
     topic = make_topic()
     producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0})

@@ -30,5 +30,5 @@ def failures(bootstrap: str) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_claim(failures: dict[str, str | None], claim: str) -> None:
+def test_the_java_client_confirms_a_claim(failures: dict[str, str | None], claim: str) -> None:
     assert failures[claim] is None, failures[claim]

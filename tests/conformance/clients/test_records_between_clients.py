@@ -42,7 +42,7 @@ def test_records_arrive_as_they_were_sent(make_topic: MakeTopic, bootstrap: str,
     assert [each.record for each in found] == records
 
 
-def test_a_header_without_a_value(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_a_header_may_have_no_value(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     record = Record(b"k", b"v", (("null", None), ("empty", b"")), NOW)
     (producer,) = (client for client in CLIENTS if client.sends_null)
@@ -53,7 +53,7 @@ def test_a_header_without_a_value(make_topic: MakeTopic, bootstrap: str) -> None
 
 @producers
 @pytest.mark.parametrize("codec", CODECS)
-def test_a_record_of_a_megabyte(make_topic: MakeTopic, bootstrap: str, producer: Client, codec: str) -> None:
+def test_a_record_may_have_a_megabyte(make_topic: MakeTopic, bootstrap: str, producer: Client, codec: str) -> None:
     topic = make_topic()
     # Half noise, half not, so that codecs have something to do and something to fail at.
     value = b"".join(bytes([number * 7 & 0xFF, number * 13 >> 3 & 0xFF]) for number in range(250_000)) + bytes(500_000)
@@ -66,7 +66,7 @@ def test_a_record_of_a_megabyte(make_topic: MakeTopic, bootstrap: str, producer:
 
 @producers
 @pytest.mark.parametrize("acks", ["0", "1", "all"])
-def test_acknowledged_by_nobody_by_the_leader_by_all(make_topic: MakeTopic, bootstrap: str, producer: Client, acks: str) -> None:
+def test_records_arrive_with_any_setting_of_acks(make_topic: MakeTopic, bootstrap: str, producer: Client, acks: str) -> None:
     topic = make_topic()
     records = [Record(None, f"{number}".encode(), (), NOW) for number in range(200)]
     sent = producer.produce(bootstrap, topic, records, acks=acks)
@@ -76,7 +76,7 @@ def test_acknowledged_by_nobody_by_the_leader_by_all(make_topic: MakeTopic, boot
 
 
 @producers
-def test_an_idempotent_producer(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
+def test_records_of_an_idempotent_producer_arrive(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
     topic = make_topic(2)
     records = [Record(None, f"{number}".encode(), (), NOW) for number in range(500)]
     for partition in (0, 1):
@@ -85,7 +85,7 @@ def test_an_idempotent_producer(make_topic: MakeTopic, bootstrap: str, producer:
 
 
 @producers
-def test_an_explicit_partition(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
+def test_a_record_goes_to_its_explicit_partition(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
     topic = make_topic(7)
     for partition in (6, 0, 3):
         assert producer.produce(bootstrap, topic, [Record(b"same key", b"v", (), NOW)], partition=partition) == [(partition, 0)]
@@ -117,7 +117,7 @@ def test_a_batch_that_is_too_large_is_refused(make_topic: MakeTopic, bootstrap: 
 
 
 @producers
-def test_a_topic_that_stamps_its_records_itself(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
+def test_a_topic_with_append_time_stamps_its_records(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
     topic = make_topic(message_timestamp_type="LogAppendTime")
     producer.produce(bootstrap, topic, [Record(None, b"v", (), 1000), Record(None, b"v", (), 2000)], codec="lz4")
     for consumer in CLIENTS:
@@ -135,7 +135,7 @@ def test_a_timestamp_from_the_far_future_is_refused(make_topic: MakeTopic, boots
 
 @producers
 @pytest.mark.parametrize("codec", ["gzip", "zstd", "uncompressed"])
-def test_a_topic_that_wants_its_own_codec(make_topic: MakeTopic, bootstrap: str, producer: Client, codec: str) -> None:
+def test_a_topic_with_a_codec_of_its_own_recompresses(make_topic: MakeTopic, bootstrap: str, producer: Client, codec: str) -> None:
     topic = make_topic(compression_type=codec)
     records = shapes(producer)
     producer.produce(bootstrap, topic, records, codec="lz4")
@@ -154,7 +154,7 @@ def test_reading_begins_at_any_offset_also_inside_a_batch(make_topic: MakeTopic,
 
 
 @consumers
-def test_many_partitions(make_topic: MakeTopic, bootstrap: str, consumer: Client) -> None:
+def test_records_arrive_in_each_of_many_partitions(make_topic: MakeTopic, bootstrap: str, consumer: Client) -> None:
     topic = make_topic(100)
     for partition in (0, 50, 99):
         CLIENTS[0].produce(bootstrap, topic, [Record(None, f"{partition}".encode(), (), NOW)], partition=partition)

@@ -16,7 +16,7 @@ from tests.scenarios.client import NOW_MS, Client
 from tests.waiting import PATIENCE_SECONDS
 
 
-def test_librdkafka_hears_of_an_invalid_record(bootstrap: str, make_topic: MakeTopic) -> None:
+def test_librdkafka_reports_an_invalid_record(bootstrap: str, make_topic: MakeTopic) -> None:
     topic = make_topic(cleanup_policy="compact")
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
     heard: list[Any] = []
@@ -26,7 +26,7 @@ def test_librdkafka_hears_of_an_invalid_record(bootstrap: str, make_topic: MakeT
     assert [error and error.code() for error in heard] == [None, KafkaError.INVALID_RECORD, None]
 
 
-def test_kafka_python_hears_of_an_invalid_record(bootstrap: str, make_topic: MakeTopic) -> None:
+def test_kafka_python_reports_an_invalid_record(bootstrap: str, make_topic: MakeTopic) -> None:
     from kafka import KafkaProducer
     from kafka.errors import KafkaError as PythonError
 
@@ -42,9 +42,7 @@ def test_kafka_python_hears_of_an_invalid_record(bootstrap: str, make_topic: Mak
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-def test_of_a_batch_with_some_keys_the_others_are_named_and_nothing_is_appended(
-    bootstrap: str, make_topic: MakeTopic, codec: Codec
-) -> None:
+def test_a_batch_with_some_keys_is_refused_and_its_keyless_records_are_named(bootstrap: str, make_topic: MakeTopic, codec: Codec) -> None:
     topic = make_topic(cleanup_policy="compact")
     keys = [b"a", None, b"b", None, None, b"c"]
     batch = build_batch([Record(offset, NOW_MS, key, b"value") for offset, key in enumerate(keys)], codec=codec)

@@ -82,7 +82,7 @@ def test_a_missing_broker_is_seen_in_every_list(tools: Tools, cluster: Cluster, 
 # -- kafka-metadata-quorum ----------------------------------------------------------------------------------------------------
 
 
-def test_the_quorums_status(tools: Tools, cluster: Cluster, view: View) -> None:
+def test_kafka_metadata_quorum_shows_the_status(tools: Tools, cluster: Cluster, view: View) -> None:
     active = view.await_controller()
     for by in (brokers(cluster), controllers(cluster)):
         status = tools.run(QUORUM, *by, "describe", "--status")
@@ -94,7 +94,7 @@ def test_the_quorums_status(tools: Tools, cluster: Cluster, view: View) -> None:
         assert [voter["id"] for voter in json.loads(voters.group(1))] == [1, 2, 3]
 
 
-def test_the_quorums_replication(tools: Tools, cluster: Cluster, view: View) -> None:
+def test_kafka_metadata_quorum_shows_the_replication(tools: Tools, cluster: Cluster, view: View) -> None:
     active = view.await_controller()
 
     def caught_up() -> bool:
@@ -222,7 +222,7 @@ def test_features_are_described_by_brokers_and_controllers(tools: Tools, cluster
         assert re.search(r"Feature: kraft.version\s.*FinalizedVersionLevel: 0", described)
 
 
-def test_the_cluster_and_its_endpoints(tools: Tools, cluster: Cluster, view: View) -> None:
+def test_kafka_cluster_lists_the_endpoints(tools: Tools, cluster: Cluster, view: View) -> None:
     for by in (brokers(cluster), controllers(cluster)):
         assert f"Cluster ID: {CLUSTER_ID}" in tools.run(CLUSTER, "cluster-id", *by)
     endpoints = tools.run(CLUSTER, "list-endpoints", *brokers(cluster))

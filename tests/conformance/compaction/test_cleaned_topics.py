@@ -59,7 +59,7 @@ def test_the_last_value_of_every_key_is_read_and_nothing_that_was_aborted(cleane
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_of_what_was_compacted_only_one_record_a_key_is_left(cleaned: Cleaned, topic: str) -> None:
+def test_a_compacted_log_has_one_record_for_each_key(cleaned: Cleaned, topic: str) -> None:
     active = max(int(path.stem) for path in (cleaned.data / f"{topic}-0").glob("*.log"))
     keys = [key for offset, key, _ in cleaned.after[topic] if offset < active]
     assert len(keys) == len(set(keys))

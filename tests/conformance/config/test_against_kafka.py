@@ -299,7 +299,7 @@ def test_types_defaults_and_visibility_are_kafkas(table: str) -> None:
             assert (name, ours) == (name, facts["default"])
 
 
-def test_who_may_change_a_broker_setting_is_as_in_kafka() -> None:
+def test_a_broker_setting_is_dynamic_where_it_is_in_kafka() -> None:
     modes = answer()["update_modes"]
     for name in of_kafka(BROKER_KEYS) | set(DYNAMIC_ONLY_KEYS):
         key = BROKER_KEYS.get(name) or DYNAMIC_ONLY_KEYS[name]
@@ -331,7 +331,7 @@ def test_every_text_is_read_shown_or_refused_as_kafka_does() -> None:
 
 
 @pytest.mark.parametrize("index", range(len(BROKERS)), ids=lambda index: f"broker{index}")
-def test_whole_configurations_are_accepted_and_refused_as_kafka_does(index: int) -> None:
+def test_configurations_are_accepted_and_refused_as_in_kafka(index: int) -> None:
     given, theirs = BROKERS[index], answer()["brokers"][index]
     settings = refusal = None
     try:

@@ -61,7 +61,7 @@ def test_topics_are_created_in_a_clients_name_in_every_version(cluster: Cluster,
     assert again.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
 
 
-def test_what_the_broker_itself_wants_travels_plainly(cluster: Cluster) -> None:
+def test_requests_of_the_broker_itself_travel_without_an_envelope(cluster: Cluster) -> None:
     (created,) = ask(cluster, creation("own"), None).topics
     assert created.error_code == ErrorCode.NONE
     # A broker that never registered has no epoch.

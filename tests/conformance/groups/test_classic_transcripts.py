@@ -19,5 +19,5 @@ def kafka_bootstrap() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("title", "scene"), [pytest.param(*each, id=each[0]) for each in scenes()])
-def test_kafka_plays_the_same(kafka_bootstrap: str, title: str, scene: str) -> None:
+def test_kafka_answers_a_classic_transcript_alike(kafka_bootstrap: str, title: str, scene: str) -> None:
     assert performed_at(kafka_bootstrap, title, scene) == scene

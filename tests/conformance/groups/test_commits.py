@@ -140,7 +140,7 @@ def test_a_note_may_not_be_longer_than_the_limit(make_topic: MakeTopic, bootstra
     consumer.close(autocommit=False)
 
 
-def test_nobody_commits_for_a_topic_that_is_not_there(bootstrap: str, group: str) -> None:
+def test_a_commit_for_a_missing_topic_is_refused(bootstrap: str, group: str) -> None:
     consumer = consumer_of(bootstrap, group)
     with pytest.raises(KafkaException) as refused:
         consumer.commit(offsets=[TopicPartition("no-such-topic", 0, 1)], asynchronous=False)
@@ -149,7 +149,7 @@ def test_nobody_commits_for_a_topic_that_is_not_there(bootstrap: str, group: str
 
 
 @for_each_of([LibrdkafkaMember, NewProtocolMember])
-def test_whoever_is_no_member_commits_nothing_for_a_group_at_work(
+def test_a_commit_of_a_stranger_is_refused_by_a_group_with_members(
     kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str
 ) -> None:
     topic = make_topic(1)
@@ -162,7 +162,7 @@ def test_whoever_is_no_member_commits_nothing_for_a_group_at_work(
 
 
 @for_each_of(ALL_MEMBERS)
-def test_commits_come_by_themselves(kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_auto_commit_commits_read_records(kind: type[Member], join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(2)
     interval = {"auto.commit.interval.ms": 50} if issubclass(kind, LibrdkafkaMember) else {"auto_commit_interval_ms": 50}
     member = join(kind, group, [topic], settings=interval)
@@ -235,7 +235,7 @@ def test_aiokafka_commits_in_every_style(make_topic: MakeTopic, bootstrap: str, 
     assert committed(bootstrap, group, topic) == (12, "a note")
 
 
-def test_one_client_goes_on_where_another_stopped(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_a_client_goes_on_where_another_client_stopped(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     for number, kind in enumerate(CLASSIC_MEMBERS * 2):
         fill(bootstrap, topic, numbered(10 * number, 10 * number + 10))

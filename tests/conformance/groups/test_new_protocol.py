@@ -13,7 +13,9 @@ from tests.waiting import until
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
-def test_the_broker_assigns_as_it_is_asked_to(assignor: str, join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_the_broker_uses_the_assignor_that_members_ask_for(
+    assignor: str, join: Join, make_topic: MakeTopic, bootstrap: str, group: str
+) -> None:
     topics = [make_topic(2) for _ in range(3)]
     members = [join(NewProtocolMember, group, topics, settings={"group.remote.assignor": assignor}) for _ in range(2)]
     everything = {(topic, partition) for topic in topics for partition in range(2)}
@@ -35,7 +37,7 @@ def test_the_broker_assigns_as_it_is_asked_to(assignor: str, join: Join, make_to
         assert {frozenset(member.partitions) for member in members} == {frozenset({0}), frozenset({1})}
 
 
-def test_an_assignor_that_nobody_knows_is_refused(join: Join, make_topic: MakeTopic, group: str) -> None:
+def test_an_unknown_assignor_is_refused(join: Join, make_topic: MakeTopic, group: str) -> None:
     member = join(NewProtocolMember, group, [make_topic(1)], settings={"group.remote.assignor": "by-the-moon"})
     until(lambda: member.failure is not None, "the member fails", seen=lambda: member.events)
     assert "assignor" in str(member.failure)
@@ -56,14 +58,14 @@ def test_partitions_are_released_before_they_are_given(join: Join, make_topic: M
     assert received == sorted(b"%d-%d" % (number, partition) for number in range(3) for partition in range(4))
 
 
-def test_patterns_and_names_go_together(join: Join, admin: AdminClient, make_topic: MakeTopic, group: str) -> None:
+def test_a_member_may_subscribe_to_patterns_and_names(join: Join, admin: AdminClient, make_topic: MakeTopic, group: str) -> None:
     named = make_topic(1)
     matched = create(admin, f"pattern-{group}-1", 1)
     member = join(NewProtocolMember, group, [named, f"^pattern-{group}-.*"])
     until(lambda: member.owned == {(named, 0), (matched, 0)}, "the member owns the named and the matched topic", seen=lambda: member.events)
 
 
-def test_a_pattern_that_is_none_is_refused(join: Join, group: str) -> None:
+def test_an_invalid_pattern_is_refused(join: Join, group: str) -> None:
     """References back are known to librdkafka's regular expressions, which look first, and unknown to RE2's."""
     member = join(NewProtocolMember, group, r"^(a)\1")
     until(lambda: member.failure is not None, "the member fails", seen=lambda: member.events)

@@ -162,7 +162,7 @@ def test_aiokafka_seeks_and_replays(make_topic: MakeTopic, bootstrap: str, group
 
 
 @PROTOCOLS
-def test_librdkafka_without_an_offset(protocol: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_librdkafka_without_an_offset_follows_its_reset_policy(protocol: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     fill(bootstrap, topic, numbered(0, 5))
     earliest = consumer_of(bootstrap, f"{group}-earliest", group_protocol=protocol, auto_offset_reset="earliest")
@@ -196,7 +196,7 @@ def test_librdkafka_without_an_offset(protocol: str, make_topic: MakeTopic, boot
         consumer.close()
 
 
-def test_kafka_python_without_an_offset(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_kafka_python_without_an_offset_follows_its_reset_policy(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     fill(bootstrap, topic, numbered(0, 5))
 
@@ -215,7 +215,7 @@ def test_kafka_python_without_an_offset(make_topic: MakeTopic, bootstrap: str, g
         each.close(autocommit=False)
 
 
-def test_aiokafka_without_an_offset(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_aiokafka_without_an_offset_follows_its_reset_policy(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     fill(bootstrap, topic, numbered(0, 5))
 

@@ -90,7 +90,7 @@ def test_a_static_member_that_stays_away_is_replaced(
 
 # aiokafka does not name the instance in its heartbeats, and so learns only that its member id is unknown: the two would fight for ever.
 @for_each_of([LibrdkafkaMember, KafkaPythonMember])
-def test_of_two_members_with_one_name_the_elder_is_fenced(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
+def test_the_elder_of_two_members_with_one_instance_id_is_fenced(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
     topic = make_topic(2)
     elder = join(kind, group, [topic], instance="one")
     share_out([elder], 2)
@@ -100,7 +100,9 @@ def test_of_two_members_with_one_name_the_elder_is_fenced(kind: type[Member], jo
     share_out([younger], 2)
 
 
-def test_in_the_new_protocol_the_younger_of_two_with_one_name_is_refused(join: Join, make_topic: MakeTopic, group: str) -> None:
+def test_the_younger_of_two_members_with_one_instance_id_is_refused_in_the_new_protocol(
+    join: Join, make_topic: MakeTopic, group: str
+) -> None:
     topic = make_topic(2)
     elder = join(NewProtocolMember, group, [topic], instance="one")
     share_out([elder], 2)

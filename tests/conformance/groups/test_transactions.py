@@ -82,7 +82,7 @@ def refusal(failure: pytest.ExceptionInfo[KafkaException]) -> KafkaError:
     return error
 
 
-def test_committed_is_seen_and_aborted_is_not(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_readers_see_committed_records_and_no_aborted_ones(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(2)
     producer = begun(bootstrap, group)
     for number in range(6):
@@ -131,7 +131,7 @@ def test_an_open_transaction_holds_back_readers_of_committed(make_topic: MakeTop
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_compressed_transactions(codec: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_transactions_may_be_compressed(codec: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     producer = begun(bootstrap, group, compression_type=codec)
     for outcome in ("commit", "abort", "commit"):
@@ -141,7 +141,7 @@ def test_compressed_transactions(codec: str, make_topic: MakeTopic, bootstrap: s
     will_read(bootstrap, topic, [b"commit %d" % number for number in range(50)] * 2)
 
 
-def test_an_empty_transaction_is_one_too(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_an_empty_transaction_commits_and_aborts(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     producer = begun(bootstrap, group)
     for end in (producer.commit_transaction, producer.abort_transaction):
@@ -238,7 +238,7 @@ def committed_unstable(bootstrap: str, group: str, topic: str) -> int:
     return int(found.topic_partitions[0].offset)
 
 
-def test_stable_offsets_are_waited_for(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_a_stable_offset_fetch_waits_for_the_end_of_the_transaction(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     consumer = consumer_of(bootstrap, group)
     consumer.assign([TopicPartition(topic, 0, 0)])
@@ -259,7 +259,7 @@ def test_stable_offsets_are_waited_for(make_topic: MakeTopic, bootstrap: str, gr
 
 
 @PROTOCOLS
-def test_offsets_of_a_member_that_is_no_more_are_refused(protocol: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_transactional_offsets_of_a_former_member_are_refused(protocol: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     """KIP-447: who is no longer in the group may not commit for it."""
     topic = make_topic(1)
     fill(bootstrap, topic, numbered(0, 10))
@@ -457,7 +457,7 @@ def test_a_transaction_is_aborted_by_force(make_topic: MakeTopic, bootstrap: str
     assert read(bootstrap, topic) == [b"after"]
 
 
-def test_offsets_of_a_group_that_nobody_has_looked_for_yet_are_committed_in_a_transaction() -> None:
+def test_a_transaction_commits_offsets_of_a_group_without_a_known_coordinator() -> None:
     """librdkafka looks for the group's coordinator only after AddOffsetsToTxn has succeeded: that must create ``__consumer_offsets``."""
     nowhere = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "first", "log_level": 0})
     with EmbeddedBroker(config=QUICK) as broker:

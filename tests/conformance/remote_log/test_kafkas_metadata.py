@@ -170,7 +170,7 @@ def test_records_of_kafkas_snapshots_are_read_and_written() -> None:
         assert encode_remote_log_record(record).hex() == theirs
 
 
-def test_a_partition_is_told_of_where_kafka_looks_for_it() -> None:
+def test_events_of_a_partition_are_in_the_metadata_partition_that_kafka_reads() -> None:
     assert answers()["partition"] == [
         metadata_partition(each.id.partition, count) for each in events() if isinstance(each, RemoteSegmentMetadata) for count in (1, 7, 50)
     ]
@@ -186,7 +186,7 @@ def test_the_same_events_make_the_same_catalogue() -> None:
         assert [catalogue.highest_offset(epoch) for epoch in EPOCHS] == theirs["highest"]
 
 
-def test_a_segment_belongs_to_a_log_when_kafka_says_so() -> None:
+def test_a_segment_belongs_to_the_same_log_as_in_kafka() -> None:
     ours = [is_within(each, log, end) for each, log, end in histories()]
     assert ours == answers()["within"]
     assert {True, False} == set(ours)

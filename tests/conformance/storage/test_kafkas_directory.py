@@ -182,7 +182,7 @@ def test_aborted_transactions_are_known(found: Found) -> None:
     log.abandon()
 
 
-def test_nothing_is_cut_or_removed_of_any_partition(found: Found) -> None:
+def test_opening_kafkas_directory_truncates_and_removes_nothing(found: Found) -> None:
     """Also of what Kafka keeps for itself: offsets, transactions and its metadata."""
     names = [path.name for path in found.directory.iterdir() if parse_partition_directory(path.name)]
     assert {"__cluster_metadata-0", "__transaction_state-0"} <= set(names)

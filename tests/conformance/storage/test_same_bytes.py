@@ -62,7 +62,7 @@ def test_the_same_batches_leave_the_same_files(script: str, kafka: LogOracle, tm
     assert comparable(ours) == comparable(kafkas)
 
 
-def test_of_producers_in_the_order_of_kafkas_table_even_the_snapshots_are_equal(kafka: LogOracle, tmp_path: Path) -> None:
+def test_producer_snapshots_are_equal_where_the_producers_are_in_kafkas_order(kafka: LogOracle, tmp_path: Path) -> None:
     for side in ("ours", "kafkas"):
         (tmp_path / side).mkdir()
     ours, kafkas = tmp_path / "ours" / "topic-0", tmp_path / "kafkas" / "topic-0"

@@ -141,7 +141,7 @@ def turn(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_until_complete(asyncio.sleep(0))
 
 
-def test_requests_are_served_in_the_order_they_came_however_they_are_cut(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_requests_are_served_in_order_however_the_frames_are_cut(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     stream = b"".join(framed(b"request %d" % number) for number in range(5))
     for start in range(0, len(stream), 7):
         served.receive(stream[start : start + 7])
@@ -150,7 +150,7 @@ def test_requests_are_served_in_the_order_they_came_however_they_are_cut(served:
     assert served.answers() == [b"answer %d" % number for number in range(1, 6)]
 
 
-def test_nobody_overtakes_an_answer_that_is_still_to_come(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_responses_keep_the_order_of_requests(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     first: Promise[OutFrame | None] = Promise()
     third: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": first, b"third": third}
@@ -174,7 +174,7 @@ def test_a_promise_of_no_answer_lets_the_others_pass(served: Served, loop: async
     assert served.answers() == [b"answer 2"]
 
 
-def test_with_too_many_under_way_no_more_is_read_until_some_are_answered(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_the_connection_stops_reading_while_too_many_requests_are_in_flight(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     first: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": first}
     served.receive(framed(b"first"))
@@ -196,7 +196,7 @@ def test_a_peer_that_does_not_take_its_answers_is_not_read_from(served: Served) 
     assert states == [False, True]
 
 
-def test_what_is_no_request_ends_the_connection_and_nothing_behind_it_is_served(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_frame_that_is_no_request_ends_the_connection_before_the_next_request(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     served.receive(framed(b"good") + framed(b"garbage") + framed(b"behind"))
     turn(loop)
     assert served.requests == [b"good", b"garbage"]
@@ -214,7 +214,7 @@ def test_a_wrong_length_ends_the_connection_after_what_came_before_it(served: Se
     assert f"frame of {length} bytes" in served.refusals[0]
 
 
-def test_answers_that_come_when_nobody_is_there_any_more_are_dropped(served: Served) -> None:
+def test_responses_after_the_end_of_the_connection_are_dropped(served: Served) -> None:
     late: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": late}
     served.receive(framed(b"first"))
@@ -240,7 +240,7 @@ def test_a_peer_shows_life_by_asking_by_waiting_and_by_taking(served: Served) ->
     assert [shows_life(), shows_life()] == [True, False]
 
 
-def test_who_works_for_a_peer_that_has_gone_may_stop(served: Served) -> None:
+def test_a_handler_learns_that_its_peer_has_gone(served: Served) -> None:
     late: Promise[OutFrame | None] = Promise()
     stopped: list[bool] = []
     late.if_abandoned(lambda: stopped.append(True))
@@ -273,6 +273,6 @@ def test_a_length_that_ends_the_stream_ends_it_after_the_requests_before_it(serv
     assert served.transport.closed
 
 
-def test_bytes_are_counted(served: Served) -> None:
+def test_the_connection_counts_its_bytes(served: Served) -> None:
     served.receive(framed(b"12345"))
     assert (served.listener.bytes_in, served.listener.bytes_out) == (9, len(b"answer 1") + 4)

@@ -181,7 +181,7 @@ def test_an_older_node_is_greeted_as_it_can() -> None:
         lambda asked: b"HTTP/1.1 400 Bad Request\r\n\r\n",
     ],
 )
-def test_nonsense_ends_the_connection_and_everybody_is_told(nonsense: Callable[[Any], bytes]) -> None:
+def test_a_malformed_response_ends_the_connection_and_fails_all_requests(nonsense: Callable[[Any], bytes]) -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.greet()
         asked = await visitor.request()
@@ -216,7 +216,7 @@ def test_a_greeting_that_makes_no_sense_is_a_failed_connection(nonsense: Callabl
     asyncio.run(asked_of(visit, ask))
 
 
-def test_an_answer_that_nobody_asked_for_ends_the_connection() -> None:
+def test_an_unsolicited_response_ends_the_connection() -> None:
     visits = []
 
     async def visit(visitor: Visitor) -> None:
@@ -262,7 +262,7 @@ def test_an_answer_that_does_not_come_in_time_makes_room_for_a_new_connection() 
     asyncio.run(asked_of(visit, ask))
 
 
-def test_one_that_is_only_behind_a_slower_request_is_forgotten() -> None:
+def test_a_timed_out_request_behind_a_slower_one_is_forgotten() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.greet()
         asked = [await visitor.request() for _ in range(3)]
@@ -281,7 +281,7 @@ def test_one_that_is_only_behind_a_slower_request_is_forgotten() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_a_node_that_accepts_and_says_nothing_is_a_failed_connection() -> None:
+def test_a_node_that_accepts_and_never_answers_is_a_failed_connection() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.reader.read()
 
@@ -301,7 +301,7 @@ def test_a_request_times_out_also_before_there_is_a_connection() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_nobody_listens_there() -> None:
+def test_a_refused_connection_is_a_network_exception() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -328,7 +328,7 @@ def test_an_address_that_cannot_be_one_is_a_failed_connection(address: tuple[str
     asyncio.run(ask())
 
 
-def test_who_retries_at_once_waits_for_the_backoff_and_does_not_spin() -> None:
+def test_an_immediate_retry_waits_for_the_backoff() -> None:
     dialled = 0
 
     async def visit(visitor: Visitor) -> None:
@@ -360,7 +360,7 @@ def test_who_retries_at_once_waits_for_the_backoff_and_does_not_spin() -> None:
 # -- limits and leaving -----------------------------------------------------------------------------------------------------------
 
 
-def test_no_more_than_so_many_wait_for_one_peer() -> None:
+def test_requests_beyond_the_limit_of_a_peer_are_refused() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.reader.read()
 
@@ -374,7 +374,7 @@ def test_no_more_than_so_many_wait_for_one_peer() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_what_nobody_waits_for_any_more_is_not_sent() -> None:
+def test_a_request_that_timed_out_is_not_sent() -> None:
     groups = []
 
     async def visit(visitor: Visitor) -> None:

@@ -55,7 +55,7 @@ def worker() -> Iterator[CleaningProcess]:
     process.executor.shutdown()
 
 
-def test_it_answers_with_what_it_cleaned_and_takes_the_next_job(worker: CleaningProcess, tmp_path: Path) -> None:
+def test_the_worker_answers_with_cleaned_segments_and_takes_the_next_job(worker: CleaningProcess, tmp_path: Path) -> None:
     for number in range(2):
         job = dirty_job(tmp_path / f"t-{number}")
         cleaned: list[CleanedSegment] = []
@@ -66,7 +66,7 @@ def test_it_answers_with_what_it_cleaned_and_takes_the_next_job(worker: Cleaning
         assert list((tmp_path / f"t-{number}").glob("*.log.cleaned"))
 
 
-def test_a_damaged_log_is_said_to_be_uncleanable(worker: CleaningProcess, tmp_path: Path) -> None:
+def test_a_damaged_log_is_reported_as_uncleanable(worker: CleaningProcess, tmp_path: Path) -> None:
     job = dirty_job(tmp_path / "t-0")
     path = min((tmp_path / "t-0").glob("*.log"))
     content = bytearray(path.read_bytes())
@@ -85,7 +85,7 @@ def test_files_that_are_gone_stop_the_cleaning(worker: CleaningProcess, tmp_path
 
 
 @pytest.mark.parametrize("how", ["killed", "ended"])
-def test_whoever_waits_learns_of_its_death(how: str, tmp_path: Path) -> None:
+def test_a_waiting_caller_learns_of_the_death_of_the_worker(how: str, tmp_path: Path) -> None:
     worker = CleaningProcess(SLOW)
     waiting = worker.executor.submit(worker.clean, dirty_job(tmp_path / "t-0"), lambda _: None)
     until(lambda: worker.pid is not None, "a child is there")
@@ -113,7 +113,7 @@ def test_a_new_pace_holds_for_the_job_under_way(tmp_path: Path) -> None:
     worker.executor.shutdown()
 
 
-def test_it_ends_with_its_parent(tmp_path: Path) -> None:
+def test_the_worker_ends_with_its_parent(tmp_path: Path) -> None:
     program = (
         "import pickle, sys, threading\n"
         "from barnabas.node.cleaning_process import CleaningProcess\n"

@@ -30,7 +30,7 @@ def is_free(port: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is kept")
-def test_a_kept_port_is_nobody_elses_before_during_and_after_somebody_listens_there() -> None:
+def test_a_kept_port_is_free_for_no_other_process_at_any_time() -> None:
     kept = KeptPorts(HOST)
     port = kept.choose()
     kept.all_are_chosen()
@@ -45,7 +45,7 @@ def test_a_kept_port_is_nobody_elses_before_during_and_after_somebody_listens_th
     kept.close()
 
 
-def test_none_is_chosen_twice_and_all_are_let_go_at_the_end() -> None:
+def test_chosen_ports_are_distinct_and_free_after_close() -> None:
     kept = KeptPorts(HOST)
     ports = {kept.choose() for _ in range(100)}
     assert len(ports) == 100
@@ -53,7 +53,7 @@ def test_none_is_chosen_twice_and_all_are_let_go_at_the_end() -> None:
     assert all(map(is_free, ports))
 
 
-def test_where_somebody_listens_none_is_chosen() -> None:
+def test_a_port_in_use_cannot_be_chosen() -> None:
     kept = KeptPorts(HOST)
     with listen(0) as listener, pytest.raises(OSError, match="in use"):
         kept.choose(listener.getsockname()[1])

@@ -59,7 +59,7 @@ def only_partition(response: Any) -> Any:
     return response.topics[0].partitions[0]
 
 
-def test_brokers_that_are_alive_are_told_by_the_clients_listener() -> None:
+def test_clients_see_live_brokers_at_their_own_listener() -> None:
     response = asked(cluster())
     assert [(each.node_id, each.port, each.rack) for each in response.brokers] == [(HERE, 9001, "a"), (THERE, 9002, "b")]
     assert [each.port for each in asked(cluster(), listener="INTERNAL").brokers] == [9004]
@@ -111,7 +111,7 @@ def test_replicas_are_offline_with_their_broker_their_listener_or_their_director
     ],
 )
 @pytest.mark.parametrize("key_type", [0, 1])
-def test_a_coordinator_is_whoever_leads_its_partition(leader: int, listener: str, found: tuple[ErrorCode, int, int], key_type: int) -> None:
+def test_a_coordinator_is_the_leader_of_its_partition(leader: int, listener: str, found: tuple[ErrorCode, int, int], key_type: int) -> None:
     request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["g"])
     response = find_coordinator.handle(seat(cluster(partition(1, leader))), client(4, listener), request)
     (coordinator,) = response.coordinators

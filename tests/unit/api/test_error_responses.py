@@ -87,14 +87,14 @@ def codes_in(message: Any) -> list[int]:
 
 
 @pytest.mark.parametrize(("key", "version"), EVERY_VERSION)
-def test_the_code_is_in_the_response(key: ApiKey, version: int) -> None:
+def test_an_error_response_carries_the_code(key: ApiKey, version: int) -> None:
     request, response = messages(key)
     answer = error_response(filled(request, version), ErrorCode.NOT_CONTROLLER, "not me", version=version)
     read, _ = decode(response, version, encode(answer, version))
     assert ErrorCode.NOT_CONTROLLER in codes_in(read)
 
 
-def test_topics_are_told_apart_by_what_they_were_asked_for() -> None:
+def test_an_error_about_topics_names_them_as_the_request_did() -> None:
     newer = DeleteTopicsRequest(topics=[DeleteTopicState(name="a"), DeleteTopicState(topic_id=Uuid(b"i" * 16))], timeout_ms=1)
     assert [(each.name, each.topic_id) for each in error_response(newer, ErrorCode.REQUEST_TIMED_OUT).responses] == [
         ("a", bytes(16)),
@@ -104,7 +104,7 @@ def test_topics_are_told_apart_by_what_they_were_asked_for() -> None:
     assert [each.name for each in error_response(older, ErrorCode.REQUEST_TIMED_OUT).responses] == ["a", "b"]
 
 
-def test_an_election_says_it_for_every_partition_and_for_itself_where_it_can() -> None:
+def test_an_error_about_an_election_is_in_every_partition_and_at_the_top_where_the_version_allows() -> None:
     request = ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0, 3])])
     for version, own in ((0, ErrorCode.NONE), (1, ErrorCode.NOT_CONTROLLER)):
         answer = error_response(request, ErrorCode.NOT_CONTROLLER, version=version)
@@ -115,7 +115,7 @@ def test_an_election_says_it_for_every_partition_and_for_itself_where_it_can() -
     assert error_response(ElectLeadersRequest(topic_partitions=None), ErrorCode.NOT_CONTROLLER).replica_election_results == []
 
 
-def test_a_quota_is_told_by_its_entity() -> None:
+def test_an_error_about_a_quota_names_its_entity() -> None:
     request = AlterClientQuotasRequest(
         entries=[EntryData(entity=[EntityData(entity_type="user", entity_name=None)], ops=[])], validate_only=False
     )

@@ -54,7 +54,7 @@ class Seat:
         self.answers[-1].resolve(CreateTopicsResponse(throttle_time_ms=0, topics=results))
 
 
-def test_the_controller_is_asked_once_for_all_who_want_it() -> None:
+def test_the_controller_is_asked_once_for_all_waiting_clients() -> None:
     seat = Seat()
     waiting = [seat.topics.create(seat.broker, TRANSACTION_STATE) for _ in range(3)]
     (request,) = seat.requests
@@ -65,7 +65,7 @@ def test_the_controller_is_asked_once_for_all_who_want_it() -> None:
     assert len(seat.requests) == 2, "and again once it has answered"
 
 
-def test_what_is_asked_for_already_is_left_out_of_the_next_request() -> None:
+def test_a_topic_in_flight_is_left_out_of_the_next_request() -> None:
     seat = Seat()
     seat.topics.create_all(seat.broker, ["a", "b"])
     both = seat.topics.create_all(seat.broker, ["b", "c", "c"])
@@ -75,7 +75,7 @@ def test_what_is_asked_for_already_is_left_out_of_the_next_request() -> None:
     assert not both["b"].done
 
 
-def test_no_more_than_so_many_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requested_internal_topics_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(internal_topics, "CREATIONS_MAX", 2)
     seat = Seat()
     outcomes = seat.topics.create_all(seat.broker, ["a", "b", "c"])
@@ -93,7 +93,7 @@ def test_a_result_that_is_missing_or_unknown_is_no_success() -> None:
 
 
 @pytest.mark.parametrize("code", [None, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.INVALID_REPLICATION_FACTOR])
-def test_a_client_that_names_a_new_topic_does_not_wait_for_a_controller_that_is_not_there(
+def test_a_client_that_names_a_new_topic_does_not_wait_for_a_missing_controller(
     code: ErrorCode | None,
 ) -> None:
     async def scenario() -> MetadataResponse:

@@ -24,7 +24,7 @@ def test_every_api_that_is_offered_can_be_read_and_answered_in_every_version(key
         encoder(response, version)
 
 
-def test_what_nodes_ask_of_a_controller_is_not_offered_to_clients() -> None:
+def test_apis_between_nodes_and_controllers_are_not_offered_to_clients() -> None:
     only_controllers = set(CONTROLLER_HANDLERS) - set(BROKER_HANDLERS)
     assert {ApiKey.VOTE, ApiKey.BROKER_HEARTBEAT, ApiKey.ALTER_PARTITION, ApiKey.ENVELOPE} <= only_controllers
     assert ApiKey.API_VERSIONS in CONTROLLER_HANDLERS
@@ -39,7 +39,7 @@ def test_unstable_versions_are_not_offered() -> None:
     assert _offer(ApiKey.INIT_PRODUCER_ID).max_version == 5
 
 
-def test_an_unknown_version_of_api_versions_is_answered_so_that_anybody_can_read_it() -> None:
+def test_an_unknown_version_of_api_versions_is_answered_in_version_0() -> None:
     frame = bytes(unsupported_version(77))
     length, correlation_id = struct.unpack_from(">ii", frame)
     response, end = decode(ApiVersionsResponse, 0, frame, 8)
@@ -64,7 +64,7 @@ def test_an_unknown_version_of_api_versions_is_answered_so_that_anybody_can_read
         ("a_b", False),
     ],
 )
-def test_names_of_software(name: str, fits: bool) -> None:
+def test_api_versions_judges_the_name_of_a_client(name: str, fits: bool) -> None:
     assert bool(_SOFTWARE.fullmatch(name)) == fits
 
 

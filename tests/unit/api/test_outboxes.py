@@ -36,7 +36,7 @@ def run(scenario: Callable[[Post], Awaitable[None]]) -> None:
     simulated.run(main())
 
 
-def test_what_is_said_in_one_turn_goes_together() -> None:
+def test_items_of_one_turn_go_in_one_request() -> None:
     async def scenario(post: Post) -> None:
         for item in ("a", "b"):
             post.outboxes.put(1, item)
@@ -47,7 +47,7 @@ def test_what_is_said_in_one_turn_goes_together() -> None:
     run(scenario)
 
 
-def test_what_comes_while_an_answer_is_awaited_goes_in_the_next() -> None:
+def test_items_that_come_while_a_request_is_in_flight_go_in_the_next() -> None:
     async def scenario(post: Post) -> None:
         post.outboxes.put(1, "a")
         await post.turn()
@@ -63,7 +63,7 @@ def test_what_comes_while_an_answer_is_awaited_goes_in_the_next() -> None:
     run(scenario)
 
 
-def test_two_that_the_answer_could_not_tell_apart_go_one_after_the_other() -> None:
+def test_items_with_the_same_key_go_in_separate_requests() -> None:
     async def scenario(post: Post) -> None:
         for item in ("a1", "b1", "a2", "a3"):
             post.outboxes.put(1, item)
@@ -75,7 +75,7 @@ def test_two_that_the_answer_could_not_tell_apart_go_one_after_the_other() -> No
     run(scenario)
 
 
-def test_a_request_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_holds_a_limited_number_of_items(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ITEMS_PER_REQUEST_MAX", 2)
 
     async def scenario(post: Post) -> None:

@@ -155,7 +155,7 @@ def client() -> Client:
 
 
 @pytest.mark.parametrize("version", range(2, 11))
-def test_answers_and_log_are_the_same_as_without_memory(version: int) -> None:
+def test_a_remembered_commit_gives_the_same_answers_and_the_same_log(version: int) -> None:
     chance = random.Random(version)
     with_memory, without = Client(Desk()), Client(Desk())
     names = [("t", 1, 0), ("t", 1, 1), ("another", 2, 0), ("t", 1, 7), ("unknown", 9, 0)]
@@ -178,7 +178,7 @@ def test_answers_and_log_are_the_same_as_without_memory(version: int) -> None:
     assert with_memory.committed()
 
 
-def test_only_the_offset_and_its_leader_epoch_may_differ(client: Client) -> None:
+def test_a_repeated_commit_differs_only_in_offset_and_leader_epoch(client: Client) -> None:
     client.commit(5)
     assert client.is_repeated(commit_of(6, leader_epoch=4))
     assert not client.is_repeated(commit_of(6, metadata="other"))
@@ -211,7 +211,7 @@ def test_a_request_cut_off_where_it_was_remembered_is_not_taken_for_a_whole_one(
     assert client.memo.serve(memoryview(whole + b"\x00")) is None
 
 
-def test_nobody_is_answered_before_the_commit_is_replicated(client: Client) -> None:
+def test_a_repeated_commit_is_answered_after_it_is_replicated(client: Client) -> None:
     client.commit(5)
     client.desk.log.lagging = True
     answers = [client.send(commit_of(offset)) for offset in (6, 7)]
@@ -221,7 +221,7 @@ def test_nobody_is_answered_before_the_commit_is_replicated(client: Client) -> N
     assert client.committed() == [("t", 0, 5), ("t", 0, 6), ("t", 0, 7)]
 
 
-def test_also_a_first_commit_that_is_not_replicated_yet_is_remembered(client: Client) -> None:
+def test_a_first_commit_is_remembered_before_it_is_replicated(client: Client) -> None:
     client.desk.log.lagging = True
     first = client.send(commit_of(5))
     client.desk.log.catch_up()
@@ -229,7 +229,7 @@ def test_also_a_first_commit_that_is_not_replicated_yet_is_remembered(client: Cl
     assert client.is_repeated(commit_of(6))
 
 
-def test_who_waits_when_the_leader_resigns_looks_for_the_coordinator_elsewhere(client: Client) -> None:
+def test_a_waiting_commit_is_answered_not_coordinator_when_the_leader_resigns(client: Client) -> None:
     client.commit(5)
     client.desk.log.lagging = True
     answer = client.send(commit_of(6))
@@ -237,7 +237,7 @@ def test_who_waits_when_the_leader_resigns_looks_for_the_coordinator_elsewhere(c
     assert answer.value.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
 
 
-def test_a_log_that_refuses_says_why(client: Client) -> None:
+def test_a_commit_that_the_log_refuses_has_its_error(client: Client) -> None:
     client.commit(5)
     client.desk.log.refusal = ErrorCode.NOT_ENOUGH_REPLICAS
     assert client.commit(6) is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -265,7 +265,7 @@ def test_a_topic_that_is_deleted_and_made_anew_is_another_topic(client: Client) 
     assert [record.value.topic_id for record in client.desk.records() if record.value is not None] == [uuid(1), uuid(3), uuid(3)]
 
 
-def test_who_was_no_member_is_refused_once_the_group_has_members(client: Client) -> None:
+def test_a_commit_without_a_member_is_refused_once_the_group_has_members(client: Client) -> None:
     client.commit(5)
     stable_group(client.desk, subscription("t"))
     assert client.commit(6) is ErrorCode.UNKNOWN_MEMBER_ID

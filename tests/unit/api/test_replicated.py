@@ -109,7 +109,7 @@ def outcome(answer: Any) -> Any:
 # -- producing ----------------------------------------------------------------------------------------------------------------
 
 
-def test_acks_all_is_answered_when_all_in_sync_have_it() -> None:
+def test_acks_all_is_answered_when_all_in_sync_replicas_have_the_record() -> None:
     server = Server()
     answer = server.produce()
     assert not answer.done
@@ -122,7 +122,7 @@ def test_acks_one_is_answered_at_once() -> None:
     assert outcome(Server().produce(acks=1)).error_code == 0
 
 
-def test_when_the_time_is_up_nobody_knows() -> None:
+def test_acks_all_is_answered_request_timed_out_when_the_time_is_up() -> None:
     server = Server()
     answer = server.produce()
     server.followers_have(1, 2)
@@ -131,7 +131,7 @@ def test_when_the_time_is_up_nobody_knows() -> None:
     server.followers_have(1)
 
 
-def test_a_deposed_leader_says_who_leads_and_where() -> None:
+def test_a_deposed_leader_names_the_new_leader_and_its_address() -> None:
     server = Server()
     answer = server.produce()
     server.image = led_by(2, replicas=ALL, epoch=4)
@@ -143,14 +143,14 @@ def test_a_deposed_leader_says_who_leads_and_where() -> None:
     assert [(each.node_id, each.host, each.port) for each in response.node_endpoints] == [(2, "host2", 9002)]
 
 
-def test_so_does_one_that_has_no_replica_at_all() -> None:
+def test_a_broker_without_a_replica_names_the_leader_and_its_address() -> None:
     server = Server(led_by(2, replicas=ALL, epoch=4))
     server.world.replicas.remove(server.partition.partition)
     told = outcome(server.produce())
     assert (told.error_code, told.current_leader.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 2)
 
 
-def test_a_topic_that_nobody_knows_is_unknown() -> None:
+def test_an_unknown_topic_is_answered_unknown_topic_or_partition() -> None:
     assert outcome(Server().produce(topic_id=Uuid(b"?" * 16))).error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
@@ -172,7 +172,7 @@ def test_a_client_that_cannot_read_from_followers_is_sent_to_the_leader() -> Non
     assert server.fetch(version=10)[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_who_believes_in_an_old_epoch_is_told_the_leader() -> None:
+def test_a_fetch_with_an_old_epoch_is_answered_with_the_leader() -> None:
     server = Server(led_by(2, replicas=ALL, epoch=4))
     told, endpoints = server.fetch(epoch=3)
     assert told.error_code == ErrorCode.FENCED_LEADER_EPOCH
@@ -190,7 +190,7 @@ def test_a_leader_sends_a_reader_to_its_own_rack() -> None:
     assert server.fetch(rack="c")[0].preferred_read_replica == -1
 
 
-def test_nobody_is_sent_anywhere_unless_it_was_asked_for() -> None:
+def test_a_reader_is_not_sent_to_its_rack_without_a_replica_selector() -> None:
     server = Server()
     server.followers_have(0)
     assert server.fetch(rack="b")[0].preferred_read_replica == -1
@@ -223,7 +223,7 @@ def follower_fetches(server: Server) -> int:
     return answer.responses[0].partitions[0].error_code  # type: ignore[union-attr]
 
 
-def test_what_a_follower_asks_for_again_is_checked_and_not_sent_when_it_is_damaged() -> None:
+def test_a_batch_that_a_follower_fetches_again_is_checked_and_not_sent_when_damaged() -> None:
     server = Server()
     server.produce(acks=1)
     lost: list[Partition] = []

@@ -88,7 +88,7 @@ def asking(respond: Respond, ask: Callable[[Neighbours], Promise[Verdicts]], *, 
 
 @pytest.mark.parametrize("implicit", [False, True])
 @pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.NOT_COORDINATOR])
-def test_another_broker_is_asked_and_its_verdict_taken(code: ErrorCode, *, implicit: bool) -> None:
+def test_the_verdict_of_a_coordinator_in_another_broker_counts(code: ErrorCode, *, implicit: bool) -> None:
     seen: list[Any] = []
 
     def respond(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
@@ -114,7 +114,7 @@ def test_this_broker_asks_itself_without_the_wire() -> None:
     assert list(verdicts.values()) == [ErrorCode.NONE, ErrorCode.TRANSACTION_ABORTABLE]
 
 
-def test_while_the_last_transaction_is_being_ended_it_is_asked_again() -> None:
+def test_the_question_is_repeated_while_the_last_transaction_is_ending() -> None:
     answers = [ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.CONCURRENT_TRANSACTIONS, ErrorCode.NONE]
     verdicts = asking(
         lambda request: saying(answers.pop(0))(request), lambda there: verify(there.broker, "T", PRODUCER, PARTITIONS, implicit=True)
@@ -132,17 +132,17 @@ def test_while_the_last_transaction_is_being_ended_it_is_asked_again() -> None:
         ),
     ],
 )
-def test_an_answer_that_does_not_say_it_is_no_permission(respond: Respond) -> None:
+def test_an_incomplete_answer_is_no_permission(respond: Respond) -> None:
     verdicts = asking(respond, lambda there: verify(there.broker, "T", PRODUCER, PARTITIONS, implicit=True))
     assert verdicts == dict.fromkeys(PARTITIONS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
-def test_a_code_that_nobody_knows_is_no_permission() -> None:
+def test_an_unknown_error_code_is_no_permission() -> None:
     verdicts = asking(saying(31_000), lambda there: verify(there.broker, "T", PRODUCER, PARTITIONS, implicit=True))
     assert verdicts == dict.fromkeys(PARTITIONS, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
-def test_where_there_is_no_coordinator_it_is_said_at_once() -> None:
+def test_a_missing_coordinator_is_answered_at_once() -> None:
     verdicts = asking(saying(0), lambda there: verify(there.broker, "T", PRODUCER, PARTITIONS, implicit=True), led_by=NOBODY)
     assert verdicts == dict.fromkeys(PARTITIONS, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 

@@ -47,7 +47,7 @@ def only(response: Any) -> Any:
     return response.topics[0].partitions[0]
 
 
-def test_the_set_grows_and_the_answer_says_what_it_is_now() -> None:
+def test_the_isr_grows_and_the_answer_has_the_new_one() -> None:
     office = Office(cluster())
     answer = only(office.ask(report([1, 3])))
     assert (answer.error_code, answer.leader_id, answer.isr, answer.leader_epoch, answer.partition_epoch) == (0, 1, [1, 3], 0, 1)
@@ -60,7 +60,7 @@ def test_the_set_shrinks_without_a_new_leader_epoch() -> None:
     assert (answer.isr, answer.leader_epoch, answer.partition_epoch) == ([1], 0, 1)
 
 
-def test_what_is_so_already_is_answered_and_not_written() -> None:
+def test_an_isr_that_is_committed_already_is_answered_without_a_record() -> None:
     outcome = Office(cluster()).decide(report([1]))
     assert (only(outcome.response).partition_epoch, outcome.records) == (0, [])
 
@@ -104,7 +104,7 @@ def test_zombies_and_strangers_are_not_listened_to(broker: int, epoch: int) -> N
     assert (outcome.response.error_code, outcome.records) == (ErrorCode.STALE_BROKER_EPOCH, ())
 
 
-def test_who_is_fenced_or_stopping_or_forgotten_cannot_be_in_sync() -> None:
+def test_a_fenced_stopping_or_unregistered_broker_cannot_join_the_isr() -> None:
     office = Office(cluster(partition(1, 0, [1, 2, 3, 5], isr=[1]), partition(1, 1, [3]), FenceBrokerRecord(id=2, epoch=102)))
     office.ask(beat(103, broker_id=3, stop=True))
     for replica in (2, 3, 5):
@@ -123,7 +123,7 @@ def test_a_partition_named_twice_is_changed_once() -> None:
     assert (first.error_code, second.error_code) == (0, ErrorCode.INVALID_UPDATE_VERSION)
 
 
-def test_a_leader_that_has_recovered_says_so() -> None:
+def test_a_recovered_leader_ends_the_recovery_state() -> None:
     recovering = PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader_recovery_state=1)
     office = Office(cluster(partition(1, 0, [1, 2, 3], isr=[1]), recovering))
     assert only(office.ask(report([1, 2], partition_epoch=1, recovery=1))).error_code == ErrorCode.INVALID_REQUEST
@@ -147,7 +147,7 @@ def test_a_report_completes_a_reassignment() -> None:
     assert (state.replicas, state.adding_replicas, state.removing_replicas) == ((1, 2, 4), (), ())
 
 
-def test_a_leader_that_completes_its_own_removal_is_told_that_another_leads() -> None:
+def test_a_leader_that_completes_its_own_removal_is_answered_new_leader_elected() -> None:
     office = Office(cluster(moving([4, 2, 3, 1], adding=[4], removing=[1], leader=1)))
     outcome = office.decide(report([1, 2, 3, 4]))
     assert only(outcome.response).error_code == ErrorCode.NEW_LEADER_ELECTED

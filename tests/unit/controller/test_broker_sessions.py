@@ -5,7 +5,7 @@ from __future__ import annotations
 from barnabas.controller.broker_sessions import NOT_STOPPING, BrokerSessions
 
 
-def test_a_session_lasts_exactly_as_long_as_it_says() -> None:
+def test_a_session_lasts_exactly_as_long_as_configured() -> None:
     sessions = BrokerSessions(timeout_ms=100)
     sessions.heard(1, 7, now_ms=1000)
     assert sessions.alive(1, 7, now_ms=1100)
@@ -22,7 +22,7 @@ def test_every_heartbeat_prolongs_it() -> None:
     assert sessions.alive(1, 7, now_ms=1190)
 
 
-def test_it_belongs_to_one_epoch() -> None:
+def test_a_session_belongs_to_one_broker_epoch() -> None:
     sessions = BrokerSessions(timeout_ms=100)
     sessions.heard(1, 7, now_ms=1000)
     assert not sessions.alive(1, 6, now_ms=1000)
@@ -38,7 +38,7 @@ def test_the_longest_silent_is_first() -> None:
     assert sessions.expired(200) == [2, 3, 1]
 
 
-def test_nobody_has_no_deadline() -> None:
+def test_no_sessions_have_no_deadline() -> None:
     sessions = BrokerSessions(timeout_ms=100)
     assert (sessions.next_deadline_ms, sessions.seen_by(1), sessions.stop_offset(1)) == (None, -1, NOT_STOPPING)
     sessions.stop(1, offset=3)
@@ -46,7 +46,7 @@ def test_nobody_has_no_deadline() -> None:
     assert sessions.stop_offset(1) == NOT_STOPPING
 
 
-def test_when_a_broker_began_to_stop_is_remembered_once() -> None:
+def test_the_offset_at_which_a_broker_began_to_stop_is_remembered_once() -> None:
     sessions = BrokerSessions(timeout_ms=100)
     sessions.heard(1, 7, now_ms=0, metadata_offset=4)
     sessions.stop(1, offset=5)

@@ -112,7 +112,7 @@ def test_a_restarted_broker_gets_a_larger_epoch_and_leads_nothing_until_it_is_un
 # -- one id, one process ------------------------------------------------------------------------------------------------------
 
 
-def test_while_a_broker_is_heard_of_nobody_else_gets_its_id() -> None:
+def test_the_id_of_a_live_broker_is_refused_to_another_incarnation() -> None:
     office = Office([registered(1), *topic(1, "t", [1])])
     office.wait(SESSION_MS)
     refused = office.decide(registration(incarnation=77))
@@ -142,7 +142,7 @@ def test_after_a_clean_stop_the_next_process_need_not_wait() -> None:
     assert office.ask(registration(incarnation=77)).error_code == 0
 
 
-def test_who_registered_but_was_never_heard_of_can_be_replaced() -> None:
+def test_a_registration_without_heartbeats_can_be_replaced() -> None:
     office = Office()
     office.ask(registration(incarnation=1))
     assert office.ask(registration(incarnation=2)).error_code == 0
@@ -266,7 +266,7 @@ def test_a_broker_that_is_unregistered_is_forgotten_and_in_sync_with_nothing() -
     assert office.ask(beat(102, broker_id=2)).error_code == ErrorCode.STALE_BROKER_EPOCH
 
 
-def test_who_is_not_registered_cannot_be_unregistered() -> None:
+def test_an_unknown_broker_cannot_be_unregistered() -> None:
     outcome = Office().decide(UnregisterBrokerRequest(broker_id=9))
     assert (outcome.response.error_code, outcome.records) == (ErrorCode.BROKER_ID_NOT_REGISTERED, ())
     assert outcome.response.error_message == "Broker ID 9 is not currently registered"

@@ -66,7 +66,7 @@ def test_settings_are_set_changed_and_removed() -> None:
     assert changed(desk, TOPIC, "t", ("retention.ms", DELETE, None), ("flush.ms", DELETE, None)) == {"segment.bytes": "2000000"}
 
 
-def test_what_is_so_already_is_not_written_again() -> None:
+def test_an_unchanged_setting_is_not_written_again() -> None:
     desk = office()
     changed(desk, TOPIC, "t", ("retention.ms", SET, "5"))
     assert desk.decide(request(alter(TOPIC, "t", ("retention.ms", SET, "5")))).records == []
@@ -170,7 +170,7 @@ def test_a_resource_named_twice_changes_neither_time() -> None:
     assert outcome.records == []
 
 
-def test_no_class_can_be_named_that_a_broker_would_load() -> None:
+def test_settings_that_name_classes_are_refused() -> None:
     """CVE-2025-27819: a JAAS configuration set at run time. Here nothing of the kind is dynamic, and no class is loaded by its name."""
     for key in ("sasl.jaas.config", "authorizer.class.name", "principal.builder.class", "log.dirs"):
         assert refusal(BROKER, "", (key, SET, "com.sun.security.auth.module.JndiLoginModule")) in (REFUSED, ErrorCode.INVALID_CONFIG)
@@ -224,13 +224,13 @@ def eligible(desk: Office) -> dict[str, tuple[int, ...]]:
     return {name: each.partitions[0].eligible_leader_replicas for name, each in desk.image.topics.by_name.items()}
 
 
-def test_who_was_eligible_under_another_minimum_is_not_any_more() -> None:
+def test_another_min_insync_replicas_clears_the_elr_of_the_topic() -> None:
     desk = with_eligible_replicas()
     changed(desk, TOPIC, "t", (MIN_ISR, SET, "1"))
     assert eligible(desk) == {"t": (), "u": (2,)}
 
 
-def test_another_minimum_for_all_ends_all_eligibility() -> None:
+def test_another_min_insync_replicas_for_all_clears_the_elr_of_all_topics() -> None:
     desk = with_eligible_replicas()
     changed(desk, BROKER, "", (MIN_ISR, SET, "3"))
     assert eligible(desk) == {"t": (), "u": ()}
@@ -252,7 +252,7 @@ def test_brokers_agree_about_the_minimum() -> None:
     assert replace_all(desk, BROKER, "", {}) == ErrorCode.INVALID_CONFIG
 
 
-def test_they_need_not_where_nobody_is_ever_eligible() -> None:
+def test_a_broker_may_have_its_own_min_insync_replicas_without_the_elr() -> None:
     desk = office()
     desk.ask(
         UpdateFeaturesRequest(

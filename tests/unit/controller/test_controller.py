@@ -49,7 +49,7 @@ def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_tran
     assert controller.image.configs.by_resource[CLUSTER_DEFAULT] == {"min.insync.replicas": "1"}
 
 
-def test_without_eligible_leaders_there_is_no_setting_for_all() -> None:
+def test_a_cluster_without_the_elr_gets_no_min_insync_replicas_for_all() -> None:
     bootstrap = [FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_VERSION_4_3)]
     assert new_controller().take_office(MetadataImage(), bootstrap, next_offset=1, now_ms=NOW_MS) == as_transaction(bootstrap)
 
@@ -61,7 +61,7 @@ def test_a_later_one_writes_nothing_and_has_everything() -> None:
     assert controller.image is image
 
 
-def test_taking_office_again_forgets_what_was_never_committed() -> None:
+def test_a_controller_elected_again_forgets_uncommitted_changes() -> None:
     office = Office([registered(1)])
     office.ask(wanted("uncommitted"))
     assert "uncommitted" in office.image.topics.by_name
@@ -153,7 +153,7 @@ def test_levels_that_this_software_does_not_have(level: int, kind: int) -> None:
     assert outcome.response.error_message
 
 
-def test_features_nobody_knows_and_kinds_of_upgrade_nobody_knows() -> None:
+def test_unknown_features_and_unknown_upgrade_types_are_refused() -> None:
     office = Office()
     assert office.ask(update("no.such.feature", 1)).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert office.ask(update(METADATA_VERSION, METADATA_VERSION_4_3, 9)).error_code == ErrorCode.INVALID_UPDATE_VERSION
@@ -166,7 +166,7 @@ def test_one_update_that_cannot_be_made_refuses_all() -> None:
     assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, ())
 
 
-def test_what_is_offered_is_what_a_new_cluster_starts_with() -> None:
+def test_a_new_cluster_starts_with_the_offered_features() -> None:
     levels = {record.name: record.feature_level for record in bootstrap_records() if isinstance(record, FeatureLevelRecord)}
     assert levels == {name: versions.highest for name, versions in SUPPORTED_FEATURES.items()}
 
@@ -230,7 +230,7 @@ def test_a_downgrade_goes_down() -> None:
     assert office.ask(update(ELIGIBLE, 1, 2)).error_code == ErrorCode.INVALID_UPDATE_VERSION
 
 
-def test_brokers_agree_about_the_minimum_of_in_sync_replicas_before_anybody_is_eligible() -> None:
+def test_brokers_agree_on_min_insync_replicas_before_the_elr_is_enabled() -> None:
     name = "min.insync.replicas"
     own = ConfigRecord(resource_type=4, resource_name="7", name=name, value="2")
     office = Office([FeatureLevelRecord(name=ELIGIBLE, feature_level=0), own], file={name: "3"})
@@ -251,7 +251,7 @@ def told(response: object) -> list[int]:
     return [partition.error_code for each in directories for topic_ in each.topics for partition in topic_.partitions]
 
 
-def test_a_broker_says_where_its_replicas_lie() -> None:
+def test_a_broker_reports_the_directories_of_its_replicas() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [2, 1], [1])])
     assert told(office.ask(report((1, 0), (1, 1)))) == [0, 0]
     partitions = office.image.topics.by_name["t"].partitions
@@ -260,7 +260,7 @@ def test_a_broker_says_where_its_replicas_lie() -> None:
     assert (partitions[0].leader, partitions[0].leader_epoch) == (2, 0)
 
 
-def test_what_is_known_already_is_not_written_again() -> None:
+def test_known_directories_are_not_written_again() -> None:
     office = Office([registered(1), *topic(1, "t", [1])])
     office.ask(report((1, 0)))
     outcome = office.decide(report((1, 0)))

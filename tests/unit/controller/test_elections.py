@@ -67,7 +67,7 @@ def test_the_preferred_leader_is_elected_where_it_may_lead() -> None:
     assert leaders(office) == [1, 2, 2]
 
 
-def test_who_asks_for_all_hears_of_those_that_were_not_well() -> None:
+def test_an_election_of_all_partitions_answers_only_those_that_needed_one() -> None:
     office = Office(cluster(partition(1, 0, [1, 2], leader=2), partition(1, 1, [1, 2], isr=[2], leader=2), partition(1, 2, [2, 1])))
     assert errors(office, ElectLeadersRequest(election_type=PREFERRED, topic_partitions=None)) == {
         ("t", 0): ErrorCode.NONE,
@@ -88,7 +88,7 @@ def test_an_unclean_leader_is_elected_by_hand_though_the_topic_does_not_allow_it
     assert (state.leader, state.isr, state.leader_recovery_state) == (2, (2,), 1)
 
 
-def test_topics_nobody_knows_and_elections_nobody_knows() -> None:
+def test_unknown_topics_and_unknown_election_types_are_refused() -> None:
     office = Office(cluster())
     assert errors(office, elect(PREFERRED, 0, topic="none")) == {("none", 0): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert office.ask(elect(7, 0)).error_code == ErrorCode.INVALID_REQUEST
@@ -128,7 +128,7 @@ def test_many_elections_are_made_in_several_batches() -> None:
     assert set(leaders(office)) == {1}
 
 
-def test_where_the_topic_allows_it_a_lost_leader_is_replaced_uncleanly_at_once() -> None:
+def test_a_lost_leader_is_replaced_uncleanly_at_once_where_the_topic_allows_it() -> None:
     office = Office(cluster(partition(1, 0, [1, 2], isr=[1]), unclean=True))
     office.ask(beat(101, fence=True))
     state = office.image.topics.by_name["t"].partitions[0]
@@ -148,7 +148,7 @@ def test_allowing_it_later_helps_as_soon_as_it_is_allowed(kind: int, resource: s
     assert leaders(office) == [2]
 
 
-def test_what_could_not_be_helped_is_looked_at_again() -> None:
+def test_a_leaderless_partition_is_tried_again() -> None:
     office = Office(cluster(partition(1, 0, [1, 2], isr=[1], leader=NO_NODE), fenced=(1,), unclean=True))
     assert leaders(office) == [NO_NODE]
     outlive(office, UNCLEAN_MS, alive=(2, 3))

@@ -52,7 +52,7 @@ def test_heartbeats_of_strangers_and_zombies_are_refused(request_: BrokerHeartbe
 # -- not heard of -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_broker_that_is_not_heard_of_is_fenced_when_its_session_is_over_and_not_before() -> None:
+def test_a_silent_broker_is_fenced_when_its_session_is_over_and_not_before() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1, 2])])
     office.wait(1000)
     office.ask(beat(101))
@@ -68,7 +68,7 @@ def test_a_broker_that_is_not_heard_of_is_fenced_when_its_session_is_over_and_no
     assert office.wait(1) == []
 
 
-def test_a_controller_that_takes_office_gives_everybody_a_whole_session() -> None:
+def test_a_new_controller_gives_every_broker_a_whole_session() -> None:
     office = Office([registered(1), registered(2, fenced=True)])
     assert office.wait(SESSION_MS) == []
     (change,) = office.wait(1)
@@ -84,7 +84,7 @@ def test_brokers_that_are_lost_together_do_not_give_each_other_what_they_led() -
     assert {(each.leader, each.isr) for each in office.image.topics.by_name["t"].partitions.values()} == {(3, (3,))}
 
 
-def test_a_broker_that_was_fenced_and_is_heard_of_again_is_unfenced() -> None:
+def test_a_fenced_broker_is_unfenced_by_its_next_heartbeat() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1])])
     office.wait(SESSION_MS + 1)
     answer = office.decide(beat(101))
@@ -94,7 +94,7 @@ def test_a_broker_that_was_fenced_and_is_heard_of_again_is_unfenced() -> None:
     assert (state.leader, state.isr, state.leader_recovery_state) == (1, (1,), 0)
 
 
-def test_a_zombies_heartbeats_keep_nobody_alive() -> None:
+def test_heartbeats_of_an_old_incarnation_extend_no_session() -> None:
     office = Office([registered(1)])
     for _ in range(10):
         office.wait(SESSION_MS // 10)
@@ -116,7 +116,7 @@ def test_a_broker_that_wants_to_stop_gives_up_what_it_leads_first() -> None:
     assert (broker.in_controlled_shutdown, broker.active) == (True, False)
 
 
-def test_it_may_stop_when_everybody_who_serves_clients_and_itself_have_heard_who_leads_now() -> None:
+def test_a_broker_may_stop_when_all_active_brokers_know_the_new_leaders() -> None:
     office = Office([registered(1), registered(2), registered(3, fenced=True), *topic(1, "t", [1, 2])])
     office.ask(beat(102, broker_id=2, offset=50))
     office.decide(beat(101, stop=True))
@@ -155,7 +155,7 @@ def test_a_partition_whose_only_replica_stops_has_no_leader_and_an_eligible_one(
     assert office.ask(beat(101, stop=True)).should_shut_down
 
 
-def test_a_broker_that_once_said_that_it_stops_does_not_lead_again() -> None:
+def test_a_broker_in_controlled_shutdown_does_not_lead_again() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1])])
     office.ask(beat(101, stop=True))
     office.wait(SESSION_MS + 1)

@@ -43,7 +43,7 @@ def leaderless(*, eligible: tuple[int, ...] = (), last: tuple[int, ...] = ()) ->
 # -- nothing, and epochs ------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_as_it_is_wanted_is_not_written() -> None:
+def test_an_unchanged_partition_is_not_written() -> None:
     assert after(HERE) is HERE
     assert after(HERE, Wanted(isr=(1, 2, 3), recovery_state=RECOVERED)) is HERE
 
@@ -67,7 +67,7 @@ def test_a_leader_that_can_stay_stays() -> None:
     assert after(replace(HERE, leader=3), Wanted(isr=(2, 3))).leader == 3
 
 
-def test_otherwise_the_first_of_the_list_that_is_in_sync_and_alive() -> None:
+def test_the_first_live_in_sync_replica_leads_when_the_leader_cannot_stay() -> None:
     assert after(HERE, Wanted(isr=(3, 2)), alive=(2, 3)).leader == 2
     assert after(HERE, Wanted(isr=(3, 2)), alive=(3,)).leader == 3
 
@@ -80,18 +80,18 @@ def test_the_preferred_leader_leads_when_it_is_asked_for_and_may() -> None:
     assert after(replace(elsewhere, isr=(2, 3)), election=Election.PREFERRED).leader == 3
 
 
-def test_nobody_out_of_sync_is_elected() -> None:
+def test_a_clean_election_never_elects_a_replica_out_of_sync() -> None:
     nobody = after(replace(HERE, isr=(1,)), Wanted(isr=()), alive=(2, 3), min_isr=1)
     assert (nobody.leader, nobody.isr) == (NO_NODE, ())
 
 
-def test_unless_unclean_elections_are_allowed() -> None:
+def test_an_unclean_election_elects_a_replica_out_of_sync() -> None:
     anybody = after(replace(HERE, isr=(1,)), Wanted(isr=()), alive=(2, 3), min_isr=1, election=Election.UNCLEAN)
     assert (anybody.leader, anybody.isr, anybody.eligible_leader_replicas) == (2, (2,), ())
     assert anybody.leader_recovery_state == RECOVERING
 
 
-def test_an_unclean_election_prefers_who_is_in_sync_and_who_is_eligible() -> None:
+def test_an_unclean_election_prefers_in_sync_and_eligible_replicas() -> None:
     clean = after(replace(HERE, isr=(1, 3)), Wanted(isr=(3,)), alive=(2, 3), min_isr=1, election=Election.UNCLEAN)
     assert (clean.leader, clean.leader_recovery_state) == (3, RECOVERED)
     eligible = after(leaderless(eligible=(3,)), alive=(2, 3), election=Election.UNCLEAN)
@@ -101,16 +101,16 @@ def test_an_unclean_election_prefers_who_is_in_sync_and_who_is_eligible() -> Non
 # -- who is eligible ----------------------------------------------------------------------------------------------------------
 
 
-def test_who_leaves_while_enough_are_in_sync_is_not_eligible() -> None:
+def test_a_replica_that_leaves_an_isr_of_sufficient_size_is_not_eligible() -> None:
     assert after(HERE, Wanted(isr=(1, 2))).eligible_leader_replicas == ()
 
 
-def test_who_leaves_a_set_that_falls_below_the_minimum_is_eligible() -> None:
+def test_a_replica_that_leaves_an_isr_below_the_minimum_is_eligible() -> None:
     shrunk = after(HERE, Wanted(isr=(1,)))
     assert (shrunk.isr, shrunk.eligible_leader_replicas) == ((1,), (2, 3))
 
 
-def test_nobody_in_sync_leaves_everybody_eligible_who_was_and_remembers_who_led() -> None:
+def test_an_empty_isr_keeps_the_elr_and_remembers_the_last_leader() -> None:
     one = after(HERE, Wanted(isr=(1,)))
     nobody = after(one, Wanted(isr=()), alive=())
     assert (nobody.leader, nobody.isr, nobody.eligible_leader_replicas, nobody.last_known_elr) == (NO_NODE, (), (1, 2, 3), (1,))
@@ -121,13 +121,13 @@ def test_enough_in_sync_again_ends_eligibility() -> None:
     assert after(shrunk, Wanted(isr=(1, 2))).eligible_leader_replicas == ()
 
 
-def test_while_not_enough_are_in_sync_eligible_ones_stay_so() -> None:
+def test_eligible_replicas_stay_eligible_while_the_isr_is_below_the_minimum() -> None:
     shrunk = after(HERE, Wanted(isr=(1,)), min_isr=3)
     grown = after(shrunk, Wanted(isr=(1, 3)), min_isr=3)
     assert (grown.isr, grown.eligible_leader_replicas) == ((1, 3), (2,))
 
 
-def test_who_lost_its_tail_is_neither() -> None:
+def test_a_replica_that_lost_its_tail_is_neither_in_sync_nor_eligible() -> None:
     state = replace(HERE, isr=(1, 2), eligible_leader_replicas=(3,))
     changed = after(state, Wanted(isr=(1,), lost_their_tail=frozenset({2})), min_isr=3)
     assert (changed.isr, changed.eligible_leader_replicas) == ((1,), (3,))
@@ -139,17 +139,17 @@ def test_an_eligible_replica_begins_a_new_set() -> None:
     assert begun.leader_recovery_state == RECOVERED
 
 
-def test_eligible_replicas_do_not_lead_while_somebody_is_in_sync() -> None:
+def test_an_eligible_replica_does_not_lead_while_the_isr_has_a_member() -> None:
     assert after(replace(HERE, isr=(1,), eligible_leader_replicas=(2, 3)), alive=(2, 3)).leader == NO_NODE
 
 
-def test_who_led_last_leads_again_recovering_when_nobody_is_eligible() -> None:
+def test_the_last_leader_leads_again_in_recovery_when_no_replica_is_eligible() -> None:
     assert after(leaderless(last=(1,)), alive=(2, 3)).leader == NO_NODE
     again = after(leaderless(last=(1,)), alive=(1, 2, 3))
     assert (again.leader, again.isr, again.last_known_elr, again.leader_recovery_state) == (1, (1,), (), RECOVERING)
 
 
-def test_who_led_last_does_not_lead_while_somebody_is_eligible() -> None:
+def test_the_last_leader_does_not_lead_while_another_replica_is_eligible() -> None:
     """It may have lost what the eligible one has."""
     assert after(leaderless(eligible=(2,), last=(1,)), alive=(1,)).leader == NO_NODE
 
@@ -158,7 +158,7 @@ def test_several_last_known_replicas_are_not_a_last_leader() -> None:
     assert after(leaderless(last=(1, 2))).leader == NO_NODE
 
 
-def test_who_led_last_is_remembered_once() -> None:
+def test_the_last_leader_is_remembered_once() -> None:
     first = after(replace(HERE, isr=(1,)), Wanted(isr=()), alive=())
     assert first.last_known_elr == (1,)
     assert after(first, Wanted(lost_their_tail=frozenset({1})), alive=()).last_known_elr == (1,)
@@ -167,14 +167,14 @@ def test_who_led_last_is_remembered_once() -> None:
 # -- without eligible replicas ------------------------------------------------------------------------------------------------
 
 
-def test_without_the_feature_the_last_in_sync_replica_goes_without_leaving_the_set() -> None:
+def test_the_last_in_sync_replica_stays_in_the_isr_without_the_elr_feature() -> None:
     alone = replace(HERE, isr=(1,))
     gone = after(alone, Wanted(isr=()), alive=(2, 3), eligible=False)
     assert (gone.leader, gone.isr, gone.eligible_leader_replicas, gone.last_known_elr) == (NO_NODE, (1,), (), ())
     assert after(gone, alive=(1, 2, 3), eligible=False).leader == 1
 
 
-def test_without_the_feature_what_eligibility_there_was_is_forgotten() -> None:
+def test_the_elr_is_cleared_without_the_elr_feature() -> None:
     state = replace(HERE, isr=(1,), eligible_leader_replicas=(2,))
     assert after(state, eligible=False).eligible_leader_replicas == ()
 
@@ -191,13 +191,13 @@ def test_a_reassignment_is_complete_when_all_that_are_added_are_in_sync() -> Non
     assert (done.leader, done.leader_epoch) == (1, 6)
 
 
-def test_completing_it_may_take_leadership_from_who_is_removed() -> None:
+def test_a_completed_reassignment_takes_leadership_from_a_removed_replica() -> None:
     moving = replace(HERE, replicas=(4, 2, 3, 1), adding_replicas=(4,), removing_replicas=(1,))
     done = after(moving, Wanted(isr=(1, 2, 3, 4)))
     assert (done.leader, done.isr, done.leader_epoch) == (4, (2, 3, 4), 6)
 
 
-def test_it_waits_while_nobody_who_stays_is_in_sync() -> None:
+def test_a_reassignment_waits_while_no_remaining_replica_is_in_sync() -> None:
     moving = replace(HERE, isr=(3,), leader=3, removing_replicas=(3,))
     assert after(moving) is moving
 
@@ -229,7 +229,7 @@ def test_a_replica_found_in_a_directory_changes_nothing_else() -> None:
     st.lists(st.tuples(st.sampled_from(["goes", "comes", "crashes", "joins"]), st.integers(1, 3)), max_size=30),
     st.integers(1, 3),
 )
-def test_only_who_has_everything_acknowledged_ever_leads(script: list[tuple[str, int]], min_isr: int) -> None:
+def test_only_replicas_with_all_acknowledged_records_ever_lead(script: list[tuple[str, int]], min_isr: int) -> None:
     """A little world: a record is acknowledged whenever enough are in sync, by all of them. A crash loses a replica's log. Without crashes
     of all that had it, every leader has every acknowledged record, or says that it is recovering."""
     state, alive = HERE, {1, 2, 3}

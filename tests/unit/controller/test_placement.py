@@ -66,7 +66,7 @@ def test_fenced_brokers_come_last_and_never_lead() -> None:
         assert each[2] in (1, 3)
 
 
-def test_what_cannot_be_placed_is_told_in_a_sentence() -> None:
+def test_an_impossible_placement_is_refused_with_a_sentence() -> None:
     with pytest.raises(PlacementFailed, match=r"replication factor of 4 cannot be reached because only 3 broker\(s\) are registered"):
         place(brokers(3), partitions=1, replication_factor=4, below=Dice().below)
     with pytest.raises(PlacementFailed, match="All brokers are currently fenced"):

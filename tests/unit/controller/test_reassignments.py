@@ -71,7 +71,7 @@ def test_a_replica_is_moved_by_adding_one_and_then_removing_the_other() -> None:
     assert (done.replicas, done.isr, done.reassigning, done.leader_epoch) == ((1, 2, 4), (1, 2, 4), False, 1)
 
 
-def test_all_replicas_are_moved_and_somebody_new_leads() -> None:
+def test_a_reassignment_of_all_replicas_elects_a_new_leader() -> None:
     office = cluster([1, 2])
     assert moved(office, [3, 4]).replicas == (3, 4, 1, 2)
     in_sync(office, 1, 2, 3)
@@ -100,7 +100,7 @@ def test_another_order_makes_another_preferred_leader_and_nothing_else() -> None
     assert (done.replicas, done.leader, done.leader_epoch, done.reassigning, done.preferred_leader) == ((3, 1, 2), 1, 0, False, 3)
 
 
-def test_what_is_so_already_is_not_written() -> None:
+def test_an_unchanged_assignment_is_not_written() -> None:
     outcome = cluster().decide(move([1, 2, 3]))
     assert (outcome.response.responses[0].partitions[0].error_code, outcome.records) == (0, [])
 
@@ -204,7 +204,7 @@ def test_a_move_back_to_where_it_began_is_done_at_once() -> None:
     assert (back.replicas, back.isr, back.reassigning) == ((1, 2, 3), (1, 2, 3), False)
 
 
-def test_what_alone_is_in_sync_is_not_dropped() -> None:
+def test_a_second_reassignment_keeps_the_only_in_sync_replica() -> None:
     office = cluster([1])
     moved(office, [3, 4])
     in_sync(office, 1, 3)

@@ -68,7 +68,7 @@ def test_a_topic_is_made_with_its_partitions_and_settings() -> None:
     assert told["retention.ms"] == ("5", 1)
 
 
-def test_what_is_not_said_is_the_brokers_default() -> None:
+def test_missing_counts_are_the_defaults_of_the_broker() -> None:
     office = Office(BROKERS, file={"num.partitions": "5", "default.replication.factor": "3"})
     (made,) = office.ask(create(wanted())).topics
     assert (made.num_partitions, made.replication_factor) == (5, 3)
@@ -100,7 +100,7 @@ def test_illegal_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(("existing", "name"), [("a.b", "a_b"), ("a_b", "a.b"), ("a.b_c", "a_b.c")])
-def test_names_that_metrics_could_not_tell_apart(existing: str, name: str) -> None:
+def test_names_that_collide_in_metrics_are_refused(existing: str, name: str) -> None:
     assert error_of(Office([*BROKERS, *topic(1, existing, [1])]), wanted(name, 1)) == ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
@@ -121,7 +121,7 @@ def test_a_topic_named_twice_is_refused_once() -> None:
 
 
 @pytest.mark.parametrize("partitions", [0, -2, -(2**31)])
-def test_no_partitions(partitions: int) -> None:
+def test_a_topic_without_partitions_is_refused(partitions: int) -> None:
     assert error_of(Office(BROKERS), wanted("t", partitions, 1)) == ErrorCode.INVALID_PARTITIONS
 
 
@@ -146,7 +146,7 @@ def test_settings_that_are_wrong(configs: dict[str, str | None]) -> None:
     assert error_of(Office(BROKERS), wanted("t", 1, 1, configs=configs)) == ErrorCode.INVALID_CONFIG
 
 
-def test_without_a_usable_broker_nothing_is_made() -> None:
+def test_topics_are_refused_without_a_usable_broker() -> None:
     assert error_of(Office([]), wanted("t", 1, 1)) == ErrorCode.INVALID_REPLICATION_FACTOR
     assert error_of(Office([registered(1, fenced=True)]), wanted("t", 1, 1)) == ErrorCode.INVALID_REPLICATION_FACTOR
 
@@ -227,7 +227,7 @@ def test_topics_go_by_name_by_id_and_the_old_way() -> None:
         (delete(ids=(uuid(1), uuid(1))), ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_what_cannot_be_deleted(request_: DeleteTopicsRequest, error: ErrorCode) -> None:
+def test_unknown_and_ambiguous_topics_cannot_be_deleted(request_: DeleteTopicsRequest, error: ErrorCode) -> None:
     office = Office([*BROKERS, *topic(1, "a", [1])])
     outcome = office.decide(request_)
     assert set(codes(outcome.response)) == {error}
@@ -312,7 +312,7 @@ def test_a_topic_that_is_to_grow_twice() -> None:
     assert ({each.error_code for each in outcome.response.results}, outcome.records) == ({ErrorCode.INVALID_REQUEST}, [])
 
 
-def test_nobody_leads_what_nobody_can() -> None:
+def test_every_partition_with_live_replicas_has_a_leader() -> None:
     office = grown()
     assert NO_NODE not in {each.leader for each in office.image.topics.by_name["a"].partitions.values()}
 
@@ -329,7 +329,7 @@ def replicas_of(desk: Office, name: str) -> set[int]:
 
 
 @pytest.mark.parametrize("why", [{"in_controlled_shutdown": 1}, {"cordoned_log_dirs": [uuid(20)]}])
-def test_who_is_stopping_or_has_no_room_gets_no_new_replicas(why: dict[str, Any]) -> None:
+def test_brokers_that_stop_or_are_cordoned_get_no_new_replicas(why: dict[str, Any]) -> None:
     desk = Office([registered(1), registered(2), registered(3), change(2, **why)])
     assert desk.ask(create(wanted("a", 9, 2))).topics[0].error_code == 0
     assert replicas_of(desk, "a") == {1, 3}

@@ -26,7 +26,7 @@ def test_a_pattern_matches_whole_names(pattern: str, found: set[str]) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "(?=a)b", r"(a)\1", "a" * (PATTERN_LENGTH_MAX + 1)])
-def test_what_re2_cannot_read_is_refused_with_a_reason(pattern: str) -> None:
+def test_a_pattern_that_re2_cannot_read_is_refused_with_a_reason(pattern: str) -> None:
     assert isinstance(matcher(pattern), str)
     assert matching(pattern, NAMES) == set()
 

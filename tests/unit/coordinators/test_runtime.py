@@ -130,7 +130,7 @@ def world() -> World:
     return made
 
 
-def test_a_shard_that_is_not_here_or_not_yet_says_so() -> None:
+def test_a_missing_or_loading_shard_answers_with_its_error() -> None:
     world = World()
     assert world.run().value == ErrorCode.NOT_COORDINATOR
     world.runtime.begin_loading(SHARD, EPOCH)
@@ -150,7 +150,7 @@ def test_records_are_state_when_the_answer_comes_and_after_a_restart(world: Worl
     assert world.machine.known == {"a": 1, "b": 2}
 
 
-def test_an_answer_waits_for_the_commit_and_so_does_whoever_may_have_seen_the_change(world: World) -> None:
+def test_an_answer_waits_for_the_commit_of_the_changes_it_saw(world: World) -> None:
     world.log.lagging = True
     write, read = world.run(committed("a", 1)), world.run()
     assert world.machine.known == {"a": 1}
@@ -168,7 +168,7 @@ def test_effects_are_done_when_their_reason_is_committed(world: World) -> None:
     assert world.effects == [(SHARD, "tell")]
 
 
-def test_who_waits_too_long_for_a_commit_is_told_and_the_commit_may_come_all_the_same(world: World) -> None:
+def test_an_answer_times_out_and_its_commit_may_still_come(world: World) -> None:
     world.log.lagging = True
     answer = world.run(committed("a", 1), effects=["tell"])
     assert {world.deadlines[-1], world.runtime.next_deadline_ms} == {NOW_MS + COMMIT_MS_MAX}
@@ -193,7 +193,7 @@ def test_an_answer_may_take_its_time_once_its_reason_is_committed(world: World) 
 
 
 @pytest.mark.parametrize("when", ["refused at once", "lost on the way"])
-def test_what_could_not_be_written_is_not_promised(world: World, when: str) -> None:
+def test_a_change_that_could_not_be_written_is_answered_with_an_error(world: World, when: str) -> None:
     taken_back: list[ErrorCode] = []
     if when == "refused at once":
         world.log.refusal = ErrorCode.NOT_COORDINATOR

@@ -22,7 +22,7 @@ def run(timers: Timers, now_ms: int) -> list[Any]:
     return seen
 
 
-def test_what_is_due_comes_in_the_order_of_time() -> None:
+def test_due_timers_come_in_the_order_of_time() -> None:
     timers = Timers()
     timers.set("b", 20, says("b"))
     timers.set("a", 10, says("a"))
@@ -61,7 +61,7 @@ def test_a_session_that_is_extended_for_ever_does_not_fill_the_memory() -> None:
 
 @repeatable
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.one_of(st.none(), st.integers(0, 50)))))
-def test_they_agree_with_a_plain_table(script: list[tuple[str, int | None]]) -> None:
+def test_timers_agree_with_a_plain_table(script: list[tuple[str, int | None]]) -> None:
     timers, table = Timers(), dict[str, int]()
     for name, deadline_ms in script:
         if deadline_ms is None:

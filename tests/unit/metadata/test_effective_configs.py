@@ -67,7 +67,7 @@ def test_a_topic_that_sets_nothing_has_what_its_broker_has() -> None:
     assert configs.topic("another")["max.message.bytes"] == 2
 
 
-def test_what_is_set_for_another_broker_is_not_ours() -> None:
+def test_a_setting_of_another_broker_does_not_apply() -> None:
     assert effective(other={"message.max.bytes": "9"}).topic("t")["max.message.bytes"] == 1_048_588
 
 
@@ -92,7 +92,7 @@ def test_read_only_settings_cannot_become_dynamic_behind_the_controllers_back() 
     assert configs.broker["num.partitions"] == 1
 
 
-def test_settings_nobody_knows_are_passed_over() -> None:
+def test_unknown_settings_are_ignored() -> None:
     configs = effective(topic={"from.the.future": "1"}, broker={"from.the.future": "1"}, cluster={"from.the.future": "1"})
     assert "from.the.future" not in configs.topic("t")
     assert list(configs.describe_cluster_default()) == []
@@ -108,7 +108,7 @@ def test_a_topic_shows_all_its_settings() -> None:
     assert {entry.name for entry in effective().describe_topic("t")} == {key.name for key in TOPIC_KEYS.values() if not key.internal}
 
 
-def test_what_a_broker_shows_of_one_setting() -> None:
+def test_a_broker_shows_all_synonyms_of_a_setting() -> None:
     configs = effective(file={"log.segment.bytes": "2000000"}, cluster={"log.segment.bytes": "3000000"})
     entry = shown(configs.describe_broker(), "log.segment.bytes")
     assert (entry.value, entry.source, entry.read_only) == ("3000000", ALL_BROKERS, False)

@@ -86,7 +86,7 @@ def test_an_image_never_changes_once_it_is_made(history: list[MetadataRecord]) -
 # -- features -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_level_of_zero_is_the_same_as_none() -> None:
+def test_a_feature_level_of_zero_removes_the_feature() -> None:
     image = after([FeatureLevelRecord(name="a", feature_level=2), FeatureLevelRecord(name="b", feature_level=3)])
     image = after([FeatureLevelRecord(name="a", feature_level=0)], image)
     assert (image.features.level("a"), image.features.level("b"), image.features.level("never")) == (0, 3, 0)
@@ -199,7 +199,7 @@ def test_a_partition_changes_what_a_record_names_and_its_partition_epoch_always(
     assert changed(eligible_leader_replicas=[3], last_known_elr=[2]) == replace(once, eligible_leader_replicas=(3,), last_known_elr=(2,))
 
 
-def test_the_leader_epoch_rises_with_every_election_also_of_the_same_leader_and_of_none() -> None:
+def test_the_leader_epoch_rises_with_every_election_even_of_the_same_leader_or_no_leader() -> None:
     image = after(topic(1, "t", [1, 2]))
     for leader, leader_epoch in ((2, 1), (2, 2), (-1, 3), (1, 4)):
         image = after([PartitionChangeRecord(partition_id=0, topic_id=uuid(1), leader=leader)], image)
@@ -218,7 +218,7 @@ def test_a_change_before_its_partition_or_topic_is_our_mistake() -> None:
             after([*topic(1, "t", [1]), record])
 
 
-def test_where_a_replica_lies() -> None:
+def test_the_image_knows_the_directory_of_a_replica() -> None:
     image = after(
         [TopicRecord(name="t", topic_id=uuid(1)), partition(1, 0, [5, 6], directories=[uuid(50), uuid(60)]), partition(1, 1, [5])]
     )
@@ -227,7 +227,7 @@ def test_where_a_replica_lies() -> None:
     assert second.directory_of(5) == ZERO_UUID
 
 
-def test_a_removed_topic_is_gone_with_its_settings_and_told_to_publishers() -> None:
+def test_a_removed_topic_loses_its_settings_and_reaches_publishers() -> None:
     setting = ConfigRecord(resource_type=ResourceType.TOPIC, resource_name="t", name="a", value="b")
     image = after([*topic(1, "t", [1]), setting])
     delta = delta_of([RemoveTopicRecord(topic_id=uuid(1))], image)
@@ -260,7 +260,7 @@ def test_a_topic_removed_and_made_again_has_another_id_and_no_settings() -> None
     assert sorted(index for _, index in delta.topics.changed_partitions()) == [0, 1]
 
 
-def test_publishers_are_told_of_the_partitions_that_changed_and_no_other() -> None:
+def test_publishers_receive_exactly_the_changed_partitions() -> None:
     image = after([*topic(1, "t", [1], [1], [1]), *topic(2, "u", [1])])
     delta = delta_of([PartitionChangeRecord(partition_id=1, topic_id=uuid(1), isr=[])], image)
     now = delta.finish(WHEN)
@@ -386,13 +386,13 @@ def test_an_image_written_as_records_reads_back_as_an_equal_image(history: list[
 
 @repeatable
 @given(histories(), st.integers(0, 80))
-def test_it_does_not_matter_where_one_delta_ends_and_the_next_begins(history: list[MetadataRecord], cut: int) -> None:
+def test_the_boundaries_of_deltas_do_not_change_the_image(history: list[MetadataRecord], cut: int) -> None:
     assert after(history[cut:], after(history[:cut])) == after(history)
 
 
 @repeatable
 @given(histories())
-def test_a_publisher_that_has_seen_nothing_is_told_of_everything_and_of_nothing_deleted(history: list[MetadataRecord]) -> None:
+def test_a_new_publisher_receives_everything_and_no_deletions(history: list[MetadataRecord]) -> None:
     image = after(history)
     delta = delta_between(MetadataImage(), image)
     assert {(each.name, index) for each, index in delta.topics.changed_partitions()} == {

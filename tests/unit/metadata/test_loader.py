@@ -88,7 +88,7 @@ def test_an_aborted_transaction_never_happened() -> None:
     assert list(loaded[0].topics.changed_partitions()) == []
 
 
-def test_what_stands_around_a_transaction_is_not_part_of_it() -> None:
+def test_records_around_a_transaction_are_not_part_of_it() -> None:
     loader = Loader()
     assert loader.load([*A, BEGIN, *B], at(4)) is None
     loaded = loader.load([ABORT, *topic(3, "c", [1])], at(7))
@@ -104,7 +104,7 @@ def test_several_transactions_in_one_batch() -> None:
     assert names(loaded[1]) == {"a", "c"}
 
 
-def test_transactions_do_not_nest_and_none_ends_that_never_began() -> None:
+def test_transactions_do_not_nest_and_none_ends_without_a_beginning() -> None:
     with pytest.raises(AssertionError, match="do not nest"):
         Loader().load([BEGIN, BEGIN], at(1))
     with pytest.raises(AssertionError, match="never began"):

@@ -38,13 +38,13 @@ def test_directories_that_are_online(directory: Uuid, online: bool) -> None:
     assert BROKER.has_online(directory) is online
 
 
-def test_where_a_new_replica_goes() -> None:
+def test_the_default_directory_of_a_broker_is_its_only_one_or_unassigned() -> None:
     assert BROKER.default_directory == UNASSIGNED_DIRECTORY
     assert replace(BROKER, directories=(uuid(10),)).default_directory == uuid(10)
     assert replace(BROKER, directories=()).default_directory == MIGRATING_DIRECTORY
 
 
-def test_who_takes_new_replicas() -> None:
+def test_a_broker_with_only_cordoned_directories_takes_no_new_replicas() -> None:
     assert BROKER.takes_new_replicas
     assert replace(BROKER, cordoned_directories=(uuid(10),)).takes_new_replicas
     assert not replace(BROKER, cordoned_directories=(uuid(10), uuid(11))).takes_new_replicas

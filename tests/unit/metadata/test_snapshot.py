@@ -26,7 +26,7 @@ def test_an_image_through_a_snapshot_is_the_same_image(history: list[MetadataRec
     assert last_timestamp == 777
 
 
-def test_what_is_in_the_file() -> None:
+def test_a_snapshot_file_has_a_header_records_and_a_footer() -> None:
     headers = [header for _, header in walk(encoded(topic(1, "t", [1], [2])))]
     assert [(header.control, header.base_offset, header.record_count, header.leader_epoch) for header in headers] == [
         (True, 0, 1, 5),
@@ -64,7 +64,7 @@ def test_a_snapshot_with_any_bit_of_its_records_flipped_is_damaged() -> None:
             decode_snapshot(flipped)
 
 
-def test_without_header_or_footer_it_was_never_finished() -> None:
+def test_a_snapshot_without_header_or_footer_is_unfinished() -> None:
     header, records, footer = encode_snapshot(topic(1, "t", [1]), epoch=0, last_contained_timestamp=0, timestamp=0)
     for parts in ([records, footer], [header, records], [records], [header, footer, records], [records, header, footer], [footer, header]):
         with pytest.raises(SnapshotDamaged, match="header and"):

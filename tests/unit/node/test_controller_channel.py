@@ -115,7 +115,7 @@ def test_the_controller_in_this_node_is_asked_without_the_wire() -> None:
     run(scenario)
 
 
-def test_the_one_in_another_node_is_asked_over_the_wire() -> None:
+def test_the_controller_in_another_node_is_asked_over_the_wire() -> None:
     async def scenario() -> None:
         async with serving(allocating()) as port:
             office = Office()
@@ -126,7 +126,7 @@ def test_the_one_in_another_node_is_asked_over_the_wire() -> None:
     run(scenario)
 
 
-def test_while_nobody_is_known_to_lead_it_is_waited_for() -> None:
+def test_a_request_waits_while_no_leader_is_known() -> None:
     async def scenario() -> None:
         office = Office(Local(ALLOCATED))
         asked = asyncio.ensure_future(office.ask(ALLOCATE))
@@ -138,7 +138,7 @@ def test_while_nobody_is_known_to_lead_it_is_waited_for() -> None:
     run(scenario)
 
 
-def test_one_who_says_it_is_not_the_controller_is_asked_again() -> None:
+def test_a_node_that_answers_not_controller_is_asked_again() -> None:
     """It may lead the quorum and not be in office yet."""
 
     async def scenario() -> None:
@@ -171,7 +171,7 @@ def test_a_new_leader_is_asked_while_the_old_one_is_silent() -> None:
     run(scenario)
 
 
-def test_one_who_hangs_up_is_asked_again() -> None:
+def test_a_controller_that_hangs_up_is_asked_again() -> None:
     visits = 0
 
     async def visit(visitor: Visitor) -> None:
@@ -198,7 +198,7 @@ def test_one_who_hangs_up_is_asked_again() -> None:
 
 
 @pytest.mark.parametrize("leader", [None, Led(THERE, 1, None), Led(HERE, 1, None)])
-def test_when_the_time_is_over_the_answer_says_so(leader: Led | None) -> None:
+def test_a_request_without_a_controller_is_answered_request_timed_out(leader: Led | None) -> None:
     async def scenario() -> None:
         office = Office(timeout_ms=120)
         office.quorum.leader = leader
@@ -218,7 +218,7 @@ def test_a_request_that_names_a_time_is_answered_by_then() -> None:
     run(scenario)
 
 
-def test_what_waits_when_the_node_stops_is_answered() -> None:
+def test_waiting_requests_are_answered_when_the_node_stops() -> None:
     async def scenario() -> None:
         never: Promise[Any] = Promise()
         office = Office(Local(never))
@@ -245,7 +245,7 @@ def test_a_controller_that_does_not_know_the_request_is_not_asked_again() -> Non
     run(scenario)
 
 
-def test_clients_who_come_in_crowds_while_there_is_no_controller_do_not_all_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_requests_have_a_limit_while_there_is_no_controller(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller_channel, "REQUESTS_WAITING_MAX", 2)
 
     async def scenario() -> None:
@@ -278,7 +278,7 @@ def enveloping(respond: Callable[[EnvelopeRequest], EnvelopeResponse]) -> Callab
 
 
 @pytest.mark.parametrize("version", [2, 5, 7])
-def test_a_clients_request_travels_with_who_it_is_in_the_version_it_used(version: int) -> None:
+def test_a_forwarded_request_carries_the_principal_and_the_version_of_the_client(version: int) -> None:
     seen: list[Any] = []
 
     def respond(envelope: EnvelopeRequest) -> EnvelopeResponse:
@@ -330,7 +330,7 @@ def test_an_envelope_that_went_to_the_wrong_node_is_sent_again() -> None:
         (EnvelopeResponse(error_code=0, response_data=response_bytes(CREATED, 7, 77)[:-9]), ErrorCode.UNKNOWN_SERVER_ERROR),
     ],
 )
-def test_what_is_wrong_between_nodes_is_not_the_clients_business(envelope: EnvelopeResponse, told: ErrorCode) -> None:
+def test_errors_between_nodes_are_hidden_from_the_client(envelope: EnvelopeResponse, told: ErrorCode) -> None:
     async def scenario() -> None:
         async with serving(enveloping(lambda _: envelope)) as port:
             office = Office()

@@ -116,7 +116,7 @@ def run(scenario: Callable[[Node], Awaitable[None]]) -> None:
     simulated.run(main())
 
 
-def test_an_answer_waits_for_the_replicas_and_a_question_for_what_it_saw() -> None:
+def test_an_answer_waits_for_the_replicas_and_a_read_for_the_changes_it_saw() -> None:
     async def scenario(node: Node) -> None:
         await node.led_by(ME, epoch=1)
         await node.loaded()
@@ -130,7 +130,7 @@ def test_an_answer_waits_for_the_replicas_and_a_question_for_what_it_saw() -> No
     run(scenario)
 
 
-def test_who_waits_when_the_leadership_moves_is_sent_on_and_what_was_not_committed_is_forgotten() -> None:
+def test_waiting_answers_fail_and_uncommitted_changes_are_forgotten_when_the_leadership_moves() -> None:
     async def scenario(node: Node) -> None:
         await node.led_by(ME, epoch=1)
         await node.loaded()
@@ -196,7 +196,7 @@ def test_leadership_that_moves_on_while_the_log_is_read_leaves_nothing_behind() 
     run(scenario)
 
 
-def test_with_too_few_replicas_a_coordinator_takes_nothing() -> None:
+def test_a_coordinator_with_too_few_replicas_refuses_writes() -> None:
     async def scenario(node: Node) -> None:
         await node.led_by(ME, epoch=1)
         assert node.replica is not None
@@ -209,7 +209,7 @@ def test_with_too_few_replicas_a_coordinator_takes_nothing() -> None:
     run(scenario)
 
 
-def test_with_the_topic_its_shards_go() -> None:
+def test_a_deleted_topic_unloads_its_shards() -> None:
     async def scenario(node: Node) -> None:
         await node.led_by(ME, epoch=1)
         await node.loaded()

@@ -36,7 +36,7 @@ def test_an_answer_waits_until_what_it_rests_on_is_replicated(code: ErrorCode, t
     assert waiting.value == told
 
 
-def test_where_there_is_no_replica_there_is_no_coordinator() -> None:
+def test_a_broker_without_a_replica_is_no_coordinator() -> None:
     log = log_over(None)
     assert log.append(0, bytearray()) is ErrorCode.NOT_COORDINATOR
     assert log.replicated(0, 1).value is ErrorCode.NOT_COORDINATOR

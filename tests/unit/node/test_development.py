@@ -6,7 +6,7 @@ from barnabas.config.parse import parse_broker_config
 from barnabas.node.development import development_properties
 
 
-def test_they_are_settings_of_a_node_that_is_its_own_cluster() -> None:
+def test_development_settings_make_a_cluster_of_one_node() -> None:
     settings = parse_broker_config(development_properties(data_dir="/data"))
     assert settings.strings("process.roles") == ("broker", "controller")
     assert settings.strings("controller.quorum.voters") == ("1@127.0.0.1:0",)
@@ -21,7 +21,7 @@ def test_internal_topics_have_one_replica_and_groups_do_not_wait() -> None:
     assert settings.integer("group.initial.rebalance.delay.ms") == 0
 
 
-def test_the_user_is_stronger() -> None:
+def test_settings_of_the_user_override_development_settings() -> None:
     given = {"num.partitions": "7", "listeners": "PLAINTEXT://127.0.0.1:1,CONTROLLER://127.0.0.1:2"}
     properties = development_properties(node_id=4, host="127.0.0.2", port=5, data_dir="/data", overrides=given)
     assert properties["num.partitions"] == "7"

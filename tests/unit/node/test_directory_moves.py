@@ -171,7 +171,7 @@ async def moved_halfway(node: Node, batches: int = 25) -> Partition:
     return replica
 
 
-def test_it_arrives_with_all_that_the_old_one_knew() -> None:
+def test_a_moved_replica_keeps_everything_the_old_one_knew() -> None:
     async def scenario() -> None:
         node = Node(SimulatedDisk(Random(0)))
         replica = await node.publish()
@@ -194,7 +194,7 @@ def test_it_arrives_with_all_that_the_old_one_knew() -> None:
     run(scenario)
 
 
-def test_what_is_appended_and_cut_meanwhile_is_appended_and_cut_there_too() -> None:
+def test_appends_and_truncations_during_a_move_reach_the_new_directory() -> None:
     async def scenario() -> None:
         node = Node(SimulatedDisk(Random(0)))
         replica = await moved_halfway(node)
@@ -214,7 +214,7 @@ def test_what_is_appended_and_cut_meanwhile_is_appended_and_cut_there_too() -> N
     run(scenario)
 
 
-def test_a_refusal_of_the_controller_leaves_it_where_it_is() -> None:
+def test_a_refusal_of_the_controller_leaves_the_replica_where_it_is() -> None:
     async def scenario() -> None:
         node = Node(SimulatedDisk(Random(0)))
         node.reports.code = ErrorCode.UNKNOWN_TOPIC_ID
@@ -229,7 +229,7 @@ def test_a_refusal_of_the_controller_leaves_it_where_it_is() -> None:
 
 
 @pytest.mark.parametrize("how", ["killed", "power cut"])
-def test_wherever_it_is_interrupted_the_replica_is_found_whole_and_once(how: str) -> None:
+def test_an_interrupted_move_leaves_the_replica_whole_and_once(how: str) -> None:
     flushed = 0
 
     async def until_dark(node: Node, step: int) -> bool:

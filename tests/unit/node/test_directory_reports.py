@@ -59,7 +59,7 @@ async def until(controller: Controller, requests: int) -> None:
     await until_async(lambda: len(controller.requests) >= requests, f"{requests} requests reach the controller")
 
 
-def test_what_is_placed_in_one_turn_is_told_in_one_request() -> None:
+def test_replicas_placed_in_one_turn_are_reported_in_one_request() -> None:
     async def scenario(controller: Controller, reports: DirectoryReports) -> None:
         for index in range(3):
             reports.placed(TOPIC, index, FIRST)
@@ -76,7 +76,7 @@ def test_what_is_placed_in_one_turn_is_told_in_one_request() -> None:
     run(scenario)
 
 
-def test_what_was_not_heard_is_told_again_in_the_newest_epoch_unless_it_changed() -> None:
+def test_a_refused_report_is_repeated_in_the_newest_epoch_unless_it_changed() -> None:
     epochs = [7, 8]
 
     async def scenario(controller: Controller, reports: DirectoryReports) -> None:
@@ -92,7 +92,7 @@ def test_what_was_not_heard_is_told_again_in_the_newest_epoch_unless_it_changed(
     run(scenario, lambda: epochs.pop(0))
 
 
-def test_a_request_has_a_limit_and_a_stopped_node_says_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_has_a_limit_and_a_stopped_node_sends_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory_reports, "REPORTS_PER_REQUEST_MAX", 2)
 
     async def scenario(controller: Controller, reports: DirectoryReports) -> None:

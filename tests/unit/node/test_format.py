@@ -54,7 +54,7 @@ def test_a_formatted_directory_is_left_alone_or_refused(disk: SimulatedDisk) -> 
 
 
 @pytest.mark.parametrize("ignore", [False, True])
-def test_somebody_elses_directory_is_refused_and_nothing_is_written_anywhere(disk: SimulatedDisk, ignore: bool) -> None:
+def test_a_directory_of_another_cluster_or_node_is_refused_and_nothing_is_written(disk: SimulatedDisk, ignore: bool) -> None:
     format_(disk, "/b")
     with pytest.raises(FormatRefused, match="/b belongs to node 1 of cluster"):
         format_(disk, "/a", "/b", cluster_id=OTHER_CLUSTER, ignore=ignore)
@@ -63,13 +63,13 @@ def test_somebody_elses_directory_is_refused_and_nothing_is_written_anywhere(dis
     assert not disk.exists("/a/meta.properties")
 
 
-def test_without_its_bootstrap_a_directory_begins_as_if_formatted_today(disk: SimulatedDisk) -> None:
+def test_a_directory_without_its_bootstrap_begins_as_if_formatted_now(disk: SimulatedDisk) -> None:
     format_(disk, "/a")
     disk.remove("/a/bootstrap.checkpoint")
     assert read_bootstrap(disk, "/a") == bootstrap_records()
 
 
-def test_a_damaged_bootstrap_is_told_with_its_path(disk: SimulatedDisk) -> None:
+def test_the_error_of_a_damaged_bootstrap_names_its_path(disk: SimulatedDisk) -> None:
     format_(disk, "/a")
     file = disk.open("/a/bootstrap.checkpoint")
     file.truncate(file.size_bytes() - 1)
@@ -115,6 +115,6 @@ def test_the_first_voters_of_a_dynamic_quorum_stand_beside_its_empty_log(disk: S
         (f"1@a:1:{ONE},2@a:1:{TWO}", "the same address"),
     ],
 )
-def test_voters_that_are_none_are_told_in_a_sentence(text: str, problem: str) -> None:
+def test_invalid_voters_are_refused_with_a_sentence(text: str, problem: str) -> None:
     with pytest.raises(WrongVoters, match=problem):
         parse_initial_voters(text, LISTENER)

@@ -88,7 +88,7 @@ def run(scenario: Callable[[Desk], Awaitable[None]]) -> None:
     simulated.run(main())
 
 
-def test_what_is_wanted_in_one_turn_goes_in_one_request_with_all_epochs() -> None:
+def test_changes_of_one_turn_go_in_one_request_with_all_epochs() -> None:
     async def scenario(desk: Desk) -> None:
         changes = [desk.shrink(partition) for partition in desk.partitions]
         await desk.is_asked(1)
@@ -120,7 +120,7 @@ def test_one_request_is_under_way_at_a_time() -> None:
     run(scenario)
 
 
-def test_what_could_not_be_asked_is_asked_again() -> None:
+def test_a_change_without_an_answer_is_proposed_again() -> None:
     async def scenario(desk: Desk) -> None:
         desk.shrink(desk.partitions[0])
         for asked in (1, 2):
@@ -133,7 +133,7 @@ def test_what_could_not_be_asked_is_asked_again() -> None:
     run(scenario)
 
 
-def test_not_when_the_partition_has_come_to_something_else_meanwhile() -> None:
+def test_a_refused_change_is_not_repeated_after_the_partition_changed() -> None:
     async def scenario(desk: Desk) -> None:
         desk.shrink(desk.partitions[0])
         await desk.is_asked(1)

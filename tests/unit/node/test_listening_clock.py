@@ -39,7 +39,7 @@ def test_time_that_the_loop_was_away_counts_as_one_gap() -> None:
     simulated.run(main())
 
 
-def test_a_loop_that_turns_hears_time_pass_as_it_does() -> None:
+def test_the_clock_of_a_running_loop_follows_real_time() -> None:
     scheduler = Scheduler()
     host = Host("n1", scheduler, Random(1))
     clocks: list[ListeningClock] = []

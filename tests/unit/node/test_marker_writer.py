@@ -117,7 +117,7 @@ def run(respond: Respond, scenario: Callable[[Ending], Awaitable[None]], *, led_
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_partitions_led_elsewhere_are_told_to_their_leader(*, committed: bool) -> None:
+def test_markers_of_partitions_led_elsewhere_go_to_their_leader(*, committed: bool) -> None:
     respond, seen = saying(ErrorCode.NONE)
 
     async def scenario(ending: Ending) -> None:
@@ -158,7 +158,7 @@ def test_the_ends_of_many_transactions_go_in_one_request() -> None:
         31_000,
     ],
 )
-def test_what_a_leader_cannot_do_now_is_tried_again(code: int) -> None:
+def test_a_marker_is_retried_after_an_error_of_the_leader(code: int) -> None:
     respond, seen = saying(code, code, ErrorCode.NONE)
 
     async def scenario(ending: Ending) -> None:
@@ -170,7 +170,7 @@ def test_what_a_leader_cannot_do_now_is_tried_again(code: int) -> None:
     run(respond, scenario, led_by={"a": THERE})
 
 
-def test_an_answer_that_leaves_a_partition_out_is_no_answer() -> None:
+def test_a_marker_is_retried_when_the_answer_lacks_its_partition() -> None:
     respond, seen = saying(ErrorCode.NONE)
     incomplete = [WriteTxnMarkersResponse(markers=[])]
 
@@ -183,7 +183,7 @@ def test_an_answer_that_leaves_a_partition_out_is_no_answer() -> None:
     assert len(seen) == 1
 
 
-def test_it_follows_the_partition_to_its_new_leader() -> None:
+def test_the_writer_follows_a_partition_to_its_new_leader() -> None:
     respond, seen = saying(ErrorCode.NONE)
 
     async def scenario(ending: Ending) -> None:
@@ -229,7 +229,7 @@ def test_a_topic_that_is_deleted_needs_no_marker() -> None:
 
 
 @pytest.mark.parametrize("code", [ErrorCode.TRANSACTION_COORDINATOR_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH])
-def test_one_whom_somebody_newer_has_replaced_gives_up(code: ErrorCode) -> None:
+def test_a_fenced_coordinator_gives_up(code: ErrorCode) -> None:
     respond, seen = saying(code)
 
     async def scenario(ending: Ending) -> None:
@@ -242,7 +242,7 @@ def test_one_whom_somebody_newer_has_replaced_gives_up(code: ErrorCode) -> None:
     run(respond, scenario, led_by={"a": THERE})
 
 
-def test_a_coordinator_that_is_none_any_more_tries_no_longer() -> None:
+def test_a_former_coordinator_stops_trying() -> None:
     respond, seen = saying(ErrorCode.NOT_ENOUGH_REPLICAS)
 
     async def scenario(ending: Ending) -> None:
@@ -258,7 +258,7 @@ def test_a_coordinator_that_is_none_any_more_tries_no_longer() -> None:
     run(respond, scenario, led_by={"a": THERE})
 
 
-def test_what_the_shard_cannot_note_now_is_noted_later() -> None:
+def test_a_completion_that_the_shard_refuses_is_retried() -> None:
     """Until then the producer's next transaction cannot begin."""
     respond, seen = saying(ErrorCode.NONE)
 

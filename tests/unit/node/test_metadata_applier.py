@@ -133,7 +133,7 @@ def test_handlers_see_an_image_only_after_all_publishers_have_acted_on_it() -> N
     assert first.handlers_saw == second.handlers_saw == [set()]
 
 
-def test_who_waits_for_an_offset_hears_when_it_is_published_and_not_before() -> None:
+def test_a_wait_for_an_offset_ends_when_it_is_published_and_not_before() -> None:
     gate = asyncio.Event()
     scribe = Scribe(gate.wait)  # type: ignore[arg-type]
     heard: list[int] = []

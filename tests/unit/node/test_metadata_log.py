@@ -60,7 +60,7 @@ def test_batches_come_back_as_they_were_written_with_where_they_stand() -> None:
     assert log.end_offset == 4
 
 
-def test_reading_begins_and_ends_where_it_is_told() -> None:
+def test_reading_begins_and_ends_at_the_given_offsets() -> None:
     log = open_log(new_disk())
     for _ in range(5):
         write(log, NoOpRecord(), NoOpRecord())
@@ -76,7 +76,7 @@ def test_many_large_batches_are_read_across_segments() -> None:
     assert [list(batch.records) for batch in all_batches(log)] == records
 
 
-def test_what_was_flushed_survives_a_power_cut_and_what_was_not_is_whole_or_gone() -> None:
+def test_flushed_batches_survive_a_power_cut_and_others_are_whole_or_gone() -> None:
     for seed in range(30):
         disk = SimulatedDisk(Random(seed))
         disk.make_directory("/data")
@@ -131,7 +131,7 @@ def test_the_newest_snapshot_is_read() -> None:
     assert log.read_latest_snapshot() == (latest, topic(1, "t", [1]), 7)
 
 
-def test_a_damaged_one_is_done_without_where_the_log_still_has_it() -> None:
+def test_a_damaged_snapshot_is_ignored_where_the_log_still_has_its_records() -> None:
     disk = new_disk()
     log = open_log(disk)
     for _ in range(30):
@@ -146,7 +146,7 @@ def test_a_damaged_one_is_done_without_where_the_log_still_has_it() -> None:
     assert log.snapshots() == [older]
 
 
-def test_a_damaged_one_that_replaced_the_log_is_the_end() -> None:
+def test_a_damaged_snapshot_that_replaced_the_log_stops_the_node() -> None:
     """Nothing else knows what it knew; a node that began without it would invent a new cluster."""
     disk = new_disk()
     log = open_log(disk)
@@ -215,7 +215,7 @@ def copied(source: MetadataLog, target: MetadataLog) -> None:
     target.write_fetched(source.read(target.end_offset, size_bytes_max=1 << 20), now_ms=NOW_MS)
 
 
-def test_what_is_fetched_is_the_same_log() -> None:
+def test_a_fetched_log_equals_the_original() -> None:
     leader, follower = open_log(new_disk()), open_log(new_disk())
     write(leader, NoOpRecord(), NoOpRecord(), epoch=1)
     write(leader, NoOpRecord(), epoch=4)
@@ -323,6 +323,6 @@ def test_a_power_cut_while_a_snapshot_is_put_in_place_leaves_the_old_log_or_the_
     assert outcomes == {(9, 1), (4, 2)}
 
 
-def test_a_piece_of_no_snapshot_is_none() -> None:
+def test_a_piece_of_a_missing_snapshot_is_none() -> None:
     leader, _ = leader_with_snapshot()
     assert leader.read_snapshot_piece(OffsetAndEpoch(9, 9), 0, size_bytes_max=10) is None

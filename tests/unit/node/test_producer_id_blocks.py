@@ -34,7 +34,7 @@ class SlowController:
         )
 
 
-def test_one_question_for_all_who_wait_and_none_while_there_are_ids() -> None:
+def test_one_request_serves_all_waiting_producers_and_none_is_sent_while_ids_are_left() -> None:
     controller = SlowController()
     blocks = ProducerIdBlocks(controller, 7, lambda: 42)
     first, second = blocks.next_producer_id(), blocks.next_producer_id()
@@ -44,7 +44,7 @@ def test_one_question_for_all_who_wait_and_none_while_there_are_ids() -> None:
     assert controller.asked == []
 
 
-def test_more_who_wait_than_a_block_holds_all_get_one() -> None:
+def test_more_waiting_requests_than_a_block_holds_all_get_an_id() -> None:
     controller = SlowController(block=3)
     blocks = ProducerIdBlocks(controller, 1, lambda: 1)
     waiting = [blocks.next_producer_id() for _ in range(8)]
@@ -54,7 +54,7 @@ def test_more_who_wait_than_a_block_holds_all_get_one() -> None:
     assert blocks.next_producer_id().value == 8
 
 
-def test_a_refusal_is_told_to_those_who_wait_and_the_next_asks_again() -> None:
+def test_a_refusal_reaches_all_waiting_requests_and_the_next_asks_again() -> None:
     controller = SlowController()
     blocks = ProducerIdBlocks(controller, 1, lambda: 1)
     refused = [blocks.next_producer_id() for _ in range(2)]
@@ -65,7 +65,7 @@ def test_a_refusal_is_told_to_those_who_wait_and_the_next_asks_again() -> None:
     assert later.value == 0
 
 
-def test_who_asks_from_inside_an_answer_takes_nobodys_id() -> None:
+def test_a_request_from_inside_an_answer_takes_no_id_of_another() -> None:
     controller = SlowController(block=2)
     blocks = ProducerIdBlocks(controller, 1, lambda: 1)
     order: list[tuple[str, int]] = []

@@ -58,7 +58,7 @@ def test_only_a_log_that_is_as_far_gets_a_vote(end: tuple[int, int], granted: bo
     assert verdict(OneOfThree(log=log_of((1, 0), (3, 5), end=10)).ask(vote(2, 7, end=end, pre=True))) == (0, granted)
 
 
-def test_an_epoch_that_is_over_is_fenced_and_told_who_leads() -> None:
+def test_a_request_of_an_old_epoch_is_fenced_and_answered_with_the_leader() -> None:
     node = OneOfThree()
     node.follow(2, epoch=5)
     response = node.ask(vote(3, 4))
@@ -108,7 +108,7 @@ def test_another_cluster_and_another_partition_are_refused() -> None:
     assert node.core.epoch == 0
 
 
-def test_who_hears_from_a_leader_would_not_vote() -> None:
+def test_a_follower_with_a_live_leader_refuses_a_pre_vote() -> None:
     node = OneOfThree()
     node.follow(2, epoch=1)
     assert verdict(node.ask(vote(3, 1, pre=True))) == (0, True)  # has heard of it, not from it
@@ -129,7 +129,7 @@ def test_a_pre_vote_promises_nothing() -> None:
 # -- asking for votes ---------------------------------------------------------------------------------------------------------------
 
 
-def test_a_voter_that_hears_of_nobody_asks_first_whether_it_would_be_voted_for() -> None:
+def test_a_voter_without_a_leader_sends_a_pre_vote_first() -> None:
     node = OneOfThree()
     assert node.is_a(Unattached)
     assert node.sent(FetchRequest)
@@ -153,7 +153,7 @@ def test_a_majority_that_would_vote_makes_a_candidate_with_a_new_epoch() -> None
     assert kinds.index("Persist") < kinds.index("Send")
 
 
-def test_a_majority_of_votes_makes_a_leader_who_tells_the_others() -> None:
+def test_a_majority_of_votes_makes_a_leader_that_announces_itself() -> None:
     node = OneOfThree()
     node.lead()
     assert node.found(BecameLeader) == [BecameLeader(LeaderEpoch(1), 0)]
@@ -210,7 +210,7 @@ def test_a_voter_from_before_pre_vote_is_asked_for_a_binding_one() -> None:
     assert node.is_a(Candidate)
 
 
-def test_a_candidate_that_hears_of_a_leader_follows_it() -> None:
+def test_a_candidate_follows_a_leader_of_its_epoch() -> None:
     node = OneOfThree()
     votes = node.stand()
     node.answer(votes[0], refused(1, leader=LeaderInfo(NodeId(3), LeaderEpoch(1), ("n3", 9093))))
@@ -229,7 +229,7 @@ def test_an_observer_never_stands() -> None:
 # -- leaders heard of -----------------------------------------------------------------------------------------------------------------
 
 
-def test_a_leader_deposes_itself_when_it_hears_of_a_later_one() -> None:
+def test_a_leader_resigns_when_it_learns_of_a_later_epoch() -> None:
     node = OneOfThree()
     node.lead()
     node.ask(begin(2, 9))
@@ -237,7 +237,7 @@ def test_a_leader_deposes_itself_when_it_hears_of_a_later_one() -> None:
     assert (node.core.leader_id, node.core.leader_address) == (2, ("n2", 9093))
 
 
-def test_a_zombie_is_told_that_its_epoch_is_over() -> None:
+def test_an_old_leader_is_answered_fenced_leader_epoch() -> None:
     node = OneOfThree()
     node.follow(2, epoch=5)
     assert node.ask(begin(3, 4)).topics[0].partitions[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
@@ -252,7 +252,7 @@ def test_two_leaders_in_an_epoch_are_not_believed() -> None:
     assert node.core.leader_id == 2
 
 
-def test_nobody_is_made_leader_by_hearsay() -> None:
+def test_a_node_does_not_become_leader_by_messages_of_others() -> None:
     node = OneOfThree()
     node.ask(begin(1, 5))
     assert not node.core.leading
@@ -283,7 +283,7 @@ def test_a_leader_that_stops_names_its_successors_and_stays_until_one_was_voted_
     assert node.core.handed_over
 
 
-def test_a_leader_that_stops_when_nobody_is_left_need_not_wait() -> None:
+def test_a_leader_that_stops_without_other_voters_need_not_wait() -> None:
     node = OneOfThree()
     node.lead()
     node.step(Stop())

@@ -51,7 +51,7 @@ def records(*batches: bytes, high_watermark: int = -1) -> Any:
 # -- records ----------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_fetch_says_what_the_log_has() -> None:
+def test_a_fetch_carries_the_end_offset_and_epoch_of_the_log() -> None:
     node = follower(log=log_of((3, 0), end=4))
     send = asked(node)
     partition = send.request.topics[0].partitions[0]
@@ -59,7 +59,7 @@ def test_a_fetch_says_what_the_log_has() -> None:
     assert send.request.replica_state.replica_id == 1
 
 
-def test_what_came_is_written_and_flushed_before_the_next_fetch() -> None:
+def test_fetched_batches_are_written_and_flushed_before_the_next_fetch() -> None:
     node = follower()
     node.answer(asked(node), records(batch_at(0, 5, b"a", b"b"), batch_at(2, 5)))
     assert [effect.base_offset for effect in node.found(WriteFetched)] == [0]
@@ -181,7 +181,7 @@ def test_an_epoch_that_the_leader_never_had_goes_as_a_whole() -> None:
     assert node.found(Truncate) == [Truncate(6)]
 
 
-def test_what_is_committed_is_not_cut_for_anybody() -> None:
+def test_committed_records_are_never_truncated() -> None:
     node = follower()
     node.answer(asked(node), records(batch_at(0, 5), batch_at(1, 5), high_watermark=2))
     node.flush()

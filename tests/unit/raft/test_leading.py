@@ -117,7 +117,7 @@ def test_a_fetch_that_waited_long_enough_gets_nothing() -> None:
     assert node.ask(fetch(2, 1, end=(1, 1), wait_ms=0)) is not None
 
 
-def test_who_waits_is_told_when_the_leader_is_none_any_more() -> None:
+def test_waiting_fetches_are_answered_when_the_leader_resigns() -> None:
     node = leader()
     node.ask(fetch(2, 1, end=(1, 1)))
     token = node.last_token
@@ -130,7 +130,7 @@ def test_a_fetch_in_another_epoch_is_refused(epoch: int, error: ErrorCode) -> No
     assert partition(leader().ask(fetch(2, epoch))).error_code == error
 
 
-def test_who_does_not_lead_says_who_does() -> None:
+def test_a_follower_answers_with_the_leader() -> None:
     node = OneOfThree()
     node.follow(2, epoch=3)
     response = node.ask(fetch(3, 3))
@@ -168,14 +168,14 @@ def test_a_fetch_from_another_cluster_or_of_something_else_is_refused() -> None:
         ((50, 4), (8, 4)),  # more than the leader's whole log
     ],
 )
-def test_a_log_that_has_parted_is_told_where(end: tuple[int, int], diverging: tuple[int, int]) -> None:
+def test_a_diverged_follower_is_answered_with_the_diverging_epoch(end: tuple[int, int], diverging: tuple[int, int]) -> None:
     node = leader(log=log_of((1, 0), (3, 3), end=7))
     told = partition(node.ask(fetch(2, 4, end=end))).diverging_epoch
     assert (told.end_offset, told.epoch) == diverging
     assert node.core.replicas(node.now_ms)[0][1].end_offset == -1
 
 
-def test_who_is_behind_the_beginning_is_told_which_snapshot_to_take() -> None:
+def test_a_fetch_below_the_log_start_is_answered_with_a_snapshot() -> None:
     node = leader(log=log_of((3, 5), end=7, start=5, snapshots=[(5, 2)]))
     for end in ((0, 0), (3, 1), (5, 1)):
         told = partition(node.ask(fetch(2, 4, end=end))).snapshot_id
@@ -220,7 +220,7 @@ def test_snapshots_that_cannot_be_had(request_: Any, error: ErrorCode) -> None:
     assert node.ask(request_).topics[0].partitions[0].error_code == error
 
 
-def test_fetching_a_snapshot_keeps_the_leader_in_office() -> None:
+def test_snapshot_fetches_keep_the_leader_active() -> None:
     node = leader(log=log_of((3, 5), end=7, start=5, snapshots=[(5, 2)]))
     for number in range(20):
         node.step(Requested(100 + number, piece((5, 2)), 1), after_ms=500)
@@ -247,7 +247,7 @@ def test_observers_that_went_away_are_forgotten() -> None:
     assert node.core.replicas(node.now_ms + OBSERVER_SESSION_MS)[1] == []
 
 
-def test_nobody_but_the_leader_knows_how_far_replicas_are() -> None:
+def test_only_the_leader_describes_the_progress_of_replicas() -> None:
     node = OneOfThree()
     assert node.core.replicas(node.now_ms) == ([], [])
     assert NodeId(2) in node.core.voters

@@ -13,7 +13,7 @@ LOG = log_of((1, 0), (3, 4), (6, 9), end=12)
 
 
 @pytest.mark.parametrize(("epoch", "end"), [(0, (0, 0)), (1, (4, 1)), (2, (4, 1)), (3, (9, 3)), (5, (9, 3)), (6, (12, 6)), (9, (12, 6))])
-def test_where_an_epoch_ended(epoch: int, end: tuple[int, int]) -> None:
+def test_the_outline_finds_the_end_of_an_epoch(epoch: int, end: tuple[int, int]) -> None:
     assert LOG.end_offset_for(epoch) == end
 
 
@@ -35,18 +35,18 @@ def test_an_epoch_before_the_log_ended_with_its_snapshot() -> None:
         (5, 2, Diverging(OffsetAndEpoch(4, 1))),
     ],
 )
-def test_which_logs_are_the_beginning_of_this_one(offset: int, epoch: int, verdict: object) -> None:
+def test_the_outline_recognises_prefixes_of_its_log(offset: int, epoch: int, verdict: object) -> None:
     assert LOG.validate(offset, epoch) == verdict
 
 
-def test_a_snapshot_at_offset_zero_is_none() -> None:
+def test_a_snapshot_at_offset_zero_counts_as_no_snapshot() -> None:
     """It only holds the first voters: there is nothing to fetch."""
     log = log_of((1, 0), end=3, snapshots=[(0, 0)])
     assert log.validate(0, 0) == Valid()
     assert log_of((1, 0), end=3, snapshots=[(2, 1)]).validate(0, 0) == Snapshotted(OffsetAndEpoch(2, 1))
 
 
-def test_what_is_trimmed_keeps_the_epoch_that_spans_the_place() -> None:
+def test_trimming_keeps_the_epoch_that_spans_the_new_start() -> None:
     log = log_of((1, 0), (3, 4), (6, 9), end=12)
     log.trimmed(6, [OffsetAndEpoch(6, 3)])
     assert log.epochs == [EpochStart(3, 6), EpochStart(6, 9)]
@@ -66,7 +66,7 @@ def outline(epochs: list[int]) -> LogOutline:
     st.lists(st.integers(5, 8), max_size=6).map(sorted),
     st.lists(st.integers(5, 8), max_size=6).map(sorted),
 )
-def test_a_follower_that_cuts_where_it_is_told_ends_up_with_a_beginning_of_the_leaders_log(
+def test_a_follower_that_truncates_as_told_has_a_prefix_of_the_log_of_the_leader(
     shared: list[int], leader_tail: list[int], follower_tail: list[int]
 ) -> None:
     """Two leaders never share an epoch, so the follower's tail has only epochs that the leader's does not."""

@@ -103,7 +103,7 @@ def test_a_flush_of_a_log_that_was_cut_since_does_not_count() -> None:
     assert node.step(Flushed(1, generation=3), NOW_MS) == []
 
 
-def test_a_flush_told_late_moves_nothing_back() -> None:
+def test_a_late_flush_moves_no_offset_back() -> None:
     node = started()
     node.step(Append((b"a",)), NOW_MS)
     node.step(Flushed(2), NOW_MS)
@@ -142,7 +142,7 @@ events = st.lists(st.one_of(st.integers(1, 4).map(lambda count: Append((b"x",) *
 
 @repeatable
 @given(st.integers(0, 40), events)
-def test_whatever_happens_in_whatever_order(log_end_offset: int, script: list[Event]) -> None:
+def test_random_events_in_any_order_break_no_invariant(log_end_offset: int, script: list[Event]) -> None:
     """Offsets written are dense, the high watermark rises or stands still, and stays below what is flushed."""
     node = started(log_end_offset)
     written, committed, flushed = log_end_offset + 1, 0, log_end_offset

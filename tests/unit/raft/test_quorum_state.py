@@ -33,7 +33,7 @@ def test_the_version_of_a_quorum_whose_voters_are_in_the_log() -> None:
     assert decode_quorum_state(text) == STATE
 
 
-def test_what_kafka_writes_is_read() -> None:
+def test_files_that_kafka_wrote_are_read() -> None:
     kafka = '{"leaderId":-1,"leaderEpoch":12,"votedId":3,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}'
     assert decode_quorum_state(kafka) == QuorumState(LeaderEpoch(12), NodeId(-1), NodeId(3))
 
@@ -41,7 +41,7 @@ def test_what_kafka_writes_is_read() -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "null", "{}", '{"leaderEpoch":"x","leaderId":1,"votedId":1}', '{"leaderEpoch":1,"leaderId":1}']
 )
-def test_a_damaged_file_is_told_in_a_sentence(text: str) -> None:
+def test_a_damaged_file_is_refused_with_a_sentence(text: str) -> None:
     with pytest.raises(QuorumStateDamaged, match=r"quorum-state cannot be read: .*\.$"):
         decode_quorum_state(text)
 
@@ -59,6 +59,6 @@ def test_a_new_epoch_forgets_its_leader_and_the_vote_stays_when_one_is_known() -
     assert voted.seen(LeaderEpoch(9)) == QuorumState(LeaderEpoch(9))
 
 
-def test_a_vote_can_be_given_in_an_epoch_that_was_only_heard_of() -> None:
+def test_a_vote_can_be_given_in_an_epoch_without_a_known_leader() -> None:
     heard = STATE.seen(LeaderEpoch(4))
     assert heard.voted(LeaderEpoch(4), NodeId(1)) == QuorumState(LeaderEpoch(4), voted_id=NodeId(1))

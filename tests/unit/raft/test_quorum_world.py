@@ -13,7 +13,7 @@ def elected(world: World) -> bool:
 
 
 @pytest.mark.parametrize("voters", [1, 2, 3, 5])
-def test_a_new_cluster_elects_a_leader_and_everybody_follows(voters: int) -> None:
+def test_a_new_cluster_elects_a_leader_and_all_voters_follow(voters: int) -> None:
     world = World(seed=1, voters=voters, observers=2)
     world.start()
     assert elected(world)
@@ -29,7 +29,7 @@ def test_a_lone_voter_leads_without_waiting() -> None:
     assert world.now_ms == 1_000
 
 
-def test_what_is_appended_reaches_everybody_within_a_few_round_trips() -> None:
+def test_appended_records_reach_all_voters_within_a_few_round_trips() -> None:
     world = World(seed=2, voters=3, observers=2)
     world.start()
     assert elected(world)
@@ -118,7 +118,7 @@ def test_a_replica_that_is_far_behind_takes_a_snapshot() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_whatever_happens_nothing_committed_is_lost(seed: int) -> None:
+def test_random_faults_lose_no_committed_record(seed: int) -> None:
     world = World(seed, voters=3 + 2 * (seed % 2), observers=seed % 3, loss=0.05 * (seed % 4))
     world.start()
     chance = world.chance

@@ -123,13 +123,13 @@ def test_a_leader_that_is_removed_leads_until_that_is_committed_and_then_resigns
         ({"voter_directory_id": Uuid(b"?" * 16)}, ErrorCode.REQUEST_TIMED_OUT),
     ],
 )
-def test_who_cannot_become_a_voter(changes: dict[str, Any], error: ErrorCode) -> None:
+def test_requests_to_add_a_wrong_voter_are_refused(changes: dict[str, Any], error: ErrorCode) -> None:
     world = running(2, dynamic=1)
     assert asked(world, add(world.nodes[2], **changes)).error_code == error
     assert voters_of(world.nodes[1]) == [1]
 
 
-def test_who_cannot_be_removed() -> None:
+def test_unknown_voters_and_the_last_voter_cannot_be_removed() -> None:
     world = running(2, dynamic=1)
     assert asked(world, remove(world.nodes[2])).error_code == ErrorCode.VOTER_NOT_FOUND
     assert asked(world, remove(world.nodes[1], voter_directory_id=Uuid(b"?" * 16))).error_code == ErrorCode.VOTER_NOT_FOUND
@@ -186,7 +186,7 @@ def test_a_voter_that_moved_tells_where_it_is_now() -> None:
     assert world.run(15_000, until=lambda: len(lead(world).core.voters[moved.key.node_id].endpoints) == 2)  # type: ignore[union-attr]
 
 
-def test_a_quorum_with_configured_voters_becomes_dynamic_once_all_have_told_their_directories() -> None:
+def test_a_quorum_with_configured_voters_becomes_dynamic_once_all_directories_are_known() -> None:
     world = running(3, dynamic=0)
     leader = lead(world)
     assert leader.core is not None

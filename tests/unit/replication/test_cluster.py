@@ -10,7 +10,7 @@ from tests.unit.replication.cluster import Cluster
 SEEDS = 12
 
 
-def test_a_record_is_acknowledged_when_all_in_sync_have_it_and_everybody_learns_that_it_is_committed() -> None:
+def test_a_record_is_acknowledged_when_all_in_sync_replicas_have_it_and_all_learn_of_the_commit() -> None:
     cluster = Cluster(seed=1)
     acked = cluster.produce()
     assert acked is not None
@@ -22,7 +22,7 @@ def test_a_record_is_acknowledged_when_all_in_sync_have_it_and_everybody_learns_
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_whatever_dies_what_was_acknowledged_stays(seed: int) -> None:
+def test_acknowledged_records_survive_random_deaths(seed: int) -> None:
     cluster = Cluster(seed)
     chance = cluster.chance
     for _ in range(25):

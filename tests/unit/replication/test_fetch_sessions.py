@@ -190,7 +190,7 @@ def test_a_session_in_use_is_never_evicted_for_being_old() -> None:
         assert desk.open() == 0
 
 
-def test_no_slots_means_no_sessions() -> None:
+def test_a_cache_without_slots_opens_no_sessions() -> None:
     assert Desk(slots=0).open() == 0
 
 
@@ -208,7 +208,7 @@ def test_a_larger_session_takes_the_place_of_a_smaller_one_that_is_not_new() -> 
 # -- order ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_who_got_data_waits_behind_the_others() -> None:
+def test_partitions_that_returned_data_move_behind_the_others() -> None:
     desk = Desk()
     session = desk.open(asked("a"), asked("b"), asked("c"))
     context = desk.served(session, 1)
@@ -225,7 +225,7 @@ def test_who_got_data_waits_behind_the_others() -> None:
 # -- news -----------------------------------------------------------------------------------------------------------------------
 
 
-def test_news_is_what_was_not_told() -> None:
+def test_an_incremental_answer_has_only_changed_partitions() -> None:
     partition = asked()
     assert partition.news(NEWS)
     assert not partition.news(NEWS)

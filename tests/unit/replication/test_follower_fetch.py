@@ -100,7 +100,7 @@ class Follower:
         return self.partition.log.log_end_offset
 
 
-def test_it_says_where_it_is_in_which_epoch_and_who_it_is() -> None:
+def test_a_fetch_carries_offset_epoch_and_replica_id() -> None:
     follower = Follower(1, 1, 2)
     request = follower.asks()
     assert (request.replica_state.replica_id, request.replica_state.replica_epoch) == (ME, 77)
@@ -119,7 +119,7 @@ def test_one_request_is_under_way_at_a_time() -> None:
     assert follower.asks() is None
 
 
-def test_what_comes_is_appended_as_it_is_with_its_epochs() -> None:
+def test_fetched_batches_are_appended_unchanged_with_their_epochs() -> None:
     follower = Follower()
     follower.asks()
     follower.answered(records=batches(0, 0, 3), high_watermark=2)
@@ -238,7 +238,7 @@ def test_beyond_the_leaders_end_the_rest_is_cut() -> None:
     assert follower.asked()[1] == 2
 
 
-def test_before_the_leaders_start_everything_goes() -> None:
+def test_a_follower_below_the_log_start_of_the_leader_drops_its_log() -> None:
     follower, _ = out_of_range(1, 1, 1)
     follower.located(90)
     request = follower.asks()
@@ -249,7 +249,7 @@ def test_before_the_leaders_start_everything_goes() -> None:
     assert follower.asked() == (3, 50, -1)
 
 
-def test_in_range_after_all_it_waits_before_it_asks_again() -> None:
+def test_a_follower_that_is_in_range_after_all_backs_off() -> None:
     follower, _ = out_of_range(1, 1, 1)
     follower.located(90)
     follower.asks()
@@ -289,7 +289,7 @@ def damaged() -> bytes:
         (b"\xff" * 100, 1),
     ],
 )
-def test_what_cannot_be_right_is_not_appended_and_fetched_again_later(records: bytes, end: int) -> None:
+def test_corrupt_batches_are_not_appended_and_fetched_again_later(records: bytes, end: int) -> None:
     follower = Follower(2)
     follower.asks()
     follower.answered(records=records, high_watermark=9)
@@ -390,7 +390,7 @@ def test_a_disk_that_is_full_is_tried_again() -> None:
     assert follower.partition.log.log_end_offset > 0
 
 
-def test_while_it_is_throttled_it_rests() -> None:
+def test_a_throttled_follower_rests() -> None:
     follower = Follower()
     follower.throttled = True
     assert follower.asks() is None
@@ -402,7 +402,7 @@ def test_while_it_is_throttled_it_rests() -> None:
 # -- sessions -----------------------------------------------------------------------------------------------------------------
 
 
-def test_in_a_session_only_what_changed_is_named() -> None:
+def test_a_session_request_names_only_changed_partitions() -> None:
     follower = Follower()
     other = follower.world.partition(index=1, image=led_by(LEADER, replicas=(ME, LEADER), epoch=3))
     follower.core.follow(other)
@@ -466,7 +466,7 @@ def test_a_partition_left_out_of_the_answer_about_offsets_pauses() -> None:
     assert follower.asks() is None
 
 
-def test_a_marker_that_says_nothing_and_a_batch_without_an_offset_behind_it_are_not_taken() -> None:
+def test_an_empty_marker_and_a_batch_without_a_next_offset_are_refused() -> None:
     for wrong, offset in ((with_header(data(), attributes=0x30, producer_id=7), 0), (data(), 2**63 - 1)):
         seal(wrong)
         follower = Follower()
@@ -483,7 +483,7 @@ def moved(follower: Follower, *, leader_start: int = 2) -> None:
     follower.answered(error_code=ErrorCode.OFFSET_MOVED_TO_TIERED_STORAGE, log_start_offset=leader_start)
 
 
-def test_where_its_offset_has_moved_to_remote_storage_it_asks_for_the_local_start() -> None:
+def test_a_follower_asks_for_the_local_start_when_its_offset_is_in_remote_storage() -> None:
     follower = Follower()
     moved(follower)
     request = follower.asks()
@@ -491,7 +491,7 @@ def test_where_its_offset_has_moved_to_remote_storage_it_asks_for_the_local_star
     assert request.topics[0].partitions[0].timestamp == -4
 
 
-def test_it_begins_there_with_what_remote_storage_knows_and_keeps_where_the_log_begins() -> None:
+def test_a_follower_of_a_tiered_log_starts_with_the_state_of_remote_storage() -> None:
     follower = Follower()
     moved(follower)
     follower.asks()
@@ -536,7 +536,7 @@ def test_one_that_was_interrupted_in_that_does_it_again() -> None:
     assert follower.asked() == (3, 9, 1)
 
 
-def test_where_remote_storage_cannot_help_it_asks_its_leader_again_later() -> None:
+def test_a_follower_retries_later_when_remote_storage_fails() -> None:
     follower = Follower()
     moved(follower)
     follower.asks()

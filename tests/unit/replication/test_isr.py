@@ -53,14 +53,14 @@ def fetched(progress: ReplicaProgress, offset: int, end: int, now_ms: int) -> No
     progress.fetched(offset, log_start_offset=0, replica_epoch=1, leader_end_offset=end, now_ms=now_ms)
 
 
-def test_who_asks_for_the_end_is_caught_up_then() -> None:
+def test_a_follower_that_fetches_the_end_is_caught_up() -> None:
     progress = ReplicaProgress(caught_up_ms=0, caught_up=False)
     fetched(progress, 50, 50, now_ms=5000)
     assert keeps_up(progress, 90, 6000)
     assert not keeps_up(progress, 90, 6001)
 
 
-def test_who_asks_for_what_was_the_end_was_caught_up_at_its_fetch_before() -> None:
+def test_a_follower_that_fetches_the_previous_end_was_caught_up_at_its_last_fetch() -> None:
     """A follower of a busy partition never asks for the end, and yet it is never more than a fetch behind."""
     progress = ReplicaProgress(caught_up_ms=0, caught_up=False)
     fetched(progress, 10, 50, now_ms=5000)
@@ -69,7 +69,7 @@ def test_who_asks_for_what_was_the_end_was_caught_up_at_its_fetch_before() -> No
     assert progress.caught_up_ms == 5000
 
 
-def test_who_has_everything_lags_never_however_long_it_is_silent() -> None:
+def test_a_silent_follower_with_every_record_does_not_lag() -> None:
     progress = ReplicaProgress(caught_up_ms=0, caught_up=False)
     fetched(progress, 50, 50, now_ms=5000)
     assert keeps_up(progress, 50, 10**9)
@@ -78,25 +78,25 @@ def test_who_has_everything_lags_never_however_long_it_is_silent() -> None:
 # -- the high watermark -------------------------------------------------------------------------------------------------------
 
 
-def test_a_new_leader_knows_of_nobody_and_commits_nothing() -> None:
+def test_a_new_leader_without_fetches_commits_nothing() -> None:
     assert Led().high_watermark == -1
 
 
-def test_committed_is_what_all_in_sync_have() -> None:
+def test_the_high_watermark_is_the_lowest_end_of_the_isr() -> None:
     led = Led()
     led.fetched(2, 80)
     led.fetched(3, 60)
     assert led.high_watermark == 60
 
 
-def test_who_is_not_in_sync_does_not_hold_anybody_up() -> None:
+def test_a_follower_outside_the_isr_does_not_hold_back_the_high_watermark() -> None:
     led = Led(replace(THREE, isr=(1, 2)))
     led.fetched(2, 80)
     led.fetched(3, 10)
     assert led.high_watermark == 80
 
 
-def test_who_keeps_up_and_waits_to_be_let_in_counts_already() -> None:
+def test_a_caught_up_follower_counts_before_it_joins_the_isr() -> None:
     led = Led(replace(THREE, isr=(1, 2)))
     led.fetched(2, 100)
     led.fetched(3, 100)
@@ -107,7 +107,7 @@ def test_who_keeps_up_and_waits_to_be_let_in_counts_already() -> None:
 
 
 @pytest.mark.parametrize("there", [None, broker(3, fenced=True), broker(3, leaving=True), broker(3, epoch=8)])
-def test_but_not_if_the_controller_would_not_let_it_in(there: BrokerImage | None) -> None:
+def test_a_caught_up_follower_that_the_controller_would_refuse_does_not_count(there: BrokerImage | None) -> None:
     led = Led(replace(THREE, isr=(1, 2)))
     if there is None:
         del led.brokers[3]
@@ -133,14 +133,14 @@ def test_a_follower_that_has_all_that_is_committed_is_let_in_with_the_epochs_of_
     assert led.leadership.isr.committed == (1, 2)
 
 
-def test_not_before_it_has_reached_the_leaders_epoch() -> None:
+def test_a_follower_joins_the_isr_only_in_the_epoch_of_the_leader() -> None:
     """What the leader before committed may lie above the high watermark that the new one knows of."""
     led = Led(replace(THREE, isr=(1, 2)), end=100)
     led.fetched(3, 99)
     assert led.leadership.expand(3, high_watermark=80) is None
 
 
-def test_not_in_an_incarnation_that_is_gone() -> None:
+def test_an_old_incarnation_does_not_join_the_isr() -> None:
     led = Led(replace(THREE, isr=(1, 2)))
     led.fetched(3, 100, epoch=6)
     assert led.leadership.expand(3, high_watermark=80) is None
@@ -157,7 +157,7 @@ def test_one_change_at_a_time() -> None:
 # -- putting out --------------------------------------------------------------------------------------------------------------
 
 
-def test_who_has_not_caught_up_for_too_long_is_put_out_and_counts_until_that_is_committed() -> None:
+def test_a_lagging_follower_leaves_the_isr_and_counts_until_the_change_is_committed() -> None:
     led = Led()
     led.fetched(2, 100, now_ms=LAG_MS + 1)
     led.fetched(3, 50, now_ms=LAG_MS + 1)
@@ -170,12 +170,12 @@ def test_who_has_not_caught_up_for_too_long_is_put_out_and_counts_until_that_is_
     assert led.high_watermark == 100
 
 
-def test_nobody_is_put_out_in_the_time_it_has() -> None:
+def test_a_follower_within_its_lag_time_stays_in_the_isr() -> None:
     led = Led()
     assert led.leadership.shrink(100, now_ms=LAG_MS) is None
 
 
-def test_a_leader_never_puts_itself_out() -> None:
+def test_a_leader_never_removes_itself_from_the_isr() -> None:
     led = Led()
     change = led.leadership.shrink(100, now_ms=LAG_MS + 1)
     assert change is not None
@@ -190,13 +190,13 @@ def pending() -> tuple[Isr, object]:
     return isr, isr.propose([InSync(1, 1), InSync(2, 1), InSync(3, 1)], grows=True)
 
 
-def test_metadata_that_is_newer_ends_what_is_pending() -> None:
+def test_newer_metadata_ends_a_pending_change() -> None:
     isr, _ = pending()
     isr.follow(replace(THREE, isr=(1,), partition_epoch=11))
     assert (isr.committed, set(isr.maximal), isr.pending, isr.partition_epoch) == ((1,), {1}, None, 11)
 
 
-def test_metadata_that_is_known_already_does_not() -> None:
+def test_known_metadata_does_not_end_a_pending_change() -> None:
     """Else the high watermark could pass somebody whom the controller is just letting in."""
     isr, change = pending()
     isr.follow(replace(THREE, isr=(1, 2)))
@@ -211,19 +211,19 @@ def test_answers_of_another_epoch_change_nothing(answer: IsrAnswer) -> None:
     assert isr.pending is change
 
 
-def test_after_a_refusal_that_says_nothing_was_done_it_is_as_before() -> None:
+def test_a_refused_change_restores_the_isr() -> None:
     isr, change = pending()
     assert not isr.refused(change, ErrorCode.INELIGIBLE_REPLICA)  # type: ignore[arg-type]
     assert (isr.pending, set(isr.maximal)) == (None, {1, 2})
 
 
-def test_after_one_that_says_we_are_behind_the_metadata_is_awaited() -> None:
+def test_a_refusal_for_stale_metadata_waits_for_the_metadata() -> None:
     isr, change = pending()
     assert not isr.refused(change, ErrorCode.INVALID_UPDATE_VERSION)  # type: ignore[arg-type]
     assert isr.pending is change
 
 
-def test_what_is_not_understood_is_asked_again() -> None:
+def test_a_change_with_an_unknown_error_is_proposed_again() -> None:
     isr, change = pending()
     assert isr.refused(change, ErrorCode.UNKNOWN_SERVER_ERROR)  # type: ignore[arg-type]
 
@@ -231,7 +231,7 @@ def test_what_is_not_understood_is_asked_again() -> None:
 # -- deleting -----------------------------------------------------------------------------------------------------------------
 
 
-def test_below_the_low_watermark_nobody_who_is_alive_has_anything() -> None:
+def test_no_live_replica_has_records_below_the_low_watermark() -> None:
     led = Led()
     for replica, start in ((2, 30), (3, 10)):
         led.leadership.followers[replica].fetched(100, log_start_offset=start, replica_epoch=7, leader_end_offset=100, now_ms=0)

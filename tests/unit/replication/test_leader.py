@@ -84,7 +84,7 @@ def test_the_high_watermark_does_not_go_back_when_a_follower_does() -> None:
     assert partition.high_watermark == 3
 
 
-def test_with_too_few_in_sync_nothing_new_is_committed_whatever_acks_it_was_sent_with() -> None:
+def test_an_isr_below_the_minimum_commits_nothing_for_any_acks() -> None:
     asking = Asking()
     partition = leader(asking, min_isr=2)
     promise = partition.replicated(3)
@@ -122,7 +122,7 @@ def test_a_follower_that_catches_up_is_proposed_and_counts_from_that_moment() ->
     assert told(promise) == ErrorCode.NONE
 
 
-def test_a_deposed_leader_tells_those_who_wait_to_look_elsewhere() -> None:
+def test_a_deposed_leader_answers_waiting_requests_not_leader() -> None:
     partition = leader()
     promise = partition.replicated(3)
     partition.follow_metadata(led_by(2, replicas=ALL, epoch=1))
@@ -158,7 +158,7 @@ def test_a_broker_that_was_restarted_since_cannot_acknowledge() -> None:
 
 
 @pytest.mark.parametrize("epoch", [-1, EPOCH + 1, 2**63 - 1])
-def test_who_does_not_know_the_epoch_of_a_broker_cannot_acknowledge_in_its_name(epoch: int) -> None:
+def test_a_fetch_with_an_unknown_broker_epoch_acknowledges_nothing(epoch: int) -> None:
     """CVE-2018-1288. One that has just registered and that this leader has not heard of asks again."""
     partition = leader()
     assert fetched(partition, 2, 3, epoch=epoch) == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -166,7 +166,7 @@ def test_who_does_not_know_the_epoch_of_a_broker_cannot_acknowledge_in_its_name(
     assert partition.high_watermark == 0
 
 
-def test_a_broker_that_is_no_replica_cannot_either() -> None:
+def test_a_broker_without_a_replica_cannot_acknowledge() -> None:
     assert fetched(leader(), 4, 3) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
@@ -204,7 +204,7 @@ def test_followers_read_to_the_end_and_consumers_what_is_committed() -> None:
     assert consumed.size_bytes == 0
 
 
-def test_who_fetches_as_a_replica_must_be_one_of_the_same_epoch() -> None:
+def test_a_replica_fetch_must_have_the_epoch_of_the_leader() -> None:
     partition = leader()
     assert read(partition, 4) == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert read(partition, 4, epoch=-1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -213,7 +213,7 @@ def test_who_fetches_as_a_replica_must_be_one_of_the_same_epoch() -> None:
     assert read(partition, 2, epoch=0) == ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_records_are_deleted_when_every_replica_that_is_alive_says_so() -> None:
+def test_records_are_deleted_when_every_live_replica_has_deleted_them() -> None:
     partition = leader()
     for replica in (2, 3):
         fetched(partition, replica, 3)
@@ -294,7 +294,7 @@ def test_a_follower_that_asks_again_for_what_is_not_there_yet_keeps_up() -> None
     assert change.members == {ME, 2}
 
 
-def test_it_is_looked_at_again_when_its_epoch_is_another() -> None:
+def test_an_idle_fetch_is_checked_again_when_the_leader_epoch_changes() -> None:
     partition = leader()
     fetched(partition, 2, 3)
     assert not idle(partition, last_epoch=7)

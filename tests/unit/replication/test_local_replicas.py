@@ -24,7 +24,7 @@ def test_a_replica_is_found_by_name_and_by_id_until_it_is_removed() -> None:
     assert replicas.remove(TopicPartition("t", 1)) is None
 
 
-def test_who_waits_for_a_removed_replica_is_answered() -> None:
+def test_requests_that_wait_for_a_removed_replica_are_answered() -> None:
     world = World()
     answered: list[int] = []
     WaitingFetch([world.partition()], missing_bytes=1, complete=lambda: answered.append(1))
@@ -35,7 +35,7 @@ def test_who_waits_for_a_removed_replica_is_answered() -> None:
 NEW = TopicPartition("new", 0)
 
 
-def test_a_cordoned_directory_gets_no_new_replica_unless_there_is_no_other_or_somebody_chose_it() -> None:
+def test_a_cordoned_directory_gets_new_replicas_only_by_request_or_without_another() -> None:
     world = World(directories=2)
     world.partition(directory=1)
     first, second = world.directories
@@ -58,7 +58,7 @@ def test_the_next_replica_goes_where_the_fewest_are() -> None:
     assert world.replicas.directory_for_new(NEW) in world.directories[:2]
 
 
-def test_a_failed_directory_takes_its_replicas_with_it_and_no_other_and_is_told_once() -> None:
+def test_a_failed_directory_fails_its_own_replicas_and_is_reported_once() -> None:
     world = World(directories=2)
     lost, kept = world.partition(directory=0), world.partition(index=1, directory=1)
     for _ in range(2):

@@ -37,14 +37,14 @@ def test_a_leader_with_followers_does_not_show_what_only_it_has() -> None:
     assert (partition.high_watermark, partition.log.log_end_offset) == (0, 1)
 
 
-def test_alone_again_it_shows_everything() -> None:
+def test_a_leader_alone_in_the_isr_shows_every_record() -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2)))
     offer(partition)
     partition.follow_metadata(led_by(ME, replicas=(ME, 2), isr=(ME,)))
     assert partition.high_watermark == 1
 
 
-def test_who_does_not_lead_takes_nothing() -> None:
+def test_a_follower_refuses_records_of_producers() -> None:
     partition = World().partition(image=led_by(2, replicas=(ME, 2)))
     assert refusal(offer(partition)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert partition.log.log_end_offset == 0
@@ -69,7 +69,7 @@ def test_metadata_that_changes_nothing_about_the_leader_writes_nothing() -> None
     assert partition.isr == (ME,)
 
 
-def test_too_few_in_sync_refuse_only_those_who_want_all() -> None:
+def test_an_isr_below_the_minimum_refuses_only_acks_all() -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2), isr=(ME,)), settings=LogSettings(min_insync_replicas=2))
     assert refusal(offer(partition, acks=-1)) == ErrorCode.NOT_ENOUGH_REPLICAS
     assert isinstance(offer(partition, acks=1), Appended)
@@ -97,7 +97,7 @@ def test_a_retry_is_answered_like_the_first_time_and_counted_once() -> None:
     assert world.metrics.counter(TOPIC_RECORDS_IN, "t").value == 1
 
 
-def test_what_is_counted() -> None:
+def test_a_partition_counts_records_bytes_and_refusals() -> None:
     world = World()
     partition = world.partition()
     offer(partition, data(3))
@@ -110,7 +110,7 @@ def test_what_is_counted() -> None:
     }
 
 
-def test_in_a_directory_that_failed_nothing_is_taken() -> None:
+def test_a_partition_in_a_failed_directory_refuses_records() -> None:
     world = World()
     partition = world.partition()
     world.replicas.disk_failed(partition.directory, OSError("the end"))

@@ -29,7 +29,7 @@ def read(partition: Partition | None, offset: int = 0, **options: int) -> Partit
 # -- who ----------------------------------------------------------------------------------------------------------------------
 
 
-def test_nobody_speaks_for_a_partition_that_is_not_here() -> None:
+def test_a_missing_partition_is_unknown() -> None:
     assert check_leader(None, -1) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert read(None).error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -38,11 +38,11 @@ def test_nobody_speaks_for_a_partition_that_is_not_here() -> None:
     ("believed", "error"),
     [(-1, ErrorCode.NONE), (5, ErrorCode.NONE), (4, ErrorCode.FENCED_LEADER_EPOCH), (6, ErrorCode.UNKNOWN_LEADER_EPOCH)],
 )
-def test_the_leader_answers_who_believes_in_it(believed: int, error: ErrorCode) -> None:
+def test_the_leader_answers_requests_of_its_epoch(believed: int, error: ErrorCode) -> None:
     assert check_leader(filled(epoch=5), believed) == error
 
 
-def test_an_epoch_is_judged_before_the_office() -> None:
+def test_the_epoch_is_checked_before_the_leadership() -> None:
     """A client that knows more than this node is told so, not sent elsewhere."""
     partition = World().partition(image=led_by(2, epoch=5, replicas=(ME, 2)))
     assert check_leader(partition, -1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -76,14 +76,14 @@ def test_outside_of_the_log(offset: int) -> None:
     assert read(filled(), offset).error == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_before_the_start_of_the_log() -> None:
+def test_a_read_below_the_log_start_is_out_of_range() -> None:
     partition = filled()
     partition.delete_records(2)
     assert read(partition, 1).error == ErrorCode.OFFSET_OUT_OF_RANGE
     assert read(partition, 2).log_start_offset == 2
 
 
-def test_nothing_above_the_high_watermark() -> None:
+def test_a_read_stops_at_the_high_watermark() -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2)))
     for _ in range(3):
         partition.append(memoryview(data()), 1, NOW_MS)
@@ -93,16 +93,16 @@ def test_nothing_above_the_high_watermark() -> None:
 
 
 @pytest.mark.parametrize(("limit", "at_least_one", "size"), [(300, 0, 300), (99, 1, 100), (0, 1, 100), (0, 0, 0)])
-def test_up_to_the_limit_or_one_batch_where_it_must_be(limit: int, at_least_one: int, size: int) -> None:
+def test_a_read_returns_up_to_its_limit_or_one_whole_batch(limit: int, at_least_one: int, size: int) -> None:
     assert read(filled(), size_bytes_max=limit, at_least_one=at_least_one).size_bytes == size
 
 
-def test_never_more_than_the_limit_behind_the_first_batch() -> None:
+def test_a_read_of_several_batches_stays_within_its_limit() -> None:
     """The last batch may be cut off, as Kafka does it: readers drop what is not whole."""
     assert 2 * BATCH_BYTES <= read(filled(), size_bytes_max=250).size_bytes <= 250
 
 
-def test_committed_reads_are_told_which_transactions_to_skip() -> None:
+def test_committed_reads_name_the_aborted_transactions() -> None:
     partition = filled()
     assert read(partition, isolation=READ_COMMITTED).aborted == []
     assert read(partition, 3, isolation=READ_COMMITTED).aborted == []
@@ -128,7 +128,7 @@ def test_a_reader_whose_history_is_ours_reads_on(offset: int, epoch: int) -> Non
 
 
 @pytest.mark.parametrize(("offset", "epoch", "end"), [(4, 2, (2, 3)), (4, 3, (2, 3)), (9, 5, (5, 5)), (3, 4, (2, 3))])
-def test_a_reader_whose_history_is_another_is_told_where_ours_ends(offset: int, epoch: int, end: tuple[int, int]) -> None:
+def test_a_diverged_reader_is_answered_with_the_diverging_epoch(offset: int, epoch: int, end: tuple[int, int]) -> None:
     found = read(led_again(), offset, last_fetched_epoch=epoch)
     assert (found.error, found.diverging, found.region) == (0, EpochStart(*end), None)
 

@@ -19,12 +19,12 @@ def throttle(*entries: str, limit: int = 1000) -> Throttle:
 
 
 @pytest.mark.parametrize(("entries", "concerned"), [(("0:1",), [T0]), (("*",), [T0, T1]), (("0:2", "1:1"), [T1]), (("0:2",), []), ((), [])])
-def test_only_replicas_on_this_broker_that_are_named(entries: tuple[str, ...], concerned: list[TopicPartition]) -> None:
+def test_the_throttle_applies_to_named_replicas_of_this_broker(entries: tuple[str, ...], concerned: list[TopicPartition]) -> None:
     made = throttle(*entries)
     assert [each for each in (T0, T1) if made.concerns(each)] == concerned
 
 
-def test_it_holds_while_the_rate_is_above_the_limit_and_not_longer() -> None:
+def test_the_throttle_holds_while_the_rate_is_above_the_limit() -> None:
     made = throttle("*")
     made.moved(T0, 5000, 0)
     assert made.holds(T0, 0)
@@ -32,7 +32,7 @@ def test_it_holds_while_the_rate_is_above_the_limit_and_not_longer() -> None:
     assert not made.holds(T0, 5000)
 
 
-def test_what_is_not_named_is_neither_counted_nor_held() -> None:
+def test_replicas_that_are_not_named_are_neither_counted_nor_held() -> None:
     made = throttle("1:1")
     made.moved(T0, 10**9, 0)
     assert not made.holds(T1, 0)
@@ -40,7 +40,7 @@ def test_what_is_not_named_is_neither_counted_nor_held() -> None:
     assert not made.holds(T0, 0)
 
 
-def test_without_a_limit_nothing_is_held() -> None:
+def test_a_throttle_without_a_limit_holds_nothing() -> None:
     made = throttle("*", limit=UNLIMITED)
     made.moved(T0, 10**12, 0)
     assert not made.holds(T0, 0)

@@ -43,7 +43,7 @@ def code(outcome: Appended | Refused) -> ErrorCode:
     return outcome.code if isinstance(outcome, Refused) else ErrorCode.NONE
 
 
-def test_the_first_batch_needs_the_word_of_the_coordinator_and_the_next_do_not() -> None:
+def test_only_the_first_batch_of_a_transaction_needs_verification() -> None:
     partition = World().partition()
     batch = sent(PRODUCER, 0, transactional=True)
     before = bytes(batch)
@@ -53,14 +53,14 @@ def test_the_first_batch_needs_the_word_of_the_coordinator_and_the_next_do_not()
     assert partition.append(memoryview(sent(PRODUCER, 1, transactional=True)), -1, NOW_MS) == Appended(1, 1, -1)
 
 
-def test_the_word_for_another_producer_or_another_epoch_is_no_word() -> None:
+def test_a_verification_of_another_producer_or_epoch_does_not_count() -> None:
     partition = World().partition()
     for producer, epoch in ((6, 0), (PRODUCER, 1)):
         verification = partition.verifications.begin(producer, epoch)
         assert partition.append(memoryview(sent(PRODUCER, 0, transactional=True)), -1, NOW_MS, verification) is NOT_VERIFIED
 
 
-def test_a_word_that_came_before_the_end_of_the_transaction_is_void_after_it() -> None:
+def test_a_verification_is_void_after_the_end_of_its_transaction() -> None:
     """Otherwise the batch would begin a transaction that nobody ends."""
     partition = World().partition()
     verification = partition.verifications.begin(PRODUCER, 0)
@@ -99,7 +99,7 @@ def test_a_transaction_that_is_ended_only_here_holds_readers_until_its_end_is_ev
     assert partition.last_stable_offset == partition.high_watermark == 2
 
 
-def test_who_was_replaced_ends_nothing() -> None:
+def test_a_fenced_producer_or_coordinator_ends_no_transaction() -> None:
     partition = World().partition()
     begin(partition, epoch=3)
     assert code(end(partition, epoch=2)) == ErrorCode.INVALID_PRODUCER_EPOCH
@@ -109,7 +109,7 @@ def test_who_was_replaced_ends_nothing() -> None:
     assert partition.last_stable_offset < partition.high_watermark
 
 
-def test_where_every_end_has_its_own_epoch_a_late_end_does_not_end_the_next_transaction() -> None:
+def test_a_late_marker_does_not_end_the_next_transaction_of_a_raised_epoch() -> None:
     partition = World().partition()
     begin(partition, epoch=0)
     assert isinstance(end(partition, epoch=1, epoch_rises=True), Appended)
@@ -140,7 +140,7 @@ def test_a_coordinators_batch_may_be_too_large_too() -> None:
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_whoever_waits_for_replication_hears_of_it_or_of_its_end(alone: bool) -> None:
+def test_a_wait_for_replication_ends_with_the_commit_or_an_error(alone: bool) -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2)))
     partition.append_own(data(), NOW_MS)
     waiting = partition.replicated(1)

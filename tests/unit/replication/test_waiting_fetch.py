@@ -42,7 +42,7 @@ def test_enough_bytes_in_any_of_its_partitions_answer_it() -> None:
     assert answers.count == 1
 
 
-def test_it_is_answered_once_and_its_timer_stopped() -> None:
+def test_a_waiting_fetch_is_answered_once_and_its_timer_is_cancelled() -> None:
     world = World()
     answers = Answers()
     waiting = WaitingFetch([world.partition()], missing_bytes=1, complete=answers)
@@ -54,7 +54,7 @@ def test_it_is_answered_once_and_its_timer_stopped() -> None:
     assert (answers.count, answers.cancelled) == (1, 1)
 
 
-def test_when_the_time_is_up_nobody_wakes_it_again() -> None:
+def test_a_timed_out_fetch_is_not_woken_again() -> None:
     world = World()
     partition = world.partition()
     answers = Answers()
@@ -76,7 +76,7 @@ def test_cancelled_it_answers_nothing_and_is_forgotten_everywhere() -> None:
     assert not any(partition._waiting for partition in partitions)
 
 
-def test_a_leader_that_resigns_answers_all_who_wait() -> None:
+def test_a_leader_that_resigns_answers_all_waiting_fetches() -> None:
     world = World()
     partition = world.partition()
     first, second = Answers(), Answers()

@@ -53,7 +53,7 @@ class Controller:
 
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("version", [2, 4, 5, 7])
-def test_what_is_inside_is_served_and_answered_inside(version: int, *, later: bool) -> None:
+def test_the_request_inside_an_envelope_is_served_and_answered_inside_one(version: int, *, later: bool) -> None:
     promise: Promise[Any] = Promise()
     controller = Controller(promise if later else CREATED)
     response = controller.receives(wrapped(version=version))
@@ -68,7 +68,7 @@ def test_what_is_inside_is_served_and_answered_inside(version: int, *, later: bo
     assert context.principal == SOMEBODY  # type: ignore[attr-defined]
 
 
-def test_one_that_is_not_active_says_so_where_brokers_look() -> None:
+def test_an_inactive_controller_answers_not_controller_in_the_envelope() -> None:
     refusal = CreateTopicsResponse(
         throttle_time_ms=0, topics=[CreatableTopicResult(name="t", error_code=ErrorCode.NOT_CONTROLLER, error_message=None)]
     )

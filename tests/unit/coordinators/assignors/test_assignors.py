@@ -51,9 +51,7 @@ def partitions(topic: Uuid, *numbers: int) -> frozenset[IdPartition]:
 
 @pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)
 @given(crew=crews(), counts=counts_of_topics)
-def test_every_partition_somebody_reads_has_one_owner_who_reads_it(
-    assign: Assignor, crew: list[Subscriber], counts: dict[Uuid, int]
-) -> None:
+def test_every_subscribed_partition_has_one_subscribed_owner(assign: Assignor, crew: list[Subscriber], counts: dict[Uuid, int]) -> None:
     assigned = assign(crew, counts)
     read = frozenset[Uuid]().union(*(each.topic_ids for each in crew))
     owners = Counter(slot for share in assigned.values() for slot in share)
@@ -65,14 +63,14 @@ def test_every_partition_somebody_reads_has_one_owner_who_reads_it(
 
 @pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)
 @given(crew=crews(), counts=counts_of_topics)
-def test_asked_again_it_says_the_same(assign: Assignor, crew: list[Subscriber], counts: dict[Uuid, int]) -> None:
+def test_a_stable_group_is_assigned_the_same_again(assign: Assignor, crew: list[Subscriber], counts: dict[Uuid, int]) -> None:
     assigned = assign(crew, counts)
     assert assign(after(crew, assigned), counts) == assigned
     assert assign(list(reversed(crew)), counts) == assigned
 
 
 @pytest.mark.parametrize("assign", ASSIGNORS.values(), ids=ASSIGNORS)
-def test_nobody_and_nothing(assign: Assignor) -> None:
+def test_empty_groups_and_missing_topics_are_assigned_nothing(assign: Assignor) -> None:
     assert assign([], {A: 3}) == {}
     assert assign(everybody("xy"), {A: 3}) == {"x": frozenset(), "y": frozenset()}
     assert assign(everybody("xy", A), {}) == {"x": frozenset(), "y": frozenset()}

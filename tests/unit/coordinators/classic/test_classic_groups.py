@@ -69,7 +69,7 @@ def test_the_topics_that_consumers_read_are_known_also_after_a_restart() -> None
     assert [group_of(desk).subscribed_to(topic) for topic in "tuv"] == [True, True, False]
 
 
-def test_a_static_member_that_returns_reads_what_it_now_says() -> None:
+def test_a_returning_static_member_replaces_its_subscription() -> None:
     desk = Desk()
     stable_group(desk, subscription("t"))
     join(desk, subscription("u"))
@@ -80,7 +80,7 @@ def test_a_subscription_of_the_future_begins_like_those_of_today() -> None:
     assert stable_group(Desk(), subscription("t", version=9) + b"more").subscribed_to("t")
 
 
-def test_what_cannot_be_known_is_taken_for_everything() -> None:
+def test_an_unreadable_subscription_counts_as_all_topics() -> None:
     assert stable_group(Desk(), b"\x00\x00garbage").subscribed_to("anything")
     assert stable_group(Desk(), subscription("t"), protocol_type="connect").subscribed_to("anything")
 
@@ -95,7 +95,7 @@ def test_an_empty_group_reads_nothing_and_grows_old_also_after_a_restart() -> No
         desk.restart()
 
 
-def test_a_simple_group_is_made_once_and_welcomes_commits_of_nobody() -> None:
+def test_a_simple_group_is_made_once_and_takes_commits_without_a_member() -> None:
     desk = Desk()
     group = desk.machine.classic.simple_group(GROUP)
     assert desk.machine.classic.simple_group(GROUP) is group
@@ -168,7 +168,7 @@ def given_id(desk: Desk) -> str:
     return answer.member_id
 
 
-def test_without_initial_delay_a_group_begins_with_those_who_were_just_given_their_ids() -> None:
+def test_a_group_without_initial_delay_waits_for_members_with_new_ids() -> None:
     desk = Desk(GroupSettings(initial_rebalance_delay_ms=0))
     ids = [given_id(desk) for _ in range(3)]
     answers = []
@@ -178,7 +178,7 @@ def test_without_initial_delay_a_group_begins_with_those_who_were_just_given_the
     assert [answer.value.generation_id for answer in answers if isinstance(answer.value, JoinGroupResponse)] == [1, 1, 1]
 
 
-def test_without_initial_delay_who_does_not_return_is_not_waited_for_long() -> None:
+def test_a_group_without_initial_delay_soon_gives_up_on_members_that_do_not_return() -> None:
     desk = Desk(GroupSettings(initial_rebalance_delay_ms=0))
     here, _ = given_id(desk), given_id(desk)
     answer = begin_join(desk, here)
@@ -189,7 +189,7 @@ def test_without_initial_delay_who_does_not_return_is_not_waited_for_long() -> N
     assert answer.value.generation_id == 1
 
 
-def test_without_initial_delay_who_is_alone_waits_for_nobody() -> None:
+def test_a_lone_member_of_a_group_without_initial_delay_joins_at_once() -> None:
     desk = Desk(GroupSettings(initial_rebalance_delay_ms=0))
     answer = begin_join(desk, given_id(desk))
     desk.wait(0)

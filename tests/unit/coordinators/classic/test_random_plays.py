@@ -82,7 +82,7 @@ def check(group: ClassicGroup, *, lagging: bool) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(lines, max_size=60))
-def test_a_random_play(script: list[str]) -> None:
+def test_a_random_play_keeps_the_invariants_of_a_group(script: list[str]) -> None:
     play = WatchedPlay()
     for line in script:
         play.perform(line)
@@ -99,7 +99,7 @@ def test_a_random_play(script: list[str]) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(lines, max_size=60))
-def test_what_is_read_back_is_what_was_written(script: list[str]) -> None:
+def test_a_group_read_from_its_log_equals_the_group_that_wrote_it(script: list[str]) -> None:
     play = WatchedPlay()
     for line in script:
         play.perform(line)

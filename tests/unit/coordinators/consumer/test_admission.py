@@ -71,12 +71,12 @@ def test_the_first_version_gives_out_member_ids() -> None:
     assert code_of(desk, joining(member_id="", member_epoch=1), version=0) is ErrorCode.INVALID_REQUEST
 
 
-def test_an_assignor_that_nobody_configured_is_refused() -> None:
+def test_an_assignor_that_is_not_configured_is_refused() -> None:
     assert code_of(Desk(), joining(server_assignor="mine")) is ErrorCode.UNSUPPORTED_ASSIGNOR
     assert code_of(Desk(GroupSettings(consumer_assignors=("range",))), joining(server_assignor="uniform")) is ErrorCode.UNSUPPORTED_ASSIGNOR
 
 
-def test_a_full_group_takes_nobody_but_its_members() -> None:
+def test_a_full_group_refuses_new_members() -> None:
     desk = Desk(GroupSettings(consumer_size_max=1))
     assert code_of(desk, joining()) is ErrorCode.NONE
     assert code_of(desk, joining(member_id="B")) is ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -106,7 +106,7 @@ def test_a_group_has_its_own_intervals_within_the_brokers_bounds() -> None:
     assert response.heartbeat_interval_ms == 5_000
 
 
-def test_a_full_heartbeat_is_told_everything_and_an_ordinary_one_only_news() -> None:
+def test_a_full_heartbeat_is_answered_with_everything_and_an_ordinary_one_with_changes() -> None:
     desk = Desk()
     desk.topic("a", 1)
     desk.join("A", ["a"])
@@ -165,7 +165,7 @@ def test_commits_and_fetches_are_held_against_the_members_epoch() -> None:
     assert not group.subscribed_to("a")
 
 
-def test_what_was_owned_in_an_earlier_epoch_and_still_is_may_be_committed() -> None:
+def test_a_commit_for_a_partition_owned_since_an_earlier_epoch_is_taken() -> None:
     desk = Desk()
     desk.topic("a", 2)
     desk.join("A", ["a"])
@@ -199,7 +199,7 @@ def test_a_deleted_group_leaves_nothing_in_the_log() -> None:
     assert keys == written
 
 
-def test_a_group_is_described_with_what_its_members_have_and_shall_have() -> None:
+def test_a_described_group_shows_current_and_target_assignments() -> None:
     desk = Desk()
     desk.topic("a", 2)
     desk.join("A", ["a"], instance_id="i")

@@ -108,7 +108,7 @@ def test_the_answer_with_the_new_epoch_may_get_lost_once() -> None:
     """)
 
 
-def test_who_is_not_known_is_told() -> None:
+def test_an_unknown_member_is_refused() -> None:
     holds("""
     > A beats at 1
       GROUP_ID_NOT_FOUND

@@ -129,7 +129,7 @@ def test_an_empty_consumer_group_becomes_a_classic_group() -> None:
     assert desk.kind() is GroupKind.CLASSIC
 
 
-def test_a_group_is_upgraded_with_its_members_and_downgraded_with_those_who_stay() -> None:
+def test_a_group_is_upgraded_with_all_members_and_downgraded_with_the_remaining_ones() -> None:
     desk = Migrating()
     old = desk.classic_group()
     assert desk.told(desk.join("A", ["a"])) == "epoch 2 -"
@@ -162,7 +162,7 @@ def test_a_group_is_upgraded_with_its_members_and_downgraded_with_those_who_stay
     assert desk.kind() is GroupKind.CLASSIC
 
 
-def test_an_old_member_that_is_waited_for_is_answered_when_its_group_is_upgraded() -> None:
+def test_a_parked_join_of_an_old_member_is_answered_when_its_group_is_upgraded() -> None:
     desk = Migrating()
     old = desk.classic_group()
     other = desk.classic_join().value.member_id
@@ -276,7 +276,7 @@ def test_groups_that_are_not_of_consumers_are_not_upgraded() -> None:
     assert desk.told(desk.join("A", ["a"])) == "GROUP_ID_NOT_FOUND"
 
 
-def test_user_data_of_assignors_nobody_knows_is_not_lost_silently() -> None:
+def test_an_assignment_with_user_data_of_an_unknown_assignor_is_not_read() -> None:
     desk = Migrating()
     said = ConsumerProtocolAssignment(assigned_partitions=[], user_data=b"mine")
     assignment = VERSION.to_bytes(2, "big") + encode(said, VERSION)

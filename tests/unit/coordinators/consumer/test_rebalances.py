@@ -67,7 +67,7 @@ def test_a_partition_is_given_only_after_its_owner_gave_it_up() -> None:
     """)
 
 
-def test_what_is_free_is_given_while_the_rest_is_waited_for() -> None:
+def test_free_partitions_are_assigned_while_others_are_still_revoked() -> None:
     holds("""
     > topic a 4
     > A joins a

@@ -186,7 +186,7 @@ def test_no_partition_has_two_owners_and_every_group_comes_to_rest(seed: int) ->
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32))
-def test_another_broker_reads_from_the_log_what_the_first_one_had(seed: int) -> None:
+def test_a_group_read_from_the_log_equals_the_group_of_the_first_broker(seed: int) -> None:
     world = World(seed)
     world.come()
     for _ in range(60):

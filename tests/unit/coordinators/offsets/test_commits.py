@@ -34,7 +34,7 @@ def test_records_are_those_of_kafka_4_3() -> None:
     assert (record.version, record.value.topic_id, record.value.commit_timestamp, record.value.metadata) == (4, TOPIC_ID, NOW_MS, "")
 
 
-def test_a_commit_that_says_when_it_expires_is_written_in_the_version_that_can_say_it() -> None:
+def test_a_commit_with_an_expiry_is_written_in_the_version_that_has_one() -> None:
     desk = Desk()
     desk.commit(("t", 0, 42), version=4, retention_time_ms=60_000)
     (record,) = desk.log.records()
@@ -49,7 +49,7 @@ def test_the_last_commit_counts_even_when_it_goes_back() -> None:
     assert desk.fetch({"t": [0]}) == {("t", 0): 7}
 
 
-def test_somebody_without_a_group_makes_one_by_committing() -> None:
+def test_a_commit_without_a_group_makes_a_simple_group() -> None:
     desk = Desk()
     desk.commit(("t", 0, 1), group="mine", generation_id_or_member_epoch=-1)
     assert desk.groups == ["mine"]
@@ -58,14 +58,14 @@ def test_somebody_without_a_group_makes_one_by_committing() -> None:
 
 
 @pytest.mark.parametrize(("version", "error"), [(8, ErrorCode.ILLEGAL_GENERATION), (9, ErrorCode.GROUP_ID_NOT_FOUND)])
-def test_a_member_of_a_group_that_does_not_exist_is_told_so_in_words_it_knows(version: int, error: ErrorCode) -> None:
+def test_a_commit_of_a_member_of_a_missing_group_has_an_error_of_its_protocol(version: int, error: ErrorCode) -> None:
     desk = Desk()
     assert desk.commit(("t", 0, 1), version=version, generation_id_or_member_epoch=3, member_id="m") is error
     assert desk.groups == []
     assert desk.log.records() == []
 
 
-def test_the_group_says_who_may_commit() -> None:
+def test_the_group_decides_which_members_may_commit() -> None:
     desk = Desk()
     group = desk.group(on_commit=ErrorCode.FENCED_INSTANCE_ID)
     refused = desk.commit(("t", 0, 1), member_id="m", group_instance_id="i", generation_id_or_member_epoch=5)
@@ -94,7 +94,7 @@ def test_metadata_is_counted_as_java_counts_characters(metadata: str, error: int
     assert desk.commit(("t", 0, 1, metadata)) == {("t", 0): error}
 
 
-def test_what_the_log_refuses_is_not_remembered() -> None:
+def test_a_commit_that_the_log_refuses_is_not_remembered() -> None:
     desk = Desk()
     desk.commit(("t", 0, 1))
     desk.log.refusal = ErrorCode.NOT_ENOUGH_REPLICAS
@@ -113,7 +113,7 @@ def test_offsets_of_the_oldest_records_are_read() -> None:
 # -- reads --------------------------------------------------------------------------------------------------------------------
 
 
-def test_what_nobody_committed_is_minus_one_also_in_a_group_that_does_not_exist() -> None:
+def test_a_missing_offset_is_minus_one_even_in_a_missing_group() -> None:
     desk = Desk()
     assert desk.fetch({"t": [0, 3]}, group="nobody") == {("t", 0): -1, ("t", 3): -1}
     assert desk.fetch(None, group="nobody") == {}
@@ -121,7 +121,7 @@ def test_what_nobody_committed_is_minus_one_also_in_a_group_that_does_not_exist(
     assert desk.fetch({"t": [0, 1], "other": [0]}) == {("t", 0): 1, ("t", 1): -1, ("other", 0): -1}
 
 
-def test_no_topics_are_all_topics() -> None:
+def test_a_fetch_without_topics_answers_all_topics() -> None:
     desk = Desk()
     desk.commit(("t", 0, 1), ("u", 4, 2), ("t", 1, 3))
     desk.commit(("t", 0, 99), group="another")
@@ -155,7 +155,7 @@ def test_deleted_offsets_are_gone_for_good() -> None:
     assert len(desk.log.records()) == 3  # nothing is written about an offset that was not there
 
 
-def test_offsets_in_a_topic_somebody_reads_are_kept() -> None:
+def test_offsets_of_a_subscribed_topic_are_not_deleted() -> None:
     desk = Desk()
     desk.group(protocol_type="consumer", state_name="Stable", empty_since_ms=None, topics=frozenset({"t"}))
     desk.commit(("t", 0, 1), ("u", 0, 2))
@@ -163,7 +163,7 @@ def test_offsets_in_a_topic_somebody_reads_are_kept() -> None:
     assert desk.fetch() == {("t", 0): 1}
 
 
-def test_of_other_protocols_the_group_must_be_empty() -> None:
+def test_offsets_of_other_protocols_are_deleted_only_in_an_empty_group() -> None:
     desk = Desk()
     desk.group(protocol_type="connect", state_name="Stable", empty_since_ms=None)
     assert desk.delete(("t", 0)) is ErrorCode.NON_EMPTY_GROUP
@@ -189,7 +189,7 @@ def test_a_topic_that_has_the_name_of_a_deleted_one_keeps_its_offsets() -> None:
     assert desk.fetch() == {("t", 0): 1}
 
 
-def test_so_many_offsets_are_deleted_in_portions() -> None:
+def test_many_offsets_are_deleted_in_several_batches() -> None:
     desk = Desk()
     topic = "t" * 249
     for start in range(0, 2_000, 500):

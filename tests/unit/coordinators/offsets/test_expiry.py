@@ -53,7 +53,7 @@ def test_offsets_of_a_group_that_has_members_do_not_grow_old(desk: Desk) -> None
     assert desk.fetch() == {("t", 0): 1}
 
 
-def test_in_an_empty_group_all_offsets_grow_old_from_the_day_the_last_member_left(desk: Desk) -> None:
+def test_offsets_of_an_empty_group_age_from_the_leave_of_its_last_member(desk: Desk) -> None:
     group = busy(desk, "t")
     desk.commit(("t", 0, 1))
     desk.pass_time(10 * KEPT_MS)
@@ -75,7 +75,7 @@ def test_a_group_that_does_not_say_since_when_it_is_empty_goes_by_its_commits(de
 
 
 @pytest.mark.parametrize("kind", list(GroupKind))
-def test_topics_that_nobody_subscribes_to_any_more_are_forgotten_in_a_live_consumer_group(desk: Desk, kind: GroupKind) -> None:
+def test_offsets_of_unsubscribed_topics_expire_in_a_live_consumer_group(desk: Desk, kind: GroupKind) -> None:
     busy(desk, "t", kind=kind)
     desk.commit(("t", 0, 1), ("given up", 0, 2))
     desk.pass_time(KEPT_MS + 60_000)
@@ -83,14 +83,14 @@ def test_topics_that_nobody_subscribes_to_any_more_are_forgotten_in_a_live_consu
     assert desk.groups == ["g"]
 
 
-def test_while_a_classic_group_rebalances_nothing_is_forgotten(desk: Desk) -> None:
+def test_offsets_of_a_rebalancing_classic_group_do_not_expire(desk: Desk) -> None:
     busy(desk, "t").state_name = "PreparingRebalance"
     desk.commit(("given up", 0, 2))
     desk.pass_time(10 * KEPT_MS)
     assert desk.fetch() == {("given up", 0): 2}
 
 
-def test_of_protocols_whose_topics_are_not_known_nothing_is_forgotten(desk: Desk) -> None:
+def test_offsets_of_protocols_with_unknown_topics_do_not_expire(desk: Desk) -> None:
     busy(desk, protocol_type="connect")
     desk.commit(("t", 0, 2))
     desk.pass_time(10 * KEPT_MS)
@@ -109,7 +109,7 @@ def test_a_commit_may_say_itself_how_long_it_is_kept(desk: Desk) -> None:
     assert desk.fetch() == {}
 
 
-def test_what_waits_in_a_transaction_is_not_forgotten(desk: Desk) -> None:
+def test_pending_transactional_offsets_do_not_expire(desk: Desk) -> None:
     desk.commit(("t", 0, 1))
     desk.commit_in_transaction(("t", 0, 2))
     desk.pass_time(2 * KEPT_MS)
@@ -125,7 +125,7 @@ def test_a_group_whose_only_offsets_are_pending_stays(desk: Desk) -> None:
     assert desk.groups == ["g"]
 
 
-def test_so_many_offsets_are_forgotten_in_portions_that_a_log_takes(desk: Desk) -> None:
+def test_many_offsets_expire_in_batches_that_a_log_takes(desk: Desk) -> None:
     topic = "t" * 249
     for start in range(0, 3_000, 500):
         desk.commit(*((topic, index, 1) for index in range(start, start + 500)))

@@ -27,7 +27,7 @@ def test_an_empty_filter_shows_everything() -> None:
     assert shown(TransactionFilter()) == ["idle", "young", "old"]
 
 
-def test_by_state() -> None:
+def test_transactions_are_listed_by_state() -> None:
     assert shown(TransactionFilter(states=frozenset({TransactionState.ONGOING}))) == ["young", "old"]
 
 
@@ -35,16 +35,16 @@ def test_states_that_do_not_exist_show_nothing() -> None:
     assert shown(TransactionFilter(states=frozenset())) == []
 
 
-def test_by_producer() -> None:
+def test_transactions_are_listed_by_producer() -> None:
     assert shown(TransactionFilter(producer_ids=frozenset({1, 3}))) == ["idle", "old"]
 
 
-def test_by_age_where_what_never_began_is_the_oldest() -> None:
+def test_transactions_are_listed_by_age_and_unstarted_ones_count_as_oldest() -> None:
     assert shown(TransactionFilter(running_ms_min=10)) == ["idle", "old"]
     assert shown(TransactionFilter(running_ms_min=9)) == ["idle", "young", "old"]
 
 
-def test_by_a_pattern_for_the_whole_id() -> None:
+def test_transactions_are_listed_by_a_pattern_for_the_whole_id() -> None:
     assert shown(TransactionFilter(transactional_id=matched("o"))) == []
     assert shown(TransactionFilter(transactional_id=matched(".*o.*"))) == ["young", "old"]
 

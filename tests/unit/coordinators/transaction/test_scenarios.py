@@ -176,7 +176,7 @@ def test_an_abort_for_time_that_could_not_be_written_is_tried_again() -> None:
     """)
 
 
-def test_whoever_takes_over_asks_for_the_markers_of_what_was_decided() -> None:
+def test_a_new_coordinator_writes_the_markers_of_decided_transactions() -> None:
     holds("""
     > init t
       1000/0
@@ -250,7 +250,7 @@ def test_after_a_takeover_a_repeated_request_is_fenced_because_the_epoch_before_
     """)
 
 
-def test_an_unknown_id_is_given_to_whoever_asks() -> None:
+def test_an_unknown_transactional_id_gets_a_new_identity_whatever_the_producer_claims() -> None:
     holds("""
     > init t as 7/3
       1000/0
@@ -411,7 +411,7 @@ def test_a_timeout_with_the_last_epoch_lets_its_owner_begin_again() -> None:
     """)
 
 
-def test_only_a_client_of_version_2_may_abort_what_never_began() -> None:
+def test_only_a_client_of_transaction_version_2_may_abort_an_unstarted_transaction() -> None:
     holds("""
     > init t
       1000/0
@@ -458,7 +458,7 @@ def test_partitions_are_verified_one_by_one() -> None:
     """)
 
 
-def test_ids_nobody_uses_are_forgotten_after_a_week_but_not_open_transactions() -> None:
+def test_unused_transactional_ids_expire_after_a_week_but_not_open_transactions() -> None:
     holds("""
     > init idle
       1000/0
@@ -483,7 +483,7 @@ def test_ids_nobody_uses_are_forgotten_after_a_week_but_not_open_transactions() 
     """)
 
 
-def test_what_the_log_refuses_did_not_happen() -> None:
+def test_a_change_that_the_log_refuses_did_not_happen() -> None:
     holds("""
     > refuse NOT_ENOUGH_REPLICAS
     > init t

@@ -46,7 +46,7 @@ class Scene:
         self.partition.append_own(build_batch([Record(0, 0, None, value)]), 0)
 
 
-def test_what_is_written_is_read_back_before_it_counts() -> None:
+def test_an_event_is_read_back_before_it_counts() -> None:
     async def claim() -> None:
         scene = Scene()
         subscription, seen = scene.subscribe()
@@ -59,7 +59,7 @@ def test_what_is_written_is_read_back_before_it_counts() -> None:
     simulated.run(claim())
 
 
-def test_it_does_not_count_before_it_is_committed() -> None:
+def test_an_event_counts_after_it_is_committed() -> None:
     async def claim() -> None:
         scene = Scene(ME, 2)
         _, seen = scene.subscribe()
@@ -76,7 +76,7 @@ def test_it_does_not_count_before_it_is_committed() -> None:
     simulated.run(claim())
 
 
-def test_who_comes_later_hears_everything_and_the_others_nothing_twice() -> None:
+def test_a_late_subscriber_receives_all_events_and_earlier_ones_receive_none_twice() -> None:
     async def claim() -> None:
         scene = Scene()
         _, first = scene.subscribe()
@@ -94,7 +94,7 @@ def test_who_comes_later_hears_everything_and_the_others_nothing_twice() -> None
     simulated.run(claim())
 
 
-def test_what_means_nothing_is_passed_over() -> None:
+def test_unreadable_records_are_ignored() -> None:
     async def claim() -> None:
         scene = Scene()
         scene.put(b"\xff garbage")
@@ -108,7 +108,7 @@ def test_what_means_nothing_is_passed_over() -> None:
     simulated.run(claim())
 
 
-def test_a_deletion_is_left_over_from_its_mark_to_its_end() -> None:
+def test_a_deletion_is_pending_from_its_mark_to_its_end() -> None:
     async def claim() -> None:
         scene = Scene()
         event = segment(1, 0, 99)

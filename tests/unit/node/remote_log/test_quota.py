@@ -23,7 +23,7 @@ def quota(clock: StandingClock, limit: int) -> RemoteQuota:
     return RemoteQuota(lambda: limit, clock, windows=11, window_seconds=1)
 
 
-def test_it_is_exceeded_by_the_rate_over_its_windows_and_recovers() -> None:
+def test_the_quota_is_exceeded_by_the_rate_over_its_windows_and_recovers() -> None:
     clock = StandingClock()
     limited = quota(clock, 1000)
     assert not limited.exceeded()
@@ -35,14 +35,14 @@ def test_it_is_exceeded_by_the_rate_over_its_windows_and_recovers() -> None:
     assert not limited.exceeded()
 
 
-def test_what_is_taken_counts() -> None:
+def test_taken_bytes_count_against_the_quota() -> None:
     clock = StandingClock()
     limited = quota(clock, 1000)
     limited.take(2000, Event())
     assert limited.exceeded()
 
 
-def test_who_waits_for_it_can_be_stopped() -> None:
+def test_a_wait_for_the_quota_can_be_stopped() -> None:
     limited = quota(StandingClock(), 1000)
     limited.record(5000)
     stopped = Event()

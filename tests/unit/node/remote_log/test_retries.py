@@ -26,10 +26,10 @@ def test_each_failure_in_a_row_doubles_the_wait_up_to_the_longest() -> None:
     assert [waits.wait_ms(failures, EVEN) for failures in (1, 2, 3, 4, 5, 100)] == [100, 200, 400, 800, 1000, 1000]
 
 
-def test_chance_changes_it_by_no_more_than_its_share() -> None:
+def test_jitter_changes_the_backoff_by_no_more_than_its_share() -> None:
     waits = RetryWaits(first_ms=100, longest_ms=1000, jitter=0.2)
     assert (waits.wait_ms(1, LEAST), waits.wait_ms(1, MOST)) == (80, 120)
 
 
-def test_nobody_tries_again_at_once() -> None:
+def test_a_retry_is_never_immediate() -> None:
     assert RetryWaits(first_ms=1, longest_ms=1, jitter=0.5).wait_ms(1, LEAST) >= 1

@@ -10,7 +10,7 @@ import pytest
 from barnabas.node.remote_log.workers import TooManyWaiting, Workers
 
 
-def test_no_more_work_at_once_than_is_allowed_and_the_rest_follows() -> None:
+def test_workers_run_a_limited_number_of_jobs_and_the_rest_follows() -> None:
     async def main() -> None:
         go = Event()
         workers = Workers("test", lambda: 2)
@@ -38,7 +38,7 @@ def test_a_full_queue_refuses() -> None:
     asyncio.run(main())
 
 
-def test_what_is_given_up_before_its_turn_is_never_begun() -> None:
+def test_a_job_cancelled_before_its_turn_is_never_begun() -> None:
     async def main() -> None:
         go, begun = Event(), []
         workers = Workers("test", lambda: 1)
@@ -54,7 +54,7 @@ def test_what_is_given_up_before_its_turn_is_never_begun() -> None:
     asyncio.run(main())
 
 
-def test_failures_come_to_who_asked() -> None:
+def test_a_failure_reaches_the_caller() -> None:
     async def main() -> None:
         workers = Workers("test", lambda: 1)
         with pytest.raises(ZeroDivisionError):
