@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,3 +59,23 @@ def test_only_the_waiting_module_waits_for_a_deadline() -> None:
     pattern = re.compile(r"time\.monotonic\(\) (?:[<>+]|>=|<=) |asyncio\.timeout\(")
     found = {str(path.relative_to(TESTS.parent)) for path in TESTS.rglob("*.py") if pattern.search(path.read_text())}
     assert found - NO_WAITS == set(), "use tests/waiting.py"
+
+
+def _with_socket(method: str) -> None:
+    with socket.socket() as breaching:
+        getattr(breaching, method)(("127.0.0.1", 0))
+
+
+@pytest.mark.parametrize(
+    "breach",
+    [
+        lambda: time.sleep(0),
+        lambda: _with_socket("connect"),
+        lambda: _with_socket("bind"),
+        lambda: asyncio.run(asyncio.sleep(0.001)),
+    ],
+    ids=["sleep", "connection", "server", "timer"],
+)
+def test_a_unit_test_that_sleeps_or_opens_a_socket_fails_with_a_sentence(breach: Callable[[], object]) -> None:
+    with pytest.raises(pytest.fail.Exception, match="tests/unit promises no sockets and no sleeping"):
+        breach()
