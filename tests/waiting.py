@@ -21,7 +21,8 @@ T = TypeVar("T")
 # Below pytest's timeout of a test (300 s), so that the sentence of the wait is printed before the stacks.
 PATIENCE_SECONDS = 180.0
 # For Spark, which starts in a minute on a starved machine, and for clusters that lose nodes all the
-# time. Tests that use it raise pytest's timeout.
+# time: there a client that hangs inside a call is noticed after 50 s, and its group moves on later.
+# Tests that use it raise pytest's timeout.
 LONG_PATIENCE_SECONDS = 500.0
 PAUSE_SECONDS = 0.01
 SEEN_CHARACTERS_MAX = 3000

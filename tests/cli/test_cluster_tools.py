@@ -19,7 +19,6 @@ from tests.cli.running import Cli
 from tests.cli.up_cluster import UpCluster
 from tests.waiting import until
 
-# A JVM that starts on a busy machine takes most of it.
 # Leaders are elected when a test says so.
 SETTINGS = {**QUICK, "auto.leader.rebalance.enable": "false"}
 

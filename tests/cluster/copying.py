@@ -37,7 +37,6 @@ SENDS_PER_SECOND = 500
 OWN_EXITS_PER_ROUND_MAX = 3
 # librdkafka hangs once in a while, see tests.cluster.copiers. More often than this, the broker has a part in it.
 ROUNDS_PER_HANG = 3
-# A copier that hangs is noticed after its call's limit and a margin, 50 s; its group and its transaction move on some seconds later.
 # What a reader is told while brokers are away, and may ignore.
 _PASSING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
 CONFIG = {

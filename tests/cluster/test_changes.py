@@ -38,14 +38,6 @@ def every_machine_is_replaced(chaos: Chaos, cluster: Cluster, view: View) -> Non
         chaos.replace_machine(node)
 
 
-def kill_everyone(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    chaos.kill_everyone()
-
-
-def test_all_nodes_are_killed_at_once() -> None:
-    survived([kill_everyone, kill_everyone], seed=8)
-
-
 def test_new_machines_take_over_the_ids_of_lost_ones() -> None:
     survived([every_machine_is_replaced], seed=9, controllers=1)
 
@@ -57,10 +49,6 @@ def test_a_rolling_restart_loses_nothing() -> None:
 
 def test_a_broker_joins_and_partitions_move_there_while_nodes_are_killed() -> None:
     survived([a_broker_joins_and_takes_over, "kill leader", back_again], seed=6)
-
-
-def test_a_group_goes_on_when_its_coordinator_moves() -> None:
-    survived(["kill coordinator", "stop coordinator"], seed=7)
 
 
 @pytest.mark.soak

@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 
-from tests.cluster.chaos import LONG_SECONDS, TARGETS, VERBS, survived
+from peers.cluster import Cluster
+from tests.cluster.chaos import LONG_SECONDS, TARGETS, VERBS, Chaos, survived
+from tests.cluster.view import View
 
 LONG_ROUNDS = 40
+Deed = str | Callable[[Chaos, Cluster, View], None]
 NETWORK = ("cut off", "cut off altogether", "deafen", "mute")
 
 
-def test_a_cluster_survives_killed_leaders_followers_and_controllers() -> None:
-    survived(["kill leader", "kill follower", "kill controller"], seed=1)
+def kill_everyone(chaos: Chaos, cluster: Cluster, view: View) -> None:
+    chaos.kill_everyone()
+
+
+def test_a_cluster_survives_killed_leaders_followers_controllers_and_coordinators_and_all_nodes_at_once() -> None:
+    # In one cluster: to start one and to read all of it at the end takes longer than a deed.
+    deeds: list[Deed] = [
+        "kill leader",
+        "kill follower",
+        "kill controller",
+        "kill coordinator",
+        "stop coordinator",
+        kill_everyone,
+        kill_everyone,
+    ]
+    survived(deeds, seed=1)
 
 
 @pytest.mark.soak

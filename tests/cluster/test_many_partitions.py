@@ -27,7 +27,6 @@ from tests.cluster.starvation import busy_neighbours
 from tests.scenarios.client import Client
 from tests.waiting import LONG_PATIENCE_SECONDS, until
 
-# Alone, a machine makes a thousand partitions in two seconds. Here it shares its cores with neighbours, and perhaps with other tests.
 WATCH_SECONDS = 0.25
 
 

@@ -26,7 +26,6 @@ from tests.waiting import PATIENCE_SECONDS, until
 DESCRIPTORS = 1024
 # Any of them, once the broker has closed it.
 CLOSED = (HungUp, BrokenPipeError, ConnectionResetError)
-# Creating and reading a thousand partitions on a busy machine.
 
 
 class Server:

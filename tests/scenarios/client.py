@@ -28,7 +28,6 @@ from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffset
 from barnabas.wire.messages.produce import PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData
 from tests.waiting import PATIENCE_SECONDS
 
-# No test waits this long for an answer that will come; a machine under load may.
 # The newest versions in which topics still go by name, so that a test need not look up ids.
 PRODUCE_BY_NAME, FETCH_BY_NAME = 12, 12
 NOW_MS = 1_700_000_000_000

@@ -17,7 +17,6 @@ from kafka import KafkaConsumer, KafkaProducer, TopicPartition as KafkaPythonPar
 
 from tests.waiting import PATIENCE_SECONDS
 
-# A bound no healthy run comes near, on a busy machine either.
 # librdkafka reports on stderr that a broker is gone, also when a test has just stopped it.
 QUIET = {"log_level": 0}
 T = TypeVar("T")

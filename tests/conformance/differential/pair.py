@@ -42,8 +42,6 @@ SETTINGS = {
     "broker.session.timeout.ms": "60000",
 }
 
-# A bound no healthy run comes near: a JVM that makes its internal topics on a busy machine takes its time.
-
 
 class Peer:
     """One of the two: connections to its broker's and its controller's listener, and the ids it gave to things."""
@@ -162,7 +160,9 @@ def kafka_and_barnabas(directory: Path) -> Iterator[Pair]:
         write_properties(properties, server_properties(theirs, free_port(), free_port(), SETTINGS))
         levels = [part for name, level in _feature_levels() for part in ("--feature", f"{name}={level}")]
         run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), *levels)
-        bootstrap, _ = stack.enter_context(apache_kafka(theirs, extra=SETTINGS, format_storage=False))
+        bootstrap, process = stack.enter_context(apache_kafka(theirs, extra=SETTINGS, format_storage=False))
+        # Its files are not looked at any more, so it need not stop cleanly, which takes seconds.
+        stack.callback(process.kill)
         kafka = Peer("Kafka", bootstrap, theirs)
         stack.callback(kafka.close)
 

@@ -91,7 +91,7 @@ def test_from_kafka_to_barnabas_and_back_again(tmp_path: Path) -> None:
         world.write(bootstrap)
 
     world.killed = True
-    with kafka(data, port, STOP) as bootstrap:
+    with kafka(data, port, KILL) as bootstrap:
         world.verify(bootstrap)
         assert committed_offsets(bootstrap) == [2]
 
@@ -132,7 +132,7 @@ def test_an_idempotent_producer_does_not_notice_that_its_broker_is_another_progr
         lambda: kafka(data, port, STOP, format_storage=True),
         lambda: barnabas(data, port, STOP),
         lambda: barnabas(data, port, KILL),
-        lambda: kafka(data, port, STOP),
+        lambda: kafka(data, port, KILL),
     ]
     for number, holder in enumerate(holders):
         with holder() as bootstrap:

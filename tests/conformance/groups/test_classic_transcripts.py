@@ -14,8 +14,9 @@ pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, re
 
 @pytest.fixture(scope="module")
 def kafka_bootstrap() -> Iterator[str]:
-    with apache_kafka(extra={"group.initial.rebalance.delay.ms": "0"}) as (bootstrap, _):
+    with apache_kafka(extra={"group.initial.rebalance.delay.ms": "0"}) as (bootstrap, process):
         yield bootstrap
+        process.kill()
 
 
 @pytest.mark.parametrize(("title", "scene"), [pytest.param(*each, id=each[0]) for each in scenes()])

@@ -19,7 +19,6 @@ from tests.pipelines.exactly_once.pipeline_process import await_ends, descendant
 from tests.pipelines.topics import Topics
 from tests.waiting import LONG_PATIENCE_SECONDS
 
-# Five JVMs at once take their time where few cores do more besides.
 barnabas = Cli()
 FILE = """\
 name: {name}

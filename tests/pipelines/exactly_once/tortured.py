@@ -25,7 +25,6 @@ PARTITIONS = 3
 ROWS_PER_BATCH_MAX = 100
 BATCHES_PER_KILL = 12
 ROWS_PER_BAD_RECORD = 25
-# Spark starts, and may have to wait for a machine that is busy with other tests.
 
 _PIPELINE = """
 name: tortured

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.timeout(1800)
 RECORDS_FOR_A_KILL = 3000
 PARTITIONS = 2
 BATCH = 500
-# For Spark to start and the first records to be copied, on a machine that is busy with other things.
 
 
 def command(source: str, target: str, topic: str, checkpoint: str, *more: str) -> list[str]:
