@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,37 +25,73 @@ def test_one_broker_says_so_in_one_line_and_keeps_its_data(tmp_path: Path) -> No
         assert [row[0] for row in Cli(again.bootstrap)("topics", "list").rows] == ["kept"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_three_brokers_serve_stop_cleanly_and_are_found_again(tmp_path: Path, how: signal.Signals) -> None:
-    with UpCluster(tmp_path, brokers=3) as first:
-        assert len(first.bootstrap.split(",")) == len(set(first.pids)) == 3
-        cli = Cli(first.bootstrap)
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> UpCluster:
+    """A cluster of three that was written to and stopped by SIGTERM."""
+    with UpCluster(tmp_path_factory.mktemp("three"), brokers=3) as cluster:
+        assert len(cluster.bootstrap.split(",")) == len(set(cluster.pids)) == 3
+        cli = Cli(cluster.bootstrap)
         cli("topics", "create", "kept", "--partitions", 3).worked()
+        for address in cluster.bootstrap.split(","):
+            # The broker that created it knows it first.
+            until(lambda address=address: Cli(address)("topics", "describe", "kept").code == 0, "every broker knows the topic")  # type: ignore[misc]
         cli("produce", "kept", "--idempotent", stdin=b"one\ntwo\n").worked()
-        out, err = first.stop(how)
-        # The last of them may find no quorum any more that lets it go, and says so when it has waited long enough.
-        assert (out, [line for line in err.splitlines() if b"no controller let this broker go" not in line]) == (b"", [])
-    assert first.process.returncode == 0
-    with UpCluster(tmp_path, brokers=3) as again:
-        assert again.ready["cluster"] == first.ready["cluster"]
+        _stops_cleanly(cluster, signal.SIGTERM)
+    return cluster
+
+
+def test_three_brokers_serve_stop_cleanly_and_are_found_again(stopped: UpCluster) -> None:
+    with UpCluster(stopped.data_dir, brokers=3) as again:
+        assert again.ready["cluster"] == stopped.ready["cluster"]
         cli = Cli(again.bootstrap)
         (topic,) = cli("topics", "describe", "kept", "--json").json
         assert topic["replication_factor"] == 3
         assert sorted(cli("consume", "kept", "--from-beginning", "--until-end").text.split()) == ["one", "two"]
+        _stops_cleanly(again, signal.SIGINT)
 
 
-def test_a_node_that_dies_is_named_and_the_others_go_on(tmp_path: Path) -> None:
-    with UpCluster(tmp_path, brokers=3) as cluster:
-        for address in cluster.bootstrap.split(","):
-            # Each knows of all, whichever of them dies with what it has not told yet.
-            until(lambda address=address: _active(Cli(address)) == [1, 2, 3], "every broker is active")  # type: ignore[misc]
-        cluster.kill(2)
-        assert cluster.process.stderr is not None
-        line = cluster.process.stderr.readline().decode()
-        assert line.startswith("barnabas: Node 2 is gone: killed by SIGKILL.")
-        assert str(tmp_path / "node-2.properties") in line
-        assert cluster.process.poll() is None
-        assert sorted(row["broker"] for row in Cli(cluster.bootstrap)("brokers", "list", "--json").json) == [1, 2, 3]
+def test_a_cluster_of_several_is_not_started_with_fewer_controllers(stopped: UpCluster) -> None:
+    for brokers in (1, 2):
+        assert "holds a cluster" in Cli()("up", "--brokers", brokers, "--data-dir", stopped.data_dir).complaint
+
+
+def _stops_cleanly(cluster: UpCluster, how: signal.Signals) -> None:
+    out, err = cluster.stop(how)
+    # The last of them may find no quorum any more that lets it go, and says so when it has waited long enough.
+    assert (out, [line for line in err.splitlines() if b"no controller let this broker go" not in line]) == (b"", [])
+    assert cluster.process.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UpCluster]:
+    with UpCluster(tmp_path_factory.mktemp("four"), brokers=4, overrides={"num.partitions": "5"}) as cluster:
+        yield cluster
+        # Nothing looks at it any more, and without one of its nodes a clean stop takes long.
+        cluster.process.kill()
+        cluster.process.wait()
+
+
+def test_nodes_are_configured_as_a_user_would(four: UpCluster) -> None:
+    first, last = (read_properties((four.data_dir / f"node-{each}.properties").read_text()) for each in (1, 4))
+    assert (first["process.roles"], last["process.roles"]) == ("broker,controller", "broker")
+    assert first["controller.quorum.voters"] == last["controller.quorum.voters"]
+    assert first["offsets.topic.replication.factor"] == first["default.replication.factor"] == "3"
+    assert first["transaction.state.log.min.isr"] == "2"
+    assert last["num.partitions"] == "5"
+    assert f"PLAINTEXT://{four.bootstrap.split(',')[-1]}" == last["listeners"]
+
+
+def test_a_node_that_dies_is_named_and_the_others_go_on(four: UpCluster) -> None:
+    for address in four.bootstrap.split(","):
+        # Each knows of all, whichever of them dies with what it has not told yet.
+        until(lambda address=address: _active(Cli(address)) == [1, 2, 3, 4], "every broker is active")  # type: ignore[misc]
+    four.kill(2)
+    assert four.process.stderr is not None
+    line = four.process.stderr.readline().decode()
+    assert line.startswith("barnabas: Node 2 is gone: killed by SIGKILL.")
+    assert str(four.data_dir / "node-2.properties") in line
+    assert four.process.poll() is None
+    assert sorted(row["broker"] for row in Cli(four.bootstrap)("brokers", "list", "--json").json) == [1, 2, 3, 4]
 
 
 def test_nodes_do_not_outlive_the_one_that_started_them(tmp_path: Path) -> None:
@@ -89,28 +126,10 @@ def test_the_number_of_controllers_stays_what_it_was(tmp_path: Path) -> None:
         assert [each["node"] for each in Cli(grown.bootstrap)("quorum", "describe", "--json").json["voters"]] == [1]
 
 
-def test_a_cluster_of_several_is_not_started_with_fewer_controllers(tmp_path: Path) -> None:
-    with UpCluster(tmp_path, brokers=3):
-        pass
-    for brokers in (1, 2):
-        assert "holds a cluster" in Cli()("up", "--brokers", brokers, "--data-dir", tmp_path).complaint
-
-
 @pytest.mark.parametrize("name", ["node.id", "listeners", "log.dirs"])
 def test_what_every_node_has_its_own_of_cannot_be_overridden(tmp_path: Path, name: str) -> None:
     refused = Cli()("up", "--brokers", 3, "--data-dir", tmp_path, "--override", f"{name}=1")
     assert refused.complaint == f"{name} cannot be the same for 3 brokers."
-
-
-def test_nodes_are_configured_as_a_user_would(tmp_path: Path) -> None:
-    with UpCluster(tmp_path, brokers=4, overrides={"num.partitions": "5"}) as cluster:
-        first, last = (read_properties((tmp_path / f"node-{each}.properties").read_text()) for each in (1, 4))
-    assert (first["process.roles"], last["process.roles"]) == ("broker,controller", "broker")
-    assert first["controller.quorum.voters"] == last["controller.quorum.voters"]
-    assert first["offsets.topic.replication.factor"] == first["default.replication.factor"] == "3"
-    assert first["transaction.state.log.min.isr"] == "2"
-    assert last["num.partitions"] == "5"
-    assert f"PLAINTEXT://{cluster.bootstrap.split(',')[-1]}" == last["listeners"]
 
 
 def _active(cli: Cli) -> list[int]:

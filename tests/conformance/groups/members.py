@@ -11,6 +11,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -95,11 +96,11 @@ class Member:
         self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive(), "the member did not end"
 
-    def let_go(self) -> bool:
-        """Tell it to leave and do not wait for long: after a restart librdkafka sometimes waits for ever for the answer to its goodbye,
-        which it sent to the broker's last life. Whether it is gone."""
+    def begin_to_leave(self) -> None:
         self._leaving.set()
-        self._thread.join(GOODBYE_SECONDS)
+
+    @property
+    def has_left(self) -> bool:
         return not self._thread.is_alive()
 
     def news(self, since: int = 0) -> list[Event]:
@@ -314,6 +315,18 @@ def _admin(bootstrap: str) -> AdminClient:
 def describe(bootstrap: str, group: str) -> ConsumerGroupDescription:
     described: ConsumerGroupDescription = _admin(bootstrap).describe_consumer_groups([group])[group].result(PATIENCE_SECONDS)
     return described
+
+
+def let_go(members: Sequence[Member]) -> list[bool]:
+    """Have all leave at once, and do not wait for long; whether each has left.
+
+    After a restart librdkafka sometimes waits for ever for the answer to its LeaveGroup, which it sent to the broker that is gone.
+    """
+    for member in members:
+        member.begin_to_leave()
+    with suppress(AssertionError):
+        until(lambda: all(member.has_left for member in members), "the members leave", seconds_max=GOODBYE_SECONDS)
+    return [member.has_left for member in members]
 
 
 def share_out(members: Sequence[Member], topic_partitions: int) -> None:

@@ -18,6 +18,7 @@ from tests.conformance.groups.members import (
     Member,
     NewProtocolMember,
     describe,
+    let_go,
     share_out,
 )
 from tests.conformance.groups.test_commits import committed, consumer_of
@@ -97,7 +98,7 @@ def test_members_go_on_after_a_restart(mortal: EmbeddedBroker, ending: str) -> N
                     "the offset is committed",
                 )
     finally:
-        gone = [member.let_go() for team in teams for member in team]
+        gone = let_go([member for team in teams for member in team])
     for number, kind in enumerate(ALL_MEMBERS):
         described = partial(describe, mortal.bootstrap, f"group-{number}")
         assert described().type is (ConsumerGroupType.CONSUMER if kind is NewProtocolMember else ConsumerGroupType.CLASSIC)
