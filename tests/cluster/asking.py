@@ -1,4 +1,4 @@
-"""Questions to a cluster of which only the bootstrap addresses are known, one socket each. No answer is None: somebody is moving.
+"""Questions to a cluster of which only the bootstrap addresses are known, one socket each. None means that a leader or coordinator moves.
 
 librdkafka's admin client would do, if it did not abort the process when a coordinator goes away while it is asked (2.16).
 """

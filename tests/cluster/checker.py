@@ -176,7 +176,7 @@ def _gaps(history: History) -> Iterator[Anomaly]:
 
 
 def _circles(history: History, writers: Writers) -> Iterator[Anomaly]:
-    """Only by who read what from whom: with the order of writes circles are allowed."""
+    """Only by reads: with the order of writes, circles are allowed."""
     number = {id(operation): place for place, operation in enumerate(history.operations())}
     graph: dict[int, set[int]] = defaultdict(set)
     for operation in history.operations():

@@ -37,7 +37,7 @@ SENDS_PER_SECOND = 500
 OWN_EXITS_PER_ROUND_MAX = 3
 # librdkafka hangs once in a while, see tests.cluster.copiers. More often than this, the broker has a part in it.
 ROUNDS_PER_HANG = 3
-# What a reader is told while brokers are away, and may ignore.
+# Errors that a reader gets while brokers are away, and may ignore.
 _PASSING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
 CONFIG = {
     # Sessions of the dead end soon, or every round would wait for one.
@@ -102,7 +102,7 @@ def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
 
 
 def situation(bootstrap: str) -> str:
-    """For whoever has to find out why nothing moves."""
+    """The state of the cluster, for the reader of a failed wait."""
     told: list[object] = []
     for address in bootstrap.split(","):
         with suppress(OSError), Client(address, timeout=5) as client:
@@ -115,7 +115,7 @@ def situation(bootstrap: str) -> str:
 
 
 def unfinished(bootstrap: str) -> int:
-    """Records of the output behind the last stable offset; -1 while nobody can tell."""
+    """Records of the output behind the last stable offset; -1 while no broker answers."""
     ends = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_UNCOMMITTED)
     stable = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_COMMITTED)
     return sum(ends.values()) - sum(stable.values()) if ends is not None and stable is not None else -1

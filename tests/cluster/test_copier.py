@@ -1,4 +1,4 @@
-"""What the copiers must not do by themselves, or the tests would blame the broker for it."""
+"""The copiers make no mistakes that the tests would blame on the broker."""
 
 from __future__ import annotations
 

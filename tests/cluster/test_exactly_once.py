@@ -16,7 +16,7 @@ LONG_ROUNDS = 100
 needs_java = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 COPIERS = {
     "classic": [Kind(), Kind(static=True), Kind()],
-    # No static members here: one that was killed is waited for until its session ends, and whoever has its name is told to go away.
+    # No static members here: until the session of a killed one ends, its successor with the same name is refused.
     "consumer": [Kind(protocol="consumer"), Kind(protocol="consumer")],
     # The transactions of the Java client are of version 2, those of librdkafka of version 0.
     "classic, Java": [Kind("java"), Kind(), Kind("java", static=True)],

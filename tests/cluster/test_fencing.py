@@ -1,4 +1,4 @@
-"""A leader that was away does not know that another leads. Whatever it is asked then, it acknowledges nothing."""
+"""A leader that was paused acknowledges nothing once another broker leads."""
 
 from __future__ import annotations
 

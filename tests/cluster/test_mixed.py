@@ -28,7 +28,7 @@ def every_broker_leads(chaos: Chaos, cluster: Cluster, view: View) -> None:
 
 
 def both_kinds_control(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    """Whoever leads the quorum is killed until both kinds have led it, and have decided something that holds under the other."""
+    """The leader of the quorum is killed until both programs have led it and made a decision that holds under the other."""
     seen: set[str] = set()
     for number in range(CHANGES_MAX):
         seen.add(cluster.node(view.await_controller()).program.name)

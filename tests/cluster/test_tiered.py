@@ -89,7 +89,7 @@ def read_all(cluster: Cluster, count: int) -> None:
 
 def offset_at(cluster: Cluster, view: View, timestamp: int) -> int:
     def told() -> tuple[int] | None:
-        # Whoever is said to lead may not know it yet.
+        # The leader in the metadata may not know of its leadership yet.
         with suppress(OSError, AssertionError), Client(cluster.node(view.await_leader(TOPIC)).bootstrap) as client:
             return (client.end_offset(TOPIC, timestamp=timestamp),)
         return None

@@ -36,7 +36,7 @@ _DESCRIBE_QUORUM = DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster
 
 
 class View:
-    """``without`` are nodes that are not asked: those who cannot know any more."""
+    """``without`` are nodes that are not asked, because they cannot know the state any more."""
 
     def __init__(self, cluster: Cluster, *, without: Collection[int] = ()) -> None:
         self.cluster = cluster
@@ -66,7 +66,7 @@ class View:
         return _leads(self.ask(_DESCRIBE_QUORUM, 1))
 
     def controller_by_itself(self) -> int | None:
-        """Who says that it leads the quorum, asked at its own door."""
+        """The controller that claims to lead the quorum, asked at its own listener."""
         for node in self.cluster.controllers:
             if node.responsive:
                 with suppress(OSError), Client(node.controller, timeout=ANSWER_SECONDS_MAX) as client:
@@ -183,7 +183,7 @@ class View:
         until(created, f"{name} is created", seconds_max=LONG_PATIENCE_SECONDS)
         self.await_in_sync(name)
         for node in self._askable():
-            # A new partition is in sync from the beginning, also in the eyes of one who hears of it before its leader does.
+            # A new partition is in sync from the beginning, also for a broker that learns of it before its leader does.
             own = self.seen_without(*(other.id for other in self.cluster.brokers if other is not node))
             until(lambda own=own: own.partitions(name), f"node {node.id} knows {name}", seconds_max=LONG_PATIENCE_SECONDS)  # type: ignore[misc]
 

@@ -20,7 +20,7 @@ from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
 from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled, Sent
 from tests.waiting import LONG_PATIENCE_SECONDS, until
 
-# A node that is paused keeps its connections: who waits for an answer of it must give up at some point.
+# A node that is paused keeps its connections: a client that waits for its answer must give up at some point.
 QUICK_CLIENT: dict[str, str | int | float] = {
     "reconnect.backoff.ms": 20,
     "reconnect.backoff.max.ms": 200,
@@ -28,7 +28,7 @@ QUICK_CLIENT: dict[str, str | int | float] = {
     "retry.backoff.max.ms": 200,
     "socket.timeout.ms": 3000,
     "topic.metadata.refresh.fast.interval.ms": 100,
-    # A leader that is cut off still answers, that there is nothing new: who does not ask others waits for minutes. Kafka is no different.
+    # A leader without network still answers that nothing is new: a client that asks no other broker waits for minutes, as with Kafka.
     "topic.metadata.refresh.interval.ms": 2000,
     "metadata.recovery.strategy": "none",
     "log_level": 0,
@@ -49,7 +49,7 @@ def value_of(message: Message) -> int:
 
 
 class Worker(ABC):
-    """A thread that goes round until it is told to stop. What it raises fails the test."""
+    """A thread that goes round until it is stopped. Its exceptions fail the test."""
 
     def __init__(self, process: str, bootstrap: str, history: History, keys: Sequence[Key], seed: int = 0) -> None:
         self.process = process
@@ -60,7 +60,7 @@ class Worker(ABC):
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=process, daemon=True)
         self.failure: BaseException | None = None
-        # Nobody wants to know any more: what is on its way is thrown away.
+        # The test has failed: requests in flight are thrown away.
         self.abandoned = False
 
     @abstractmethod
@@ -172,7 +172,7 @@ class TransactionalSender(Worker):
         except KafkaException as failure:
             if not failure.args[0].fatal():
                 raise
-            # Whoever takes over the id ends what was left, one way or the other.
+            # The next producer of the id commits or aborts the open transaction.
             outcome = Outcome.INFO
             self._producer = self._make()
         self.history.add(Operation(self.process, outcome, tuple(sends), transactional=True))
@@ -279,11 +279,11 @@ class GroupReader(Worker):
             try:
                 self._consumer.commit(asynchronous=False)
             except KafkaException:
-                # Somebody else has the partitions now, or the coordinator moves: what was read is read again.
+                # Another member has the partitions now, or the coordinator moves: the records are read again.
                 return
 
     def end(self) -> None:
-        """Not waited for any longer: librdkafka sometimes waits for ever for a coordinator to which it said goodbye in its last life."""
+        """Bound the wait: librdkafka sometimes waits for ever for the answer to its LeaveGroup from a coordinator that was restarted."""
         closing = threading.Thread(target=self._consumer.close, daemon=True)
         closing.start()
         closing.join(GOODBYE_SECONDS_MAX)

@@ -1,4 +1,4 @@
-"""Brokers that may have few descriptors: what they serve with them, and what they say when that is not enough."""
+"""Brokers with few descriptors: the connections they serve, and their warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that nobody would form: names, numbers and bytes at their ends, too many of everything, and patterns meant to take for ever."""
+"""Hostile groups: extreme names, numbers and bytes, too many of everything, slow patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that are well formed and meant badly: to fill memory, to hold the loop, to write where nobody should."""
+"""Well-formed requests that attack memory, the event loop or the disk."""
 
 from __future__ import annotations
 

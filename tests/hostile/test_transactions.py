@@ -1,4 +1,4 @@
-"""Transactions that lie: about who they are, what they wrote and whose they are; and too many of them."""
+"""Hostile transactions: false identities, foreign partitions, and too many of everything."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def test_the_end_of_a_partition_is_noticed_each_time(make_topic: MakeTopic, boot
 
 
 def test_librdkafka_waiting_gets_a_record_when_there_is_one(make_topic: MakeTopic, bootstrap: str) -> None:
-    """Its fetch may wait two minutes; who waits for it gives up after half of one."""
+    """Its fetch may wait two minutes; the test gives up earlier."""
     topic = make_topic()
     consumer = librdkafka_consumer(bootstrap, fetch_wait_max_ms=2 * MINUTE_MS, socket_timeout_ms=3 * MINUTE_MS)
     consumer.assign([TopicPartition(topic, 0, 0)])
@@ -273,7 +273,7 @@ def test_small_fetch_limits_deliver_every_record(make_topic: MakeTopic, bootstra
 
 
 def test_an_acknowledged_record_can_be_read_at_once(make_topic: MakeTopic, bootstrap: str) -> None:
-    """No reader is told less than a writer was told before."""
+    """A reader never sees a lower offset than a writer was acknowledged before."""
     topic = make_topic()
     producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0})
     consumer = librdkafka_consumer(bootstrap)

@@ -1,4 +1,4 @@
-"""What one client wrote, any other reads: codecs, shapes of records, partitions, timestamps."""
+"""Records of one client are read by all others: codecs, shapes, partitions, timestamps."""
 
 from __future__ import annotations
 

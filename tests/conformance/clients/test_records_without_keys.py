@@ -1,4 +1,4 @@
-"""Compacted topics take no record without a key, and clients are told which."""
+"""Compacted topics refuse records without a key, and name them to the client."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Librdkafka:
 
 
 def number_of(number: int | None) -> int:
-    """None is the offset of a message that nobody acknowledged."""
+    """None is the offset of a message without an acknowledgement."""
     return -1 if number is None else number
 
 

@@ -142,7 +142,7 @@ def test_partitions_are_moved_and_verified(tools: Tools, cluster: Cluster, view:
     until(complete, "the partitions are where they should be")
     moved = {0: [3, 1], 1: [1, 2, 3]}
     until(lambda: {index: each.replica_nodes for index, each in view.partitions("moving").items()} == moved, "every broker knows it")
-    # What was moved away is gone from the disk, when the delay for it has passed; nobody takes it for a replica at once.
+    # A moved replica leaves the disk after the delete delay; it does not count as a replica from the start.
     until(lambda: not (cluster.node(2).data / "moving-0").exists(), "the old replica is removed")
     assert "No partition reassignments found." in tools.run(REASSIGN, *brokers(cluster), "--list")
 

@@ -1,4 +1,4 @@
-"""What lies in the directory of a partition, whoever wrote it."""
+"""The files of a partition directory, of Kafka or of Barnabas."""
 
 from __future__ import annotations
 

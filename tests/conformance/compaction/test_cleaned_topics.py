@@ -1,4 +1,4 @@
-"""Compacted topics that librdkafka wrote, on a node that compacts as it goes: what is left, and that clients go on."""
+"""Compacted topics of librdkafka on a node that compacts all the time: survivors and clients."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class RawClient:
     @staticmethod
     def read(key: ApiKey, version: int, answer: bytes) -> Any:
         response = messages(key)[1]
-        # A flexible response header has tagged fields after the correlation id; nobody sends any.
+        # A flexible response header has tagged fields after the correlation id; neither side sends any.
         position = 5 if response_header_version(response, version) == 1 else 4
         decoded, end = decode(response, version, answer, position)
         assert end == len(answer), f"{len(answer) - end} bytes remain behind a {key.api_name} response of version {version}"

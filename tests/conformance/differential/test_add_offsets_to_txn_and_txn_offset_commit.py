@@ -43,7 +43,7 @@ def test_add_offsets_to_txn_and_txn_offset_commit_of_any_group(pair: Pair, versi
 
 @pytest.mark.parametrize("version", [3, 4, 5])
 def test_txn_offset_commit_needs_the_present_generation(pair: Pair, version: int) -> None:
-    """Who commits for a group must be of its present generation (KIP-447)."""
+    """A producer that commits for a group must have its present generation (KIP-447)."""
     name = f"members-{version}"
     topic = pair.create(f"tx-{name}")
     with Scene(pair) as scene:

@@ -190,7 +190,7 @@ def test_consumer_group_heartbeat_forms_a_group_that_reconciles_and_ends(scene: 
     joins(scene, group, "b", FOUR, TWO, server_assignor=assignor)
     shown(scene, group)
     beats(scene, group, "b", 2)
-    # The first is told to give up a part, holds on to it for a while, and then lets go.
+    # The first member must revoke a part, keeps it for a while, and then gives it up.
     for _ in range(2):
         beats(scene, group, "a", 1)
         beats(scene, group, "a", 1, owned=[(FOUR, [0, 1, 2, 3])])

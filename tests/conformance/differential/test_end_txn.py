@@ -145,7 +145,7 @@ def test_end_txn_and_all_other_requests_of_strangers_and_zombies_are_refused(pai
             scene.same(produce(unknown, 5, 0, topic), OLD_PRODUCE)
             scene.same(produce(unknown, 5, 0, topic), NEW_PRODUCE)
             scene.same(produce(None, 5, 0, topic), NEW_PRODUCE)
-            # Who says so once may not say the opposite later; that is another producer's story.
+            # A producer that ended its transaction may not end it the other way; another test shows that.
             scene.same(produce(unknown, 7, 0, topic, transactional=False), NEW_PRODUCE, differ=AGAIN)
         for _, epoch in states(scene, name, topic):
             for who in wrong_identities(epoch):
@@ -156,7 +156,7 @@ def test_end_txn_and_all_other_requests_of_strangers_and_zombies_are_refused(pai
                 scene.same(asked_by(who, lambda pid, epoch: end(name, pid, epoch, commit=False)))
                 shown(scene, name)
                 for version in (OLD_PRODUCE, NEW_PRODUCE):
-                    # A transaction of nobody is appended by Kafka and refused by us.
+                    # Kafka appends to a transaction without a producer; Barnabas refuses that.
                     if who is not nobody:
                         scene.same(asked_by(who, lambda pid, epoch: produce(name, pid, epoch, topic)), version)
                 at_rest_or_ongoing(scene, name)

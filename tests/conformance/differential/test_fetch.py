@@ -100,7 +100,7 @@ def test_fetch_does_not_wait_when_it_may_not_or_need_not(pair: Pair, topic: str)
         pair.same(fetch(part(0, 0), least=least, wait_ms=0), [12])
         pair.same(fetch(part(0, END), least=least, wait_ms=-5), [12])
     pair.same(fetch(part(0, END), least=1, wait_ms=20), BY_NAME)
-    # Something wrong is told at once, however long the wait.
+    # An error is answered at once, however long the fetch may wait.
     pair.same(fetch(part(0, END), part(1, 99), least=1, wait_ms=30_000), [12])
     pair.same(fetch(least=1, wait_ms=30_000), [12])
 

@@ -1,4 +1,4 @@
-"""Limits of replication: settings of brokers that no file can have, and who is limited: settings of topics."""
+"""Replication limits: dynamic settings of brokers, and the throttled replicas of topics."""
 
 from __future__ import annotations
 

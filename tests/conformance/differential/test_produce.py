@@ -1,4 +1,4 @@
-"""Produce: every malformed batch, every wrong address, and what idempotent producers may do."""
+"""Produce: every malformed batch, every wrong address, and idempotent producers."""
 
 from __future__ import annotations
 

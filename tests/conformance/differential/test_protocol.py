@@ -1,4 +1,4 @@
-"""What is no request at all, or one that nobody offered: frames, headers and versions."""
+"""Frames, headers and versions that are no request, or none that was offered."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def kafka(data: Path, port: int, ending: str, *, format_storage: bool = False) -
 
 
 class Traveller:
-    """A client of whoever holds the directory."""
+    """A client of the broker that holds the directory."""
 
     def __init__(self, bootstrap: str) -> None:
         self._client = RawClient(bootstrap, client_id="traveller")
@@ -232,10 +232,10 @@ class Traveller:
         # It will be back.
         self.done(beat(group, "m", -2, instance_id="one"), 1)
 
-    # -- who was there goes on ------------------------------------------------------------------------------------------------
+    # -- members and producers go on ------------------------------------------------------------------------------------------
 
     def go_on(self, round_: str, opened: dict[str, tuple[int, int]]) -> None:
-        """The members of the groups of a round, and its open transactions, with whoever holds the directory now."""
+        """The members of the groups of a round, and its open transactions, at the broker that holds the directory now."""
         (stable,) = self.ask(DescribeGroupsRequest(groups=[f"{round_} stable"]), 5).groups
         (member,) = stable.members
         self.done(heartbeat(f"{round_} stable", 1, member.member_id, instance="one"), 4)

@@ -104,7 +104,7 @@ def test_indexes(tools: Tools, data: Path) -> None:
 def test_producer_snapshots(tools: Tools, data: Path) -> None:
     found = [path for path in data.glob("*/*.snapshot") if path.stat().st_size > 0]
     printed = dumped(tools, sorted(found))
-    # Rolled logs always have one; who produced without an identity is not in them.
+    # Rolled logs always have one; producers without an id are not in it.
     assert printed.count("Dumping") == len(found)
 
 

@@ -1,4 +1,4 @@
-"""What a Barnabas broker says to a controller of Kafka's: in clients' names and in its own."""
+"""A Barnabas broker forwards requests to Kafka's controller, for clients and for itself."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:
-    """Sockets that kafka-python forgot are found here, where nobody minds, and not in somebody else's test."""
+    """Collect the sockets that kafka-python forgot here, and not in the next test, which would fail with a warning."""
     if "restart" in nodeid:
         gc.collect()
 

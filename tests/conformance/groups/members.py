@@ -234,7 +234,7 @@ class KafkaPythonMember(Member, KafkaPythonListener):  # type: ignore[misc]
                 try:
                     polled = self.consumer.poll(timeout_ms=KAFKA_PYTHON_POLL_SECONDS * 1000)
                 except KafkaConnectionError:
-                    # Nobody is there at the moment; other clients keep it to themselves.
+                    # No broker is there at the moment; other clients do not report that.
                     time.sleep(KAFKA_PYTHON_POLL_SECONDS)
                     continue
                 for partition, messages in polled.items():

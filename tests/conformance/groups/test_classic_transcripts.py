@@ -1,4 +1,4 @@
-"""The transcripts that Barnabas plays, played by Apache Kafka: what they claim is what Kafka does."""
+"""Apache Kafka answers the transcripts of classic groups as Barnabas does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a group came: every way in which clients commit, and what they find when they come back."""
+"""Commits of groups: every style of every client, and the positions they find again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def take(consumer: Consumer, count: int) -> list[bytes | None]:
 
 
 def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> tuple[int, str | None]:
-    """As somebody sees it who is no member."""
+    """As a client outside the group sees it."""
     reader = consumer_of(bootstrap, group)
     try:
         (found,) = reader.committed([TopicPartition(topic, partition)], PATIENCE_SECONDS)
@@ -98,7 +98,7 @@ def test_librdkafka_commits_in_every_style(protocol: str, make_topic: MakeTopic,
     assert told == [(None, 42)]
     assert committed(bootstrap, group, topic) == (42, None)
     consumer.close()
-    # Whoever comes next begins there.
+    # The next member begins there.
     successor = consumer_of(bootstrap, group, group_protocol=protocol)
     successor.subscribe([topic])
     assert take(successor, 3) == [b"42", b"43", b"44"]

@@ -1,4 +1,4 @@
-"""KIP-848 (``group.protocol=consumer``): what only the new protocol can do, and groups that move from the old one to it and back."""
+"""KIP-848 (``group.protocol=consumer``): its features, and groups that change to it and back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_unknown_assignor_is_refused(join: Join, make_topic: MakeTopic, group
 
 
 def test_partitions_are_released_before_they_are_given(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    """Nobody reads what somebody else still holds: with records written all the time, each is received once."""
+    """No member reads a partition that another still holds: of records written all the time, each is received once."""
     topic = make_topic(4)
     members = [join(NewProtocolMember, group, [topic])]
     share_out(members, 4)

@@ -1,4 +1,4 @@
-"""What members read: from where, of which topics, again if they like; and each group all of it."""
+"""Members read from any position, of any topics, and each group reads all of it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_librdkafka_seeks_and_replays(protocol: str, make_topic: MakeTopic, boot
     consumer.seek(TopicPartition(topic, 0, OFFSET_BEGINNING))
     assert take(consumer, 20) == numbered(0, 20)
     consumer.close()
-    # A seek is nobody's commit; and whoever is assigned may say where to begin.
+    # A seek commits nothing, and an assignment may name its first offset.
     again = consumer_of(bootstrap, group, group_protocol=protocol)
 
     def from_ten(asking: Consumer, partitions: list[TopicPartition]) -> None:

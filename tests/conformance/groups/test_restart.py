@@ -1,4 +1,4 @@
-"""The node stops, or is killed, and comes back: what groups committed is there, and members go on."""
+"""The node stops or is killed and comes back: commits are there, and members go on."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.conformance.groups.members import (
 from tests.waiting import until
 
 EVERY_MEMBER = for_each_of(ALL_MEMBERS)
-# Of whoever comes back, however busy the machine is; and of whoever does not.
+# The session of a member that returns, however busy the machine is; and of one that does not.
 LONG_SESSION_MS, SHORT_SESSION_MS = 45_000, 2_000
 
 

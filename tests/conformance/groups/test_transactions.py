@@ -1,4 +1,4 @@
-"""librdkafka's transactions: all or nothing, one writer for each id, and never a record of an aborted one for whoever reads committed."""
+"""Transactions of librdkafka: all or nothing, one writer for each id, aborted records hidden."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", parti
 
 
 def will_read(bootstrap: str, topic: str, expected: list[bytes], *, isolation: str = "read_committed", partition: int = 0) -> None:
-    """The end of a transaction is decided when its producer is told so; it is visible when the markers are written, a moment later."""
+    """The end of a transaction is decided when it is answered; readers see it when the markers are written, a moment later."""
     until(
         lambda: read(bootstrap, topic, isolation=isolation, partition=partition) == expected,
         "the records are visible",
@@ -117,7 +117,7 @@ def test_an_open_transaction_holds_back_readers_of_committed(make_topic: MakeTop
         return int(found.offset)
 
     assert (end(IsolationLevel.READ_COMMITTED), end(IsolationLevel.READ_UNCOMMITTED)) == (1, 3)
-    # Somebody who waits for more is given it the moment the transaction ends.
+    # A waiting reader receives the records at the moment the transaction ends.
     waiting = consumer_of(
         bootstrap, "waiting", isolation_level="read_committed", fetch_wait_max_ms=LONGER_THAN_ANYBODY_WAITS_MS, socket_timeout_ms=300_000
     )
@@ -192,7 +192,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(make_topic: MakeTopic, boo
     with pytest.raises(KafkaException) as aborted:
         slow.commit_transaction(PATIENCE_SECONDS)
     assert refusal(aborted).fatal() or refusal(aborted).txn_requires_abort()
-    # Whoever takes the id over goes on as if nothing had been.
+    # The producer that takes the id over goes on as if nothing had happened.
     heir = begun(bootstrap, group)
     heir.begin_transaction()
     send(heir, topic, b"heir")
@@ -221,7 +221,7 @@ def test_offsets_go_with_the_transaction(protocol: str, make_topic: MakeTopic, b
         producer.begin_transaction()
         send(producer, target, *(value or b"" for value in take(consumer, 10)))
         producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE_SECONDS)
-        # Until then they are nobody's.
+        # Until then they are not committed.
         assert committed_unstable(bootstrap, group, source) == -1001
         getattr(producer, f"{outcome}_transaction")(PATIENCE_SECONDS)
         assert committed(bootstrap, group, source)[0] == expected
@@ -260,7 +260,7 @@ def test_a_stable_offset_fetch_waits_for_the_end_of_the_transaction(make_topic: 
 
 @PROTOCOLS
 def test_transactional_offsets_of_a_former_member_are_refused(protocol: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    """KIP-447: who is no longer in the group may not commit for it."""
+    """KIP-447: a former member may not commit for the group."""
     topic = make_topic(1)
     fill(bootstrap, topic, numbered(0, 10))
 

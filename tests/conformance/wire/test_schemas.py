@@ -1,4 +1,4 @@
-"""Every declaration says what Apache Kafka's own schema says, field by field."""
+"""Every declaration equals the schema of Apache Kafka, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking other nodes: in order, in versions both know, and never hanging on one that is slow, gone or lying."""
+"""Requests to other nodes: in order, in common versions, and bounded if a node is slow or lying."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def heartbeat(group: str = "g") -> HeartbeatRequest:
 
 
 def told(throttle_time_ms: int) -> HeartbeatResponse:
-    """Answers are told apart by a field that means nothing here."""
+    """A field without a meaning here distinguishes the answers."""
     return HeartbeatResponse(error_code=0, throttle_time_ms=throttle_time_ms)
 
 

@@ -1,4 +1,4 @@
-"""The process that compacts: it does its jobs, dies when told to, and never outlives whoever started it."""
+"""The process that compacts: it does its jobs, ends on request, and never outlives its parent."""
 
 from __future__ import annotations
 

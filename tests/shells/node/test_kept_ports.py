@@ -20,7 +20,7 @@ def listen(port: int) -> socket.socket:
 
 
 def is_free(port: int) -> bool:
-    """For somebody who has nothing to do with us."""
+    """For an unrelated process."""
     with socket.socket() as stranger:
         try:
             stranger.bind((HOST, port))

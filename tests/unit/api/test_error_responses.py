@@ -111,7 +111,7 @@ def test_an_error_about_an_election_is_in_every_partition_and_at_the_top_where_t
         assert answer.error_code == own
         (topic,) = answer.replica_election_results
         assert [(each.partition_id, each.error_code) for each in topic.partition_result] == [(0, 41), (3, 41)]
-    # All partitions of the cluster: nobody can list them here.
+    # The request is about all partitions of the cluster, which this node cannot list.
     assert error_response(ElectLeadersRequest(topic_partitions=None), ErrorCode.NOT_CONTROLLER).replica_election_results == []
 
 

@@ -1,4 +1,4 @@
-"""One request to a broker at a time; what comes meanwhile goes together in the next."""
+"""A broker has one request in flight; items that come meanwhile go together in the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A commit that repeats the last one is served by what is remembered of it, and nobody can tell: not by the answer, not by the log."""
+"""A repeated commit is served from memory, with the same answer and the same log as without it."""
 
 from __future__ import annotations
 

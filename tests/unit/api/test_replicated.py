@@ -1,4 +1,4 @@
-"""What clients hear from a broker of a cluster: when acks=all is answered, who leads instead, where to read, what is not known yet."""
+"""Answers of a replicated broker: acks=all, the leader elsewhere, where to read, unknown topics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMEOUT_MS = 1500
 
 
 class Loop:
-    """Time that passes when it is told to."""
+    """Time that passes when the test says so."""
 
     def __init__(self) -> None:
         self.timers: list[tuple[float, Callable[[], None]]] = []

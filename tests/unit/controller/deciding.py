@@ -34,7 +34,7 @@ class Dice:
 
 
 class Office:
-    """A controller in office. Every decision is checked to be what it claims: records that a log can hold and an image can take."""
+    """An active controller. Every decision is checked to be what it claims: records that a log can hold and an image can take."""
 
     def __init__(self, records: Iterable[MetadataRecord] = (), *, file: dict[str, str] | None = None, seed: int = 0) -> None:
         settings = parse_broker_config(development_properties(data_dir="/data", overrides=file))

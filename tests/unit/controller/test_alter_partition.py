@@ -1,4 +1,4 @@
-"""A leader reports who is in sync, and the controller believes it only as far as its epochs go."""
+"""AlterPartition: a leader reports its ISR, and the controller checks the epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever brokers, leaders and operators ask for, in whatever order, with whatever numbers: the cluster stays one that can be true."""
+"""Random requests of brokers, leaders and operators in any order leave the cluster consistent."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def check_partition(image: MetadataImage, state: PartitionImage) -> None:
         assert state.leader in state.isr
         assert image.cluster.active(state.leader)
         assert image.online(state, state.leader)
-    # With eligible replicas on, who is in sync is alive: else a leader could be missed.
+    # With the ELR, every member of the ISR is alive: otherwise a leader could be missed.
     assert all(image.cluster.active(each) for each in state.isr)
 
 

@@ -1,4 +1,4 @@
-"""Sessions: who was heard of, and until when that counts."""
+"""Sessions of brokers: heartbeats extend them, and a silent broker loses its own."""
 
 from __future__ import annotations
 

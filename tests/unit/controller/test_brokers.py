@@ -1,4 +1,4 @@
-"""Registration: who gets which epoch, who is refused, and what a restart does to partitions."""
+"""Registration of brokers: epochs, refusals, and the partitions of a restarted broker."""
 
 from __future__ import annotations
 

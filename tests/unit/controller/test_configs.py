@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs and AlterConfigs: what changes, and every way to be refused."""
+"""IncrementalAlterConfigs and AlterConfigs: the records they write, and every refusal."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_the_old_way_refuses_what_the_new_way_refuses() -> None:
     assert replace_all(desk, BROKER, "1", {"node.id": "4"}) == REFUSED
 
 
-# -- the minimum of in-sync replicas, and who is eligible to lead -------------------------------------------------------------
+# -- min.insync.replicas, and eligible leader replicas ------------------------------------------------------------------------
 
 MIN_ISR = "min.insync.replicas"
 

@@ -1,4 +1,4 @@
-"""The controller as a whole: it decides on what it has written, hands out each producer id once, and knows its requests."""
+"""The controller as a whole: uncommitted decisions, unique producer ids, and its requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def wanted(name: str) -> CreateTopicsRequest:
     return CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[])])
 
 
-# -- taking office ------------------------------------------------------------------------------------------------------------
+# -- becoming active ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_transaction() -> None:
@@ -45,7 +45,7 @@ def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_tran
     assert kinds == ["BeginTransactionRecord", *["FeatureLevelRecord"] * len(SUPPORTED_FEATURES), "ConfigRecord", "EndTransactionRecord"]
     assert controller.image.features.level(METADATA_VERSION) == METADATA_VERSION_4_3
     assert controller.image.provenance.offset == len(written)
-    # Who is eligible to lead depends on it, so all brokers must agree about it from the first day.
+    # The ELR depends on it, so all brokers must agree about it from the first day.
     assert controller.image.configs.by_resource[CLUSTER_DEFAULT] == {"min.insync.replicas": "1"}
 
 
@@ -197,7 +197,7 @@ def test_a_feature_that_another_software_brought_can_only_be_switched_off() -> N
 
 
 class Quorum:
-    """One whose voters may change, if nobody minds."""
+    """A cluster whose voters may change."""
 
     kraft_version = 0
 
@@ -256,7 +256,7 @@ def test_a_broker_reports_the_directories_of_its_replicas() -> None:
     assert told(office.ask(report((1, 0), (1, 1)))) == [0, 0]
     partitions = office.image.topics.by_name["t"].partitions
     assert (partitions[0].directories, partitions[1].directories) == ((ZERO_UUID, uuid(10)), (uuid(10),))
-    # The leader stays who it was, and so does its epoch.
+    # The leader and its epoch stay.
     assert (partitions[0].leader, partitions[0].leader_epoch) == (2, 0)
 
 

@@ -1,4 +1,4 @@
-"""Heartbeats: who is active, who is fenced, who may stop."""
+"""Heartbeats make a broker active, fenced, or free to stop."""
 
 from __future__ import annotations
 

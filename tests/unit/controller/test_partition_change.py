@@ -1,4 +1,4 @@
-"""One function decides what becomes of a partition: its in-sync and eligible replicas, its leader, its epochs."""
+"""One function decides the next state of a partition: its ISR and ELR, its leader, its epochs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_replica_that_is_removed_raises_the_leader_epoch_so_that_it_notices() 
     assert (removed.replicas, removed.leader, removed.leader_epoch) == ((1, 2), 1, 6)
 
 
-# -- who leads ----------------------------------------------------------------------------------------------------------------
+# -- leaders ------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_leader_that_can_stay_stays() -> None:
@@ -98,7 +98,7 @@ def test_an_unclean_election_prefers_in_sync_and_eligible_replicas() -> None:
     assert (eligible.leader, eligible.leader_recovery_state) == (3, RECOVERED)
 
 
-# -- who is eligible ----------------------------------------------------------------------------------------------------------
+# -- eligible leader replicas -------------------------------------------------------------------------------------------------
 
 
 def test_a_replica_that_leaves_an_isr_of_sufficient_size_is_not_eligible() -> None:

@@ -80,7 +80,7 @@ def test_small_topics_do_not_all_begin_at_the_same_broker() -> None:
 
 
 def test_the_load_of_a_lost_broker_spreads_over_several_others() -> None:
-    """Who follows the leader changes from round to round."""
+    """The followers of a leader change from round to round."""
     placed = place(brokers(5), partitions=20, replication_factor=2, below=Dice().below)
     followers = {each[1] for each in placed if each[0] == 0}
     assert len(followers) > 2

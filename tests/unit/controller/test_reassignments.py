@@ -51,7 +51,7 @@ def state(office: Office) -> PartitionImage:
 
 
 def in_sync(office: Office, *isr: int) -> None:
-    """The leader reports who keeps up."""
+    """The leader reports its ISR."""
     now = state(office)
     answer = only(office.ask(report(list(isr), broker=now.leader, leader_epoch=now.leader_epoch, partition_epoch=now.partition_epoch)))
     assert answer.error_code in (ErrorCode.NONE, ErrorCode.NEW_LEADER_ELECTED)
@@ -64,7 +64,7 @@ def test_a_replica_is_moved_by_adding_one_and_then_removing_the_other() -> None:
     office = cluster()
     begun = moved(office, [1, 2, 4])
     assert (begun.replicas, begun.adding_replicas, begun.removing_replicas, begun.isr) == ((1, 2, 4, 3), (4,), (3,), (1, 2, 3))
-    # Nobody is gone yet, so the epoch of the leader stays.
+    # No replica is removed yet, so the leader epoch stays.
     assert (begun.leader, begun.leader_epoch) == (1, 0)
     in_sync(office, 1, 2, 3, 4)
     done = state(office)

@@ -1,4 +1,4 @@
-"""CreateTopics, DeleteTopics and CreatePartitions: what is made, and every way to be refused."""
+"""CreateTopics, DeleteTopics and CreatePartitions: the records they write, and every refusal."""
 
 from __future__ import annotations
 
@@ -317,7 +317,7 @@ def test_every_partition_with_live_replicas_has_a_leader() -> None:
     assert NO_NODE not in {each.leader for each in office.image.topics.by_name["a"].partitions.values()}
 
 
-# -- who gets replicas --------------------------------------------------------------------------------------------------------
+# -- placement of replicas ----------------------------------------------------------------------------------------------------
 
 
 def change(broker_id: int, **changes: Any) -> BrokerRegistrationChangeRecord:

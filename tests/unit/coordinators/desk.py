@@ -116,7 +116,7 @@ class Desk:
         return self.runtime.run(SHARD, self.now_ms, lambda machine: operation(machine, self.now_ms))
 
     def ask(self, operation: Callable[[GroupMachine, int], Outcome[R]]) -> R | ErrorCode:
-        """The answer of an operation that nothing has to be waited for."""
+        """The answer of an operation that ends at once."""
         return self.run(operation).value
 
     def wait(self, milliseconds: int) -> None:
@@ -128,7 +128,7 @@ class Desk:
         self.now_ms = end_ms
 
     def end_transaction(self, transaction: ProducerIdentity, *, committed: bool) -> None:
-        """Somebody writes the marker of a transaction into the shard's log."""
+        """A transaction coordinator writes a marker into the log of the shard."""
         marker = build_end_transaction(
             ControlType.COMMIT if committed else ControlType.ABORT,
             coordinator_epoch=0,

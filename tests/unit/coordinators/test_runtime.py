@@ -1,4 +1,4 @@
-"""Shards: loaded, run, unloaded; and answers that leave only when what they tell of is committed."""
+"""Shards are loaded, run and unloaded; answers leave after their changes are committed."""
 
 from __future__ import annotations
 

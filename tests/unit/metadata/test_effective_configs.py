@@ -1,4 +1,4 @@
-"""What a setting is worth: the topic's own, this broker's, all brokers', the file's, the default, in this order."""
+"""The value of a setting: of the topic, the broker, all brokers, the file, or the default."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_finest_unit_counts(file: dict[str, str], cluster: dict[str, str], m
 
 
 def test_read_only_settings_cannot_become_dynamic_behind_the_controllers_back() -> None:
-    """A metadata log of another version may hold them; they are shown to nobody and change nothing."""
+    """A metadata log of another version may hold them; they are not shown and change nothing."""
     configs = effective(broker={"num.partitions": "9"})
     assert configs.broker["num.partitions"] == 1
 

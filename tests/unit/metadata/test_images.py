@@ -1,4 +1,4 @@
-"""Every metadata record, replayed: what it changes, what it leaves alone, and what the delta tells publishers."""
+"""Every metadata record, replayed: its changes, and the delta for publishers."""
 
 from __future__ import annotations
 

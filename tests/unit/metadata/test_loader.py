@@ -1,4 +1,4 @@
-"""Committed batches become images; what stands between Begin and End takes effect together, or not at all."""
+"""Committed batches become images; a metadata transaction takes effect as a whole or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What brokers read from an image: whose replicas can be served, and which directories count."""
+"""Brokers in an image: the replicas that are online, and the directories that count."""
 
 from __future__ import annotations
 

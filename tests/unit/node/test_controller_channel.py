@@ -139,7 +139,7 @@ def test_a_request_waits_while_no_leader_is_known() -> None:
 
 
 def test_a_node_that_answers_not_controller_is_asked_again() -> None:
-    """It may lead the quorum and not be in office yet."""
+    """It may lead the quorum and not be the active controller yet."""
 
     async def scenario() -> None:
         refusal = error_response(CREATE, ErrorCode.NOT_CONTROLLER)

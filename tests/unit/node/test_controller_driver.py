@@ -1,4 +1,4 @@
-"""The controller's driver answers heartbeats whatever else this node is busy with."""
+"""The driver of the controller answers heartbeats however busy the node is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards come and go with the leadership of their partitions: what is in the log is kept, what is not committed is not believed."""
+"""Shards come and go with the leadership of their partitions, and keep only committed changes."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_waiting_answers_fail_and_uncommitted_changes_are_forgotten_when_the_lea
 
 
 def test_the_same_leader_in_a_higher_epoch_reads_its_log_again() -> None:
-    """Its epoch is what fences the markers of whoever coordinated before."""
+    """Its epoch fences the markers of the coordinator before it."""
 
     async def scenario(node: Node) -> None:
         await node.led_by(ME, epoch=1)

@@ -1,4 +1,4 @@
-"""An internal topic as its coordinator sees it: what is committed stays, what cannot be is somebody else's."""
+"""An internal topic as its coordinator sees it: appends, commits, and a leadership that moves."""
 
 from __future__ import annotations
 

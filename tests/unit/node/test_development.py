@@ -1,4 +1,4 @@
-"""The settings of a development node: valid, small, and weaker than whatever the user says."""
+"""The settings of a development node: valid, small, and overridden by those of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formatting directories: all or none, never somebody else's, and the first records inside."""
+"""Formatting directories: all or none, none of another cluster, and the first records inside."""
 
 from __future__ import annotations
 

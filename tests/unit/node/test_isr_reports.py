@@ -28,7 +28,7 @@ ALL = (ME, 2, 3)
 
 
 class Desk:
-    """Node 1 leads two partitions whose followers do not come, and asks a controller that answers when it is told to."""
+    """Node 1 leads two partitions whose followers do not fetch. The controller answers when the test says so."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[AlterPartitionRequest, Promise[Any]]] = []

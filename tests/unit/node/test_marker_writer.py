@@ -1,4 +1,4 @@
-"""The end of a transaction reaches every partition it touched, wherever that is led, however often it takes."""
+"""The end of a transaction reaches every partition it touched, at any leader, with retries."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.unit.metadata.made import topic, uuid
 
 
 class Scribe:
-    """A publisher that writes down what it is told, as slowly as a test likes."""
+    """A publisher that writes down each change, as slowly as a test likes."""
 
     def __init__(self, wait: Callable[[], Awaitable[None]] | None = None) -> None:
         self.told: list[tuple[int, set[str], set[str]]] = []

@@ -1,4 +1,4 @@
-"""``__cluster_metadata-0`` on a simulated disk: batches, quorum state, snapshots, and what a power cut leaves of them."""
+"""``__cluster_metadata-0`` on a simulated disk: batches, quorum state, snapshots and power cuts."""
 
 from __future__ import annotations
 

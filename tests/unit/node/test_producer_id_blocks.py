@@ -12,7 +12,7 @@ from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequ
 
 
 class SlowController:
-    """Answers when it is told to."""
+    """Answers when the test says so."""
 
     def __init__(self, block: int = 3) -> None:
         self._block = block

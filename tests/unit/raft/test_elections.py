@@ -1,4 +1,4 @@
-"""Who gets a vote, who asks for one, and what is on disk before anybody hears of it."""
+"""Elections: pre-votes, votes, and the quorum state that is on disk before a voter answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The follower: what it fetches, what it believes, what it gives up and what never."""
+"""The follower: its fetches, its checks, its truncations, and the records it never gives up."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def test_snapshot_fetches_keep_the_leader_active() -> None:
     assert node.core.leading
 
 
-# -- who is there -----------------------------------------------------------------------------------------------------------------------
+# -- known replicas ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_times_of_fetching_and_of_having_everything() -> None:

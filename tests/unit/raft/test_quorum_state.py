@@ -1,4 +1,4 @@
-"""The file ``quorum-state``: what a voter must never forget, in Kafka's two versions of it."""
+"""The file ``quorum-state``: the vote and epoch that a voter must keep, in both of its versions."""
 
 from __future__ import annotations
 

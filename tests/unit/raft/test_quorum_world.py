@@ -81,7 +81,7 @@ def test_a_leader_that_is_cut_off_resigns_and_its_tail_is_replaced() -> None:
 
 
 def test_a_node_that_was_cut_off_does_not_disturb_the_others_when_it_comes_back() -> None:
-    """Pre-vote: its epoch has not grown while nobody answered."""
+    """Pre-vote: its epoch has not grown while no voter answered."""
     world = World(seed=6, voters=3)
     world.start()
     assert elected(world)

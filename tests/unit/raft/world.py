@@ -1,4 +1,4 @@
-"""Several quorum nodes in memory: a network that loses and delays, disks that forget what was not synced, and an onlooker who checks.
+"""Several quorum nodes in memory: a network that loses and delays, disks that forget what was not synced, and an onlooker that checks.
 
 Everything follows from a seed. Time moves from one thing that happens to the next.
 """
@@ -261,7 +261,7 @@ class World:
         self.committed_offset = max(self.committed_offset, high_watermark)
 
     def agreed(self) -> bool:
-        """Everybody who is up has everything."""
+        """Every node that is up has every record."""
         up = [node for node in self.nodes.values() if node.core is not None]
         return self.leader is not None and len({(node.core.log_end_offset, node.core.high_watermark) for node in up if node.core}) == 1
 

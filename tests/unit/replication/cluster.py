@@ -267,7 +267,7 @@ class Cluster:
             self._later(lambda: come_back(response))
 
         def come_back(response: Any) -> None:
-            # To a node that was not restarted meanwhile; it may be following somebody else by now.
+            # To a node that was not restarted meanwhile; it may follow another leader by now.
             if node.partition is started and node.core is core:
                 lost = self.chance.random() < 0.03
                 core.answered(ErrorCode.REQUEST_TIMED_OUT if lost else response, self.now_ms, wall_ms=NOW_MS + self.now_ms)

@@ -1,4 +1,4 @@
-"""Replicas of one partition among themselves: nothing acknowledged is lost, whoever dies."""
+"""The replicas of one partition: no death of a replica loses an acknowledged record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_acknowledged_records_survive_random_deaths(seed: int) -> None:
         event = chance.randrange(6)
         if event == 0 and len(up) > 1:
             node = chance.choice(up)
-            # Without power a disk loses what was not synced: at most one may, of those who are all that is left in sync.
+            # Without power a disk loses what was not synced: at most one of the last in-sync replicas may do so.
             power = chance.random() < 0.5 and not (set(cluster.image.isr) <= {node.node_id, *(each.node_id for each in down)})
             cluster.stop(node, power=power)
             if power or chance.random() < 0.7:

@@ -1,4 +1,4 @@
-"""A follower's fetches: what it asks, what it does with the answers, and what it does not believe."""
+"""The fetches of a follower: its requests, its use of the answers, and the answers it refuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is in sync, and what a leader makes of it: the high watermark, who is let in and who is put out."""
+"""The ISR as its leader keeps it: the high watermark, followers that join and that leave."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def broker(node_id: int, *, epoch: int = 7, fenced: bool = False, leaving: bool 
 
 
 class Led:
-    """Node 1 leads, with a log that ends at 100 and began its epoch there, unless it is told else."""
+    """Node 1 leads, with a log that ends at 100 and began its epoch there, unless the test says otherwise."""
 
     def __init__(self, image: PartitionImage = THREE, *, end: int = 100) -> None:
         self.brokers = {each: broker(each) for each in image.replicas}
@@ -197,7 +197,7 @@ def test_newer_metadata_ends_a_pending_change() -> None:
 
 
 def test_known_metadata_does_not_end_a_pending_change() -> None:
-    """Else the high watermark could pass somebody whom the controller is just letting in."""
+    """Otherwise the high watermark could pass a follower that the controller is adding to the ISR."""
     isr, change = pending()
     isr.follow(replace(THREE, isr=(1, 2)))
     assert isr.pending is change

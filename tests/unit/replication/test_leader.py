@@ -1,4 +1,4 @@
-"""A leader with followers: when records are committed, who hears of it, and when it may not say so."""
+"""A leader with followers: when records are committed, and which waiting requests it answers."""
 
 from __future__ import annotations
 

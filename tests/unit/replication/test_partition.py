@@ -1,4 +1,4 @@
-"""A replica's roles: what a leader takes, what it shows, and what it does when it no longer leads."""
+"""A replica in its roles: the records a leader takes and shows, and the end of its leadership."""
 
 from __future__ import annotations
 

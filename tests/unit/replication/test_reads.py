@@ -1,4 +1,4 @@
-"""Reading a partition: who may be answered, up to where, and with what."""
+"""Reads of a partition: the checks before them, their limits, and their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read(partition: Partition | None, offset: int = 0, **options: int) -> Partit
     return read_partition(partition, offset=offset, **given)  # type: ignore[arg-type]
 
 
-# -- who ----------------------------------------------------------------------------------------------------------------------
+# -- checks -------------------------------------------------------------------------------------------------------------------
 
 
 def test_a_missing_partition_is_unknown() -> None:
@@ -43,7 +43,7 @@ def test_the_leader_answers_requests_of_its_epoch(believed: int, error: ErrorCod
 
 
 def test_the_epoch_is_checked_before_the_leadership() -> None:
-    """A client that knows more than this node is told so, not sent elsewhere."""
+    """A client with a newer epoch gets UNKNOWN_LEADER_EPOCH and is not sent elsewhere."""
     partition = World().partition(image=led_by(2, epoch=5, replicas=(ME, 2)))
     assert check_leader(partition, -1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert check_leader(partition, 6) == ErrorCode.UNKNOWN_LEADER_EPOCH

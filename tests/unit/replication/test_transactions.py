@@ -1,4 +1,4 @@
-"""Transactions in one partition: who may begin one, who may end one, and what readers of committed data see meanwhile."""
+"""Transactions in one partition: their verification, their end, and readers of committed data."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_verification_of_another_producer_or_epoch_does_not_count() -> None:
 
 
 def test_a_verification_is_void_after_the_end_of_its_transaction() -> None:
-    """Otherwise the batch would begin a transaction that nobody ends."""
+    """Otherwise the batch would begin a transaction that never ends."""
     partition = World().partition()
     verification = partition.verifications.begin(PRODUCER, 0)
     assert isinstance(end(partition, commit=False), Appended)

@@ -1,4 +1,4 @@
-"""Scripts for classic members: what they ask, and how their answers are told.
+"""Scripts for classic members: their requests, and how their answers are written down.
 
     join a [v=9] [as=instance] [protocols=range,sticky] [about=...] [session=10000] [rebalance=60000] [type=consumer] [id=...]
     sync a [a=x b=y] [generation=7] [protocol=...]       assignments by name
@@ -51,7 +51,7 @@ class Script:
         options = dict(word.split("=", 1) for word in words if "=" in word)
         getattr(self, "_" + words[0])([word for word in words[1:] if "=" not in word], options)
 
-    # -- what is told ---------------------------------------------------------------------------------------------------------
+    # -- answers --------------------------------------------------------------------------------------------------------------
 
     def say(self, line: str) -> None:
         self.lines.append("    " + line)

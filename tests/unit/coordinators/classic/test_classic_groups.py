@@ -1,4 +1,4 @@
-"""What transcripts do not show: topics that members read, groups that only have offsets, and groups that change their protocol."""
+"""Claims beside the transcripts: subscribed topics, simple groups, groups that change protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever members, logs and clocks do: one leader in a generation, one assignment for a member in it, and nobody waits for ever."""
+"""Random plays: a generation has one leader, a member one assignment in it, and every join ends."""
 
 from __future__ import annotations
 

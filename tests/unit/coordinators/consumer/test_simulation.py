@@ -137,7 +137,7 @@ class World:
             self.desk.beat(client.name, epoch=-2 if for_a_while else -1, instance_id=client.instance_id)
 
     def crash(self) -> None:
-        """Without a word. What it owned is nobody's until its session ends, which the broker must find out itself."""
+        """It leaves without a request. Its partitions have no owner until the broker ends its session."""
         if self.clients:
             self.clients.pop(self.chance.randrange(len(self.clients)))
 

@@ -1,4 +1,4 @@
-"""Static members: they may go for a while, and whoever comes back in their place has their partitions."""
+"""Static members may leave for a while, and their successor keeps their partitions."""
 
 from __future__ import annotations
 

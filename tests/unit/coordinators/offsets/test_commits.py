@@ -1,4 +1,4 @@
-"""What is committed is read back, by this coordinator and by the next."""
+"""Committed offsets are read back by this coordinator and by the next."""
 
 from __future__ import annotations
 

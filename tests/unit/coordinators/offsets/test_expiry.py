@@ -1,4 +1,4 @@
-"""Offsets nobody needs any more are forgotten, and with the last of them their group."""
+"""Unused offsets expire, and their group with the last of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds in any interleaving of clients, zombies, timeouts, markers and takeovers."""
+"""Invariants in any interleaving of clients, zombies, timeouts, markers and takeovers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Transactions(RuleBasedStateMachine):
             assert granted.producer_epoch < EPOCH_MAX, "kept to fence with"
             identities = self.known[transactional_id].identities
             if granted not in identities:
-                # Ids and epochs only rise, and nobody is ever told of one that was passed already.
+                # Ids and epochs only rise, and no answer has one that is outdated.
                 assert granted > identities[-1] if identities else True
                 identities.append(granted)
 
@@ -80,7 +80,7 @@ class Transactions(RuleBasedStateMachine):
         return {name: each.identity for name, each in self.desk.machine.transactions.items() if each.state is TransactionState.ONGOING}
 
     def _fenced(self, opened: dict[str, ProducerIdentity]) -> None:
-        """Whoever had these transactions open is left with an old identity."""
+        """The producers of these transactions have an old identity from now on."""
         for name, identity in opened.items():
             assert self.desk.machine.transactions[name].identity > identity
 

@@ -1,4 +1,4 @@
-"""What ListTransactions shows."""
+"""ListTransactions: its filters."""
 
 from __future__ import annotations
 

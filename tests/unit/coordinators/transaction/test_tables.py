@@ -202,5 +202,5 @@ def test_the_tables_have_a_row_for_every_state_that_is_written() -> None:
 def test_a_producer_id_is_asked_for_only_where_it_takes_one() -> None:
     assert outcome(begin(None, "t", given=None, timeout_ms=1, transaction_version=2, offered=None, now_ms=0)) == "needs a producer id"
     assert outcome(begin(None, "t", given=None, timeout_ms=1, transaction_version=2, offered=OFFERED, now_ms=0)) == "Empty 99/0"
-    # Offered in vain: somebody else began in the meantime.
+    # The offered id is not used: another producer began in the meantime.
     assert outcome(begin(in_state("Empty"), "t", given=None, timeout_ms=1, transaction_version=2, offered=OFFERED, now_ms=0)) == "Empty 7/6"
