@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo test test-cores test-pipelines test-conformance test-nodes up bench lint soak format lock clean kafka-jars
+.PHONY: demo test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars
 
 # MyBank, from its database to alerts, with a broker killed in between. BANK_URL=postgresql://... has the bank on PostgreSQL.
 demo: $(STAMP)
@@ -14,7 +14,7 @@ demo: $(STAMP)
 # Fast ones first: who breaks something simple learns it in seconds.
 test: $(STAMP) lint kafka-jars
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-cores test-pipelines
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-conformance test-nodes
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-conformance test-nodes test-hostile
 
 # In pairs that do not get in each other's way: one of each is busy, the other waits most of the time.
 test-cores: $(STAMP)
@@ -27,7 +27,11 @@ test-conformance: $(STAMP) kafka-jars
 	$(PYTEST) -m "not soak" tests/conformance
 
 test-nodes: $(STAMP) kafka-jars
-	$(PYTEST) -m "not soak" tests/hostile tests/cluster tests/cli
+	$(PYTEST) -m "not soak" tests/cluster tests/cli
+
+# Runs beside test-nodes when test-conformance, which is shorter, has ended.
+test-hostile: $(STAMP)
+	$(PYTEST) -m "not soak" tests/hostile
 
 up: $(STAMP)
 	$(BIN)/barnabas up
