@@ -46,7 +46,7 @@ def connect_from(address: str, bootstrap: str) -> Client:
 # -- many ---------------------------------------------------------------------------------------------------------------------
 
 
-def test_thousands_of_idle_connections_cost_little_and_hold_up_nobody(victim: Victim, crowd: ExitStack) -> None:
+def test_thousands_of_idle_connections_cost_little_and_delay_no_client(victim: Victim, crowd: ExitStack) -> None:
     before = victim.open_files()
     idle = [crowd.enter_context(victim.client()) for _ in range(IDLE_CONNECTIONS)]
     for each in idle[::100]:
@@ -101,7 +101,7 @@ def test_half_closed_connections(victim: Victim) -> None:
 # -- limits -------------------------------------------------------------------------------------------------------------------
 
 
-def test_max_connections_lets_newcomers_wait_until_somebody_leaves() -> None:
+def test_max_connections_lets_new_connections_wait_until_another_ends() -> None:
     with EmbeddedBroker(config={"max.connections": "3"}) as kafka, ExitStack() as stack:
         inside = [stack.enter_context(Client(kafka.bootstrap)) for _ in range(3)]
         for each in inside:
@@ -192,7 +192,7 @@ def test_socket_request_max_bytes_is_the_largest_request() -> None:
         assert client.hung_up()
 
 
-def test_limits_may_change_while_the_broker_runs_and_those_who_are_in_stay_in() -> None:
+def test_limits_may_change_while_the_broker_runs_and_open_connections_stay() -> None:
     with EmbeddedBroker() as kafka, ExitStack() as stack:
         inside = [stack.enter_context(Client(kafka.bootstrap)) for _ in range(3)]
         for each in inside:

@@ -111,7 +111,7 @@ def an_end(epoch: int) -> end.EndQuorumEpochRequest:
 
 @pytest.mark.parametrize("epoch", [INT32_MAX, INT32_MAX - 1, 2**30, -(2**31)])
 @pytest.mark.parametrize("say", [a_vote, a_beginning, an_end], ids=["vote", "begin", "end"])
-def test_an_epoch_that_nobody_can_be_in_uses_up_none(controller: Controller, say: Any, epoch: int) -> None:
+def test_an_impossible_epoch_does_not_advance_the_epoch(controller: Controller, say: Any, epoch: int) -> None:
     before = controller.epoch
     answer = controller.ask(say(epoch)).topics[0].partitions[0]
     assert answer.error_code in (ErrorCode.INVALID_REQUEST, ErrorCode.FENCED_LEADER_EPOCH)
@@ -126,7 +126,7 @@ def test_a_stranger_that_calls_elections_is_outvoted_and_outlived(controller: Co
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "", "nul\x00", "x" * 300, "\N{SNOWMAN}" * 80, "256.256.1.1"])
-def test_a_stranger_that_says_it_leads_is_followed_to_nowhere_and_given_up(controller: Controller, host: str) -> None:
+def test_a_stranger_that_claims_to_lead_is_given_up(controller: Controller, host: str) -> None:
     controller.ask(a_beginning(controller.epoch + 1, host))
     controller.serves()
 
@@ -204,7 +204,7 @@ def test_positions_in_a_snapshot_that_no_file_has(controller: Controller) -> Non
     assert set(codes[2:]) == {ErrorCode.POSITION_OUT_OF_RANGE}
 
 
-def test_the_wrong_cluster_is_told_so(controller: Controller) -> None:
+def test_requests_of_another_cluster_are_refused(controller: Controller) -> None:
     for request in (a_vote(5), a_beginning(5), an_end(5), a_fetch(5)):
         request.cluster_id = "another"
         assert controller.ask(request).error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
@@ -214,7 +214,7 @@ def test_the_wrong_cluster_is_told_so(controller: Controller) -> None:
 
 
 @pytest.mark.parametrize("epoch", [-1, 0, INT64_MAX, -(2**63)])
-def test_who_does_not_know_a_brokers_epoch_is_not_that_broker(controller: Controller, epoch: int) -> None:
+def test_requests_with_a_wrong_broker_epoch_are_refused(controller: Controller, epoch: int) -> None:
     for request in (
         BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=INT64_MAX, want_fence=True, want_shut_down=True),
         AlterPartitionRequest(broker_id=1, broker_epoch=epoch, topics=[]),
@@ -292,7 +292,7 @@ def fuzzed(seed: int, keys: tuple[ApiKey, ...], frames: int) -> Iterator[tuple[E
         yield kafka, fuzzer
 
 
-def test_mutated_frames_of_every_api_leave_a_controller_in_office_and_its_log_readable() -> None:
+def test_mutated_frames_of_every_api_leave_a_controller_active_and_its_log_readable() -> None:
     with fuzzed(20_261_116, tuple(CONTROLLER_HANDLERS), SHORT_FRAMES) as (kafka, fuzzer):
         assert fuzzer.outcomes["answered"] > SHORT_FRAMES / 4
         assert fuzzer.outcomes["silence"] < SHORT_FRAMES / 50

@@ -134,7 +134,7 @@ def test_requests_byte_by_byte(victim: Victim) -> None:
         assert client.receive(MetadataRequest(topics=None), 12)[0] == 2
 
 
-def test_slow_peers_hold_up_nobody(victim: Victim) -> None:
+def test_slow_peers_delay_no_other_client(victim: Victim) -> None:
     """Three hundred peers, each in the middle of a frame and in no hurry, and one that wants to work."""
     frame = frame_of(VERSIONS, 3)
     peers = [victim.client() for _ in range(300)]
@@ -303,7 +303,7 @@ def test_null_where_null_is_not_allowed_is_hung_up_on(victim: Victim) -> None:
         assert client.hung_up()
 
 
-def test_names_that_are_not_utf_8_are_hung_up_on(victim: Victim) -> None:
+def test_names_that_are_not_utf_8_end_the_connection(victim: Victim) -> None:
     with victim.client() as client:
         client.send_bytes(framed(header(ApiKey.METADATA, 8) + struct.pack(">ih", 1, 3) + b"\xff\xfe\xfd" + bytes(3)))
         assert client.hung_up()
@@ -340,7 +340,7 @@ def test_bytes_behind_a_request_are_no_reason_to_fall(victim: Victim) -> None:
         assert client.receive(VERSIONS, 3)[1].error_code == 0
 
 
-def test_tagged_fields_nobody_knows_are_skipped(victim: Victim) -> None:
+def test_unknown_tagged_fields_are_skipped(victim: Victim) -> None:
     with victim.client() as client:
         body = header(ApiKey.FETCH, FETCH_BY_NAME, tags=b"\x01\x63\x03abc") + encode(fetch_request([("t", 0, 0)]), FETCH_BY_NAME)
         # The last byte is the empty tagged section of the request itself.

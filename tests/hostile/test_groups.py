@@ -197,7 +197,7 @@ def test_rebalances_without_end_or_beginning(victim: Victim, timeout_ms: int) ->
 
 
 @pytest.mark.parametrize("generation", [-1, -2, 0, 1, 2, 2**31 - 1, -(2**31)])
-def test_wrong_generations_are_told_so(victim: Victim, generation: int) -> None:
+def test_wrong_generations_are_refused(victim: Victim, generation: int) -> None:
     with victim.client() as client:
         joined = client.ask(join("generations"), JOIN_WITHOUT_ID)
         assert client.ask(sync("generations", joined, {joined.member_id: b"mine"})).assignment == b"mine"
@@ -213,7 +213,7 @@ def test_wrong_generations_are_told_so(victim: Victim, generation: int) -> None:
 
 
 @pytest.mark.parametrize("epoch", [-3, -2, -1, 1, 7, 2**31 - 1, -(2**31)])
-def test_wrong_epochs_are_told_so(victim: Victim, epoch: int) -> None:
+def test_wrong_member_epochs_are_refused(victim: Victim, epoch: int) -> None:
     with victim.client() as client:
         assert client.ask(beat("epochs", "honest")).error_code == 0
         assert client.ask(beat("epochs", "liar", epoch)).error_code != 0
@@ -275,7 +275,7 @@ def test_assignments_for_members_that_do_not_exist(victim: Victim) -> None:
         leave(client, "strangers", joined.member_id)
 
 
-def test_what_does_not_fit_into_the_log_is_refused_and_the_group_lives_on(victim: Victim) -> None:
+def test_metadata_too_large_for_the_log_is_refused_and_the_group_lives_on(victim: Victim) -> None:
     with victim.client() as client:
         huge = client.ask(join("huge", metadata=bytes(5_000_000)), JOIN_WITHOUT_ID)
         assert huge.error_code == 0
@@ -380,7 +380,7 @@ def test_offsets_to_be_kept_for_longer_than_time_lasts(victim: Victim, retention
             assert client.ask(request, version).topics[0].partitions[0].error_code == 0
 
 
-def test_long_lists_are_answered_and_hold_up_nobody(victim: Victim) -> None:
+def test_long_lists_of_groups_are_answered_and_delay_no_other_client(victim: Victim) -> None:
     names = [f"nobody {number}" for number in range(20_000)]
     requests = [
         (FindCoordinatorRequest(key_type=0, coordinator_keys=names), None),
@@ -443,7 +443,7 @@ def test_many_members_with_a_pattern_each(victim: Victim) -> None:
     assert seen.worst < BYSTANDER_SECONDS_MAX
 
 
-def test_two_who_fight_over_a_static_place(victim: Victim) -> None:
+def test_two_members_that_fight_over_an_instance_id_delay_no_other_client(victim: Victim) -> None:
     """Each throws the other out, as fast as it can."""
     stop = threading.Event()
 

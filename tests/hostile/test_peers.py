@@ -256,7 +256,7 @@ def _sent_by_a_liar(chance: random.Random, end: int) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_follower_of_a_liar_raises_nothing_and_gives_nobody_up(seed: int) -> None:
+def test_a_follower_of_a_lying_leader_raises_nothing_and_goes_on_fetching(seed: int) -> None:
     mislead(seed, 150)
 
 

@@ -180,7 +180,7 @@ def test_requests_that_are_long_where_they_repeat_are_not_all_remembered(victim:
         client.close()
 
 
-def test_a_flood_of_small_and_dear_requests_holds_up_nobody(victim: Victim) -> None:
+def test_a_flood_of_small_and_expensive_requests_delays_no_other_client(victim: Victim) -> None:
     """Thousands of them fit into one read of a socket, and each is answered with fifty kilobytes."""
     asked = DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)
     request = DescribeConfigsRequest(resources=[asked], include_synonyms=True, include_documentation=True)
@@ -265,7 +265,7 @@ def create(client: Client, *names: str, partitions: int = 1, factor: int = 1) ->
     return [topic.error_code for topic in client.ask(CreateTopicsRequest(topics=topics)).topics]
 
 
-def test_names_that_no_topic_may_have(victim: Victim) -> None:
+def test_illegal_topic_names_are_refused(victim: Victim) -> None:
     before = sorted(each.name for each in victim.data_dir.parent.iterdir())
     with victim.client() as client:
         assert create(client, *ILLEGAL) == [ErrorCode.INVALID_TOPIC_EXCEPTION] * len(ILLEGAL)
@@ -277,7 +277,7 @@ def test_names_that_no_topic_may_have(victim: Victim) -> None:
     assert sorted(each.name for each in victim.data_dir.parent.iterdir()) == before
 
 
-def test_names_that_would_be_one_in_metrics(victim: Victim) -> None:
+def test_topic_names_that_collide_in_metrics_are_refused(victim: Victim) -> None:
     with victim.client() as client:
         assert create(client, "a.b") == [0]
         assert create(client, "a_b", "a.b") == [ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_ALREADY_EXISTS]
@@ -286,7 +286,7 @@ def test_names_that_would_be_one_in_metrics(victim: Victim) -> None:
         client.delete_topic("a_b")
 
 
-def test_names_that_are_long_but_legal(victim: Victim) -> None:
+def test_long_legal_topic_names_are_taken(victim: Victim) -> None:
     name = "x" * 249
     with victim.client() as client:
         assert create(client, name) == [0]

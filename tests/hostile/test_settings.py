@@ -62,7 +62,7 @@ def set_all(client: Client, kind: int, resource: str, text: str) -> int:
 
 
 @pytest.mark.parametrize(("kind", "resource"), [(TOPIC, "t"), (BROKER, "1"), (BROKER, "")])
-def test_whatever_is_accepted_a_broker_lives_with_and_starts_with(kind: int, resource: str) -> None:
+def test_a_broker_runs_and_starts_with_every_accepted_setting(kind: int, resource: str) -> None:
     with EmbeddedBroker(process=True) as kafka:
         with Client(kafka.bootstrap) as client:
             client.create_topic("t")

@@ -160,7 +160,7 @@ def test_transactions_without_end_are_refused(victim: Victim, timeout_ms: int) -
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), LIES)
-def test_nobody_speaks_for_a_transaction_but_its_producer(victim: Victim, producer_id: int, epoch: int) -> None:
+def test_requests_of_other_producers_do_not_touch_a_transaction(victim: Victim, producer_id: int, epoch: int) -> None:
     with victim.client() as client:
         topic = f"honest-{LIES.index((producer_id, epoch))}"
         client.create_topic(topic)
@@ -189,7 +189,7 @@ def test_nobody_speaks_for_a_transaction_but_its_producer(victim: Victim, produc
         assert not group.topics
 
 
-def test_an_identity_that_nobody_can_have_is_no_identity(victim: Victim) -> None:
+def test_an_impossible_producer_identity_is_refused(victim: Victim) -> None:
     with victim.client() as client:
         for producer_id, epoch in ((5, -1), (-1, 5)):
             assert begin(client, "half", producer_id=producer_id, producer_epoch=epoch).error_code == ErrorCode.INVALID_REQUEST
@@ -232,7 +232,7 @@ def test_markers_in_a_log_do_not_keep_its_coordinator_from_coming_back() -> None
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state"])
-def test_nobody_produces_into_the_logs_of_coordinators(victim: Victim, topic: str) -> None:
+def test_clients_cannot_produce_into_internal_topics(victim: Victim, topic: str) -> None:
     with victim.client() as client:
         before = client.end_offset(topic)
         for acks in (1, -1):
@@ -292,7 +292,7 @@ def test_a_flood_of_fresh_transactional_ids(victim: Victim) -> None:
     assert seen.worst < BYSTANDER_SECONDS_MAX
 
 
-def test_two_who_fight_over_a_transactional_id(victim: Victim) -> None:
+def test_two_producers_that_fight_over_a_transactional_id_delay_no_other_client(victim: Victim) -> None:
     """Each fences the other, with a transaction open each time."""
     with victim.client() as client, Bystander(victim) as seen:
         for _ in range(100):
@@ -307,7 +307,7 @@ def _granted(client: Client, transactional_id: str) -> InitProducerIdResponse | 
     return answer if not answer.error_code else None
 
 
-def test_long_lists_are_answered_and_hold_up_nobody(victim: Victim) -> None:
+def test_long_lists_of_transactions_are_answered_and_delay_no_other_client(victim: Victim) -> None:
     names = [f"nobody {number}" for number in range(20_000)]
     with victim.client() as client:
         granted = begin(client, "wide")
@@ -360,7 +360,7 @@ def test_patterns_that_are_none(victim: Victim, pattern: str) -> None:
         assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
-def test_aborted_data_is_not_shown_whoever_aborted_it(victim: Victim) -> None:
+def test_aborted_data_is_hidden_after_every_kind_of_abort(victim: Victim) -> None:
     with victim.client() as client:
         client.create_topic("aborted")
         granted = begin(client, "aborter")
