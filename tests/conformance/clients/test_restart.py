@@ -1,4 +1,4 @@
-"""The node stops, or is killed, and comes back, while clients are at work. What was acknowledged is there; clients go on."""
+"""The node stops or is killed and comes back: acknowledged records are there, and clients go on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from kafka import KafkaProducer
 
 from barnabas.testing import EmbeddedBroker
-from tests.conformance.clients.three_clients import CLIENTS, QUIET, Client, Record, error_code, librdkafka_consumer, run
+from tests.conformance.clients.three_clients import CLIENTS, QUIET, Record, error_code, librdkafka_consumer, run
 from tests.waiting import PATIENCE_SECONDS
 
 TOPIC = "survivor"
@@ -23,9 +23,13 @@ ENDINGS = pytest.mark.parametrize("ending", ["stop", "kill"])
 @pytest.fixture
 def node() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(process=True) as running:
-        admin = AdminClient({**QUIET, "bootstrap.servers": running.bootstrap})
-        admin.create_topics([NewTopic(TOPIC, 2, 1, config={"retention.ms": "-1"})])[TOPIC].result(PATIENCE_SECONDS)
+        create(running, TOPIC)
         yield running
+
+
+def create(node: EmbeddedBroker, topic: str) -> None:
+    admin = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
+    admin.create_topics([NewTopic(topic, 2, 1, config={"retention.ms": "-1"})])[topic].result(PATIENCE_SECONDS)
 
 
 def restart(node: EmbeddedBroker, ending: str) -> None:
@@ -34,18 +38,23 @@ def restart(node: EmbeddedBroker, ending: str) -> None:
 
 
 @ENDINGS
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_records_and_topics_survive(node: EmbeddedBroker, client: Client, ending: str) -> None:
+def test_records_and_topics_survive(node: EmbeddedBroker, ending: str) -> None:
+    """Each client has a topic; the node is restarted twice for all of them."""
     records = [Record(f"{number}".encode(), bytes(100), (("h", b"v"),), 1_790_000_000_000 + number) for number in range(500)]
-    client.produce(node.bootstrap, TOPIC, records, codec="zstd", idempotent=True)
+    topics = {f"survivor-of-{client.name}": client for client in CLIENTS}
+    for topic, client in topics.items():
+        create(node, topic)
+        client.produce(node.bootstrap, topic, records, codec="zstd", idempotent=True)
     restart(node, ending)
-    found = client.consume(node.bootstrap, TOPIC, 500)
-    assert [each.record for each in found] == records
-    assert client.produce(node.bootstrap, TOPIC, [Record(None, b"after")], idempotent=True) == [(0, 500)]
+    for topic, client in topics.items():
+        found = client.consume(node.bootstrap, topic, 500)
+        assert [each.record for each in found] == records
+        assert client.produce(node.bootstrap, topic, [Record(None, b"after")], idempotent=True) == [(0, 500)]
     restart(node, ending)
-    assert client.consume(node.bootstrap, TOPIC, 1, offset=500)[0].record.value == b"after"
-    admin = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
-    assert sorted(admin.list_topics(timeout=PATIENCE_SECONDS).topics[TOPIC].partitions) == [0, 1]
+    for topic, client in topics.items():
+        assert client.consume(node.bootstrap, topic, 1, offset=500)[0].record.value == b"after"
+        admin = AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
+        assert sorted(admin.list_topics(timeout=PATIENCE_SECONDS).topics[topic].partitions) == [0, 1]
 
 
 @ENDINGS
