@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.node.development import development_properties
+from barnabas.devcluster.development import development_properties
 from tests.cli.running import PATIENCE_SECONDS, Cli
 from tests.scenarios.mounts import Ballast, small_disk
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.controller.core.features import SUPPORTED_FEATURES
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import Uuid, uuid_text
 from barnabas.records.batch_builder import build_batch

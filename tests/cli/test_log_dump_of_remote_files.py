@@ -12,15 +12,15 @@ from barnabas.records.record import Record
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.producer_snapshot import encode_snapshot
 from barnabas.storage.producer_state import Producer
-from barnabas.storage.remote.events import RemoteLogEvent, encode_event
-from barnabas.storage.remote.segment_metadata import (
+from barnabas.tiered.metadata.events import RemoteLogEvent, encode_event
+from barnabas.tiered.metadata.segment_metadata import (
     RemotePartition,
     RemotePartitionDelete,
     RemoteSegmentId,
     RemoteSegmentMetadata,
     RemoteSegmentUpdate,
 )
-from barnabas.storage.remote.segment_state import PartitionDeleteState, SegmentState
+from barnabas.tiered.metadata.segment_state import PartitionDeleteState, SegmentState
 from tests.cli.running import Cli
 
 SEGMENT = "00000000000000000000.log"

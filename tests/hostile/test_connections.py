@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.devcluster.development import development_properties
 from barnabas.model.errors import ErrorCode
-from barnabas.node.development import development_properties
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest

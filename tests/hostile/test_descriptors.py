@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from barnabas.devcluster.development import development_properties
 from barnabas.env.descriptors import OTHERS, Descriptors, descriptors
 from barnabas.env.real_disk import open_files
-from barnabas.node.development import development_properties
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey

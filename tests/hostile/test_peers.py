@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
-from barnabas.api.error_responses import error_response
+from barnabas.controller.error_responses import error_response
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC_ID, LeaderEpoch, NodeId, Uuid
-from barnabas.raft.effects import Flush, InstallSnapshot, Reply, ReplyWithRecords, ReplyWithSnapshot, Send, Truncate
-from barnabas.raft.events import Flushed, SnapshotInstalled, SnapshotRefused, Tick, Truncated
-from barnabas.raft.quorum_state import QuorumState
-from barnabas.raft.settings import EPOCH_HEARD_MAX
+from barnabas.quorum.core.effects import Flush, InstallSnapshot, Reply, ReplyWithRecords, ReplyWithSnapshot, Send, Truncate
+from barnabas.quorum.core.events import Flushed, SnapshotInstalled, SnapshotRefused, Tick, Truncated
+from barnabas.quorum.core.quorum_state import QuorumState
+from barnabas.quorum.core.settings import EPOCH_HEARD_MAX
 from barnabas.records.batch_header import assign_offset, seal
 from barnabas.records.control_batch import ControlType
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -27,9 +27,9 @@ from barnabas.wire.declare import declaration_of
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 from tests.hostile.controller_fuzzer import METADATA
 from tests.hostile.fuzzer import Maker, Vocabulary
-from tests.unit.controller.deciding import CLUSTER_ID, Office
+from tests.unit.controller.core.deciding import CLUSTER_ID, Office
 from tests.unit.metadata.made import topic
-from tests.unit.raft.made import CLUSTER, OneOfThree, batch_at, key, log_of
+from tests.unit.quorum.core.made import CLUSTER, OneOfThree, batch_at, key, log_of
 from tests.unit.records.made import with_header
 from tests.unit.replication.made import NOW_MS, TOPIC_ID
 from tests.unit.replication.test_follower_fetch import Follower

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from barnabas.devcluster.development import development_properties
 from barnabas.env.disk import Disk
 from barnabas.env.real_disk import RealDisk, RealFile, RealLock
 from barnabas.model.buffers import Buffer
-from barnabas.node.development import development_properties
 from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
 from barnabas.telemetry.logs import Log

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.devcluster.development import LOCALHOST, NodePorts, cluster_properties
+from barnabas.devcluster.kept_ports import KeptPorts
+from barnabas.metadata.applier import Publisher
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.node.broker_parts import BrokerParts
-from barnabas.node.development import LOCALHOST, NodePorts, cluster_properties
-from barnabas.node.kept_ports import KeptPorts
-from barnabas.node.metadata_applier import Publisher
+from barnabas.node.broker import BrokerParts
 from barnabas.node.node import Node, Ready
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.telemetry.logs import Log

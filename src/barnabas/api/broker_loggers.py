@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
-from barnabas.controller.configs import Operation
+from barnabas.controller.core.configs import Operation
 from barnabas.model.errors import ErrorCode
 from barnabas.telemetry.logs import LEVELS
 

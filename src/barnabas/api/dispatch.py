@@ -1,7 +1,7 @@
 """From a frame to an answer: header, route, decode, handle, encode.
 
 A producer's request that repeats its last one skips most of this and waits for the end of the loop's turn, see
-:mod:`~barnabas.api.produce_turn`; a consumer's commit skips it too, see :mod:`~barnabas.api.repeated_commit`. A route is made the
+:mod:`~barnabas.api.produce.batching`; a consumer's commit skips it too, see :mod:`~barnabas.api.commit_shortcut`. A route is made the
 first time an API is called in a version, and then found by one dictionary lookup. What goes wrong before a handler runs is the
 peer's fault and ends the connection, as it does with Kafka: an unknown API, a version that was not offered, bytes that do not
 decode. The one exception is ApiVersions, which is asked by clients that cannot know the versions yet.
@@ -15,12 +15,12 @@ from typing import Any
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis.api_versions import unsupported_version
+from barnabas.api.commit_shortcut import RepeatedCommit
 from barnabas.api.handler import Handler, Handlers
-from barnabas.api.produce_turn import ProduceTurn
-from barnabas.api.repeated_commit import RepeatedCommit
-from barnabas.api.repeated_produce import RepeatedProduce
-from barnabas.api.request_context import RequestContext
+from barnabas.api.produce.batching import ProduceTurn
+from barnabas.api.produce.shortcut import RepeatedProduce
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.network.connection import LATER, Connection, Frame, Reply
 from barnabas.telemetry.catalogue import REQUEST_SECONDS, REQUESTS
 from barnabas.telemetry.metrics import Counter, LatencyHistogram
@@ -115,9 +115,9 @@ class Dispatch:
             request, _ = route.decode(frame, position)
         except DECODE_ERRORS as wrong:
             raise MalformedMessage(f"{route.key.api_name} v{version} cannot be read: {wrong}") from wrong
-        context = RequestContext(connection, version, correlation_id, client_id)
+        caller = Caller(connection, version, correlation_id, client_id)
         try:
-            response = route.handle(self._broker, context, request)
+            response = route.handle(self._broker, caller, request)
         except Exception as bug:  # noqa: BLE001
             self._failed(connection, route, bug)
             return None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.config.values import read_integer
 from barnabas.metadata.configs import ResourceType
+from barnabas.network.caller import Caller
 
 
-def why_not_ours(broker: Broker, context: RequestContext, kind: int, name: str) -> str | None:
+def why_not_ours(broker: Broker, caller: Caller, kind: int, name: str) -> str | None:
     """A sentence if ``name`` is a broker that is not this one."""
-    if kind != ResourceType.BROKER or not name or context.connection.listener.for_controllers:
+    if kind != ResourceType.BROKER or not name or caller.connection.listener.for_controllers:
         return None
     if read_integer(name) == broker.node_id:
         return None

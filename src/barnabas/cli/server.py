@@ -13,7 +13,7 @@ from barnabas.config.environment import EnvironmentSettings, read_environment, v
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
-from barnabas.node.cannot_start import CannotStart
+from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Ready
 from barnabas.node.process import parse_settings, run_loop, run_until_stopped
 from barnabas.telemetry.logs import LEVELS, Log

@@ -16,13 +16,13 @@ from barnabas.env.clock import SystemClock
 from barnabas.env.disk import disk_sentence
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
+from barnabas.logcare.directories.node_directories import log_directory_paths
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.directories import log_directory_paths
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.initial_voters import WrongVoters, one_voter, parse_initial_voters
 from barnabas.node.process import parse_settings
-from barnabas.raft.voters import Endpoint, VoterSet
+from barnabas.quorum.core.voters import Endpoint, VoterSet
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
 _CONFIG = typer.Option(None, "--config", "-c", help="A server.properties file.")

@@ -12,8 +12,8 @@ from barnabas.config.listeners import advertised_controller_listeners
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.properties import read_properties
 from barnabas.env.real_disk import RealDisk
+from barnabas.logcare.directories.node_directories import log_directory_paths
 from barnabas.model.ids import Uuid, uuid_text
-from barnabas.node.directories import log_directory_paths
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
 

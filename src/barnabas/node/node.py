@@ -19,34 +19,34 @@ from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.api.dispatch import Dispatch
 from barnabas.config.addresses import host_and_port
 from barnabas.config.settings import BrokerSettings
-from barnabas.controller.controller import Controller
+from barnabas.controller.broker_lifecycle import RegistrationRefused
+from barnabas.controller.channel import ControllerChannel
+from barnabas.controller.controller_registration import register_controller
+from barnabas.controller.core.controller import Controller
+from barnabas.controller.driver import ControllerDriver
+from barnabas.env.awaiting import awaited
 from barnabas.env.clock import Clock, SystemClock
 from barnabas.env.disk import Disk, disk_sentence
 from barnabas.env.entropy import Entropy, SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
+from barnabas.logcare.directories.node_directories import NodeDirectories, log_directory_paths
+from barnabas.metadata.applier import MetadataApplier
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.listener import AtLimit, Listener, PortTaken
 from barnabas.network.peers import Peers
-from barnabas.node.broker_lifecycle import RegistrationRefused
-from barnabas.node.broker_parts import BrokerParts
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.controller_channel import ControllerChannel
-from barnabas.node.controller_driver import ControllerDriver
-from barnabas.node.controller_registration import register_controller
-from barnabas.node.directories import NodeDirectories, log_directory_paths
+from barnabas.node.addresses import OwnAddresses
+from barnabas.node.broker import BrokerParts
+from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
 from barnabas.node.format import FormatRefused, read_bootstrap
-from barnabas.node.ground import Ground
-from barnabas.node.metadata_applier import MetadataApplier
-from barnabas.node.metadata_delivery import MetadataDelivery
-from barnabas.node.metadata_log import MetadataLog
-from barnabas.node.own_addresses import OwnAddresses
-from barnabas.node.promises import awaited
-from barnabas.node.publishers.connection_limits import ConnectionLimitsPublisher
-from barnabas.node.quorum_driver import QuorumDriver
-from barnabas.node.quorum_identity import quorum_node
-from barnabas.node.readings import register_readings
-from barnabas.node.snapshots import Snapshots
-from barnabas.raft.quorum_state import QuorumStateDamaged
+from barnabas.node.metrics import register_readings
+from barnabas.node_context import NodeContext
+from barnabas.quorum.core.quorum_state import QuorumStateDamaged
+from barnabas.quorum.delivery import MetadataDelivery
+from barnabas.quorum.driver import QuorumDriver
+from barnabas.quorum.identity import quorum_node
+from barnabas.quorum.metadata_log import MetadataLog
+from barnabas.quorum.snapshots import Snapshots
 from barnabas.storage.log_directory import DirectoryLocked
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged
@@ -164,7 +164,7 @@ class Node:
         self._metadata_log = metadata_log = MetadataLog(
             self._disk, directories.metadata_path, self._metadata_log_settings(), clean=clean, now_ms=now_ms
         )
-        ground = self._ground()
+        context = self._context()
         applier = MetadataApplier(settings, self.node_id, self._fatal)
         peers = self._dial(
             f"node-{self.node_id}",
@@ -188,7 +188,7 @@ class Node:
             timeout_ms=settings.integer("controller.socket.timeout.ms"),
         )
         parts = self._parts = BrokerParts(
-            ground, directories, found, applier, channel, quorum, peers, addresses, previous_epoch=previous_epoch
+            context, directories, found, applier, channel, quorum, peers, addresses, previous_epoch=previous_epoch
         )
         self.broker = parts.broker
         applier.publishers = [ConnectionLimitsPublisher(addresses.all), *(parts.publishers if self._is_broker else [])]
@@ -219,8 +219,8 @@ class Node:
         controller.keep_log_moving(settings.integer("metadata.max.idle.interval.ms"))
         return Ready(addresses.bootstrap, self.node_id, self.cluster_id, self._page.port if self._page else None)
 
-    def _ground(self) -> Ground:
-        return Ground(
+    def _context(self) -> NodeContext:
+        return NodeContext(
             settings=self.settings,
             node_id=self.node_id,
             cluster_id=self.cluster_id,

@@ -14,9 +14,9 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.env.disk import disk_sentence
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
+from barnabas.logcare.directories.node_directories import log_directory_paths
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid, uuid_text
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.directories import log_directory_paths
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.node import Node, Ready
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties

@@ -28,11 +28,11 @@ from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_B
 from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.validation import Accepted, Refused, validate
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.following import append_fetched, begin_tiered, truncation_offset
 from barnabas.replication.future_replica import FutureReplica
 from barnabas.replication.isr import IsrAnswer, IsrChange
 from barnabas.replication.leadership import Leadership
-from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.replication.verification import Verification, Verifications
 from barnabas.replication.waiting_fetch import WaitingFetch
@@ -63,6 +63,7 @@ class Partition:
         "_unstable_bytes",
         "_waiting",
         "_waiting_followers",
+        "cluster_view",
         "counters",
         "cut_unwritten",
         "damage",
@@ -80,7 +81,6 @@ class Partition:
         "node_id",
         "partition",
         "replicas",
-        "surroundings",
         "topic_id",
         "verifications",
     )
@@ -95,7 +95,7 @@ class Partition:
         node_id: int,
         high_watermark: int,
         counters: TopicCounters,
-        surroundings: Surroundings | None = None,
+        cluster_view: ClusterView | None = None,
     ) -> None:
         self.partition = partition
         self.topic_id = topic_id
@@ -106,7 +106,7 @@ class Partition:
         # Opening a log replays ends of transactions without knowing which of them everybody has.
         log.producers.replicated_up_to(high_watermark)
         self.counters = counters
-        self.surroundings = surroundings or Surroundings()
+        self.cluster_view = cluster_view or ClusterView()
         self.image: PartitionImage | None = None
         self.leads = False
         self.leader: int = NO_NODE
@@ -155,7 +155,7 @@ class Partition:
             end = self.log.log_end_offset
             self.log.leader_epochs.assign(self.leader_epoch, end)
             self.leadership = Leadership(
-                image, self.surroundings, node_id=self.node_id, log_end_offset=end, now_ms=now_ms, before=leadership if led else None
+                image, self.cluster_view, node_id=self.node_id, log_end_offset=end, now_ms=now_ms, before=leadership if led else None
             )
         else:
             leadership.follow(image)
@@ -395,15 +395,15 @@ class Partition:
         leadership = self.leadership
         if leadership is None or replica not in leadership.followers:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        broker = self.surroundings.broker(replica)
+        broker = self.cluster_view.broker(replica)
         if broker is not None and replica_epoch != broker.epoch:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         end, progress = self.log.log_end_offset, leadership.followers[replica]
         progress.fetched(offset, log_start_offset=log_start_offset, replica_epoch=replica_epoch, leader_end_offset=end, now_ms=now_ms)
-        progress.look(end, now_ms=now_ms, lag_ms_max=self.surroundings.lag_ms_max)
+        progress.look(end, now_ms=now_ms, lag_ms_max=self.cluster_view.lag_ms_max)
         change = leadership.expand(replica, high_watermark=self.high_watermark)
         if change is not None:
-            self.surroundings.propose(self, change)
+            self.cluster_view.propose(self, change)
         self._advance_high_watermark()
         if self._cleared:
             self._report_cleared()
@@ -457,7 +457,7 @@ class Partition:
             return None
         change = self.leadership.shrink(self.log.log_end_offset, now_ms=now_ms)
         if change is not None:
-            self.surroundings.propose(self, change)
+            self.cluster_view.propose(self, change)
         # Somebody who no longer keeps up may have held the high watermark without being in sync.
         self._advance_high_watermark()
         return change
@@ -465,7 +465,7 @@ class Partition:
     def isr_agreed(self, change: IsrChange, answer: IsrAnswer) -> bool:
         """The controller committed what was proposed, perhaps with other changes. Whether that is news here."""
         leadership = self.leadership
-        counters = self.surroundings.counters
+        counters = self.cluster_view.counters
         if leadership is None or not leadership.isr.agreed(change, answer):
             counters.failed.value += 1
             return False
@@ -476,7 +476,7 @@ class Partition:
 
     def isr_refused(self, change: IsrChange, code: ErrorCode) -> bool:
         """Whether to propose the same again."""
-        self.surroundings.counters.failed.value += 1
+        self.cluster_view.counters.failed.value += 1
         if self.leadership is None:
             return False
         again = self.leadership.isr.refused(change, code)

@@ -10,9 +10,9 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from barnabas.env.awaiting import awaited
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
-from barnabas.node.promises import awaited
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import read_header
 from barnabas.records.batches import check_crc, walk

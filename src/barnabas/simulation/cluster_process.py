@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.settings import BrokerSettings
+from barnabas.devcluster.development import NodePorts, cluster_properties
 from barnabas.model.ids import NodeId
-from barnabas.node.development import NodePorts, cluster_properties
 from barnabas.node.format import format_directories
-from barnabas.node.metadata_log import MetadataLog
 from barnabas.node.node import Node
-from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.quorum.driver import QuorumDriver
+from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.records.batches import check_crc
 from barnabas.replication.partition import Partition
 from barnabas.simulation.frames import FramePeers, SimulatedListener

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.model.promise import Promise
-from barnabas.node.metadata_log import MetadataLog
-from barnabas.node.quorum_driver import QuorumDriver
-from barnabas.raft.effects import Effect, Persist, Truncate
-from barnabas.raft.node import QuorumNode
-from barnabas.raft.quorum import Identity
-from barnabas.raft.voters import Endpoint, ReplicaKey, configured_voters
+from barnabas.quorum.core.effects import Effect, Persist, Truncate
+from barnabas.quorum.core.node import QuorumNode
+from barnabas.quorum.core.quorum import Identity
+from barnabas.quorum.core.voters import Endpoint, ReplicaKey, configured_voters
+from barnabas.quorum.driver import QuorumDriver
+from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.simulation.history import Written
 from barnabas.simulation.host import Host, HostCrashed
 from barnabas.simulation.network import SimulatedPeers

@@ -16,10 +16,10 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Self
 
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.child_node import SERVER_WITHOUT_ENVIRONMENT
-from barnabas.node.development import LOCALHOST, development_properties
-from barnabas.node.kept_ports import KeptPorts
+from barnabas.devcluster.child_node import SERVER_WITHOUT_ENVIRONMENT
+from barnabas.devcluster.development import LOCALHOST, development_properties
+from barnabas.devcluster.kept_ports import KeptPorts
+from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
 from barnabas.telemetry.logs import Log

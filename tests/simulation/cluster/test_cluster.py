@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
+from barnabas.metadata.applier import MetadataApplier
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.replication.partition import Partition
 from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from barnabas.raft.effects import Effect, Flush, LeaderKnown, Persist
-from barnabas.raft.events import Flushed, Truncated
+from barnabas.quorum.core.effects import Effect, Flush, LeaderKnown, Persist
+from barnabas.quorum.core.events import Flushed, Truncated
 from barnabas.simulation.quorum_process import QuorumProcess, WatchedDriver
 from barnabas.simulation.quorum_world import QuorumWorld
 from barnabas.simulation.run import run

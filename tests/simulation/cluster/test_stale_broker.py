@@ -7,10 +7,10 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
+from barnabas.controller.broker_lifecycle import BrokerLifecycle
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.promise import Promise
-from barnabas.node.broker_lifecycle import BrokerLifecycle
 from barnabas.simulation.host import Host
 from barnabas.simulation.scheduler import Scheduler
 from barnabas.telemetry.logs import Log

@@ -16,27 +16,29 @@ from typing import Any, cast
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import BROKER_HANDLERS
-from barnabas.api.request_context import RequestContext
 from barnabas.config.parse import parse_broker_config
 from barnabas.coordinators.coordinator import Coordinator
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
 from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.marker_writer import MarkerWriter
+from barnabas.coordinators.markers import LocalMarkers
 from barnabas.coordinators.runtime import CoordinatorRuntime
+from barnabas.coordinators.settings import group_settings, transaction_settings
+from barnabas.coordinators.topic_log import CoordinatorTopicLog
 from barnabas.coordinators.transaction.effects import WriteMarkers
 from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.coordinators.transaction.record_types import TRANSACTION_RECORD_TYPES
+from barnabas.devcluster.development import development_properties
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NodeId, TopicPartition, Uuid
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.network.caller import Caller
 from barnabas.network.peers import Peers
-from barnabas.node.coordinator_log import CoordinatorTopicLog
-from barnabas.node.coordinator_settings import group_settings, transaction_settings
-from barnabas.node.development import development_properties
-from barnabas.node.marker_writer import MarkerWriter
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.simulation.disk import SimulatedDisk
@@ -49,7 +51,7 @@ from barnabas.wire.compiler import decode, encode
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.messages.produce import ProduceResponse
 from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord, PartitionRecord, TopicRecord
-from tests.unit.controller.deciding import Dice
+from tests.unit.controller.core.deciding import Dice
 from tests.unit.metadata.made import after
 from tests.unit.replication.made import ME, led_by
 
@@ -175,6 +177,11 @@ class Node:
             GROUPS_SHARD: self.groups,
             TRANSACTIONS_SHARD: self.transactions,
         }
+        others = OtherBrokers(cast(Any, self), Peers("simulated"), self._settings)
+        groups = Coordinator(CONSUMER_OFFSETS, self.groups, self.clock, lambda: 1)
+        transactions = Coordinator(TRANSACTION_STATE, self.transactions, self.clock, lambda: 1)
+        markers = LocalMarkers(replicas, cast(Any, self), groups, self.clock)
+        self._marker_writer = MarkerWriter(ME, transactions, markers, others, lambda: self.image, cast(Any, self.timers))
         self.broker = Broker(
             node_id=NodeId(ME),
             cluster_id="simulated",
@@ -185,18 +192,21 @@ class Node:
             replicas=replicas,
             controller=cast(Any, None),
             quorum=cast(Any, None),
-            producer_ids=self,
+            producer_ids=cast(Any, self),
             fetch_sessions=FetchSessions(10, self._dice),
-            groups=Coordinator(CONSUMER_OFFSETS, self.groups, self.clock, lambda: 1),
-            transactions=Coordinator(TRANSACTION_STATE, self.transactions, self.clock, lambda: 1),
+            groups=groups,
+            transactions=transactions,
+            markers=markers,
             metrics=self._metrics,
             log=self._log,
-            peers=Peers("simulated"),
+            others=others,
+            internal_topics=cast(Any, None),
+            directory_moves=cast(Any, None),
         )
 
     def _write_markers(self, shard: int, effect: WriteMarkers) -> None:
         self._on_markers(effect)
-        MarkerWriter(lambda: self.broker, lambda: self.image).perform(shard, effect)
+        self._marker_writer.perform(shard, effect)
 
     def next_producer_id(self) -> Promise[int]:
         return Promise.kept(next(self._producer_ids))
@@ -207,7 +217,7 @@ class Node:
         """The decoded response, through its bytes like the request."""
         request_class, response_class = messages(api)
         connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name="PLAINTEXT"))
-        context = RequestContext(cast(Any, connection), version, 0, client_id)
+        context = Caller(cast(Any, connection), version, 0, client_id)
         # As from a socket: producers' batches are changed in place.
         received = memoryview(bytearray(request))
         answer = BROKER_HANDLERS[api](self.broker, context, decode(request_class, version, received, 0)[0])

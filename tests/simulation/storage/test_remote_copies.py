@@ -12,14 +12,14 @@ import pytest
 from barnabas.records.batches import walk
 from barnabas.records.control_batch import ControlType
 from barnabas.simulation.disk import PowerCut, SimulatedDisk
-from barnabas.storage.remote.catalogue import RemoteCatalogue
-from barnabas.storage.remote.chain import build_chain
-from barnabas.storage.remote.directory_store import DirectoryStore
-from barnabas.storage.remote.expiry_plan import ABANDONED_COPY_MS, ExpiryReason, plan_expiry
-from barnabas.storage.remote.segment_metadata import RemoteSegmentMetadata, RemoteSegmentUpdate
-from barnabas.storage.remote.segment_state import SegmentState
+from barnabas.tiered.expiry_plan import ABANDONED_COPY_MS, ExpiryReason, plan_expiry
+from barnabas.tiered.metadata.catalogue import RemoteCatalogue
+from barnabas.tiered.metadata.chain import build_chain
+from barnabas.tiered.metadata.segment_metadata import RemoteSegmentMetadata, RemoteSegmentUpdate
+from barnabas.tiered.metadata.segment_state import SegmentState
+from barnabas.tiered.store.directory_store import DirectoryStore
 from tests.unit.storage.logs import NOW_MS, append, fill, marker, open_partition, sent
-from tests.unit.storage.remote.worlds import NAMES, REMOTE, copied_offset, disk_with_store, nothing, prepare, reader
+from tests.unit.tiered.worlds import NAMES, REMOTE, copied_offset, disk_with_store, nothing, prepare, reader
 
 Event = RemoteSegmentMetadata | RemoteSegmentUpdate
 BATCHES = 34

@@ -17,7 +17,7 @@ OUTCOMES_OF_A_CUT = 4
 
 
 def gives_up(owner: Owner, segments: int) -> None:
-    """As :mod:`barnabas.node.log_retention` does it."""
+    """As :mod:`barnabas.logcare.retention` does it."""
     following = list(owner.log.segments)[segments:]
     start = following[0].base_offset if following else owner.log.log_end_offset
     owner.start_in_flight = start

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from barnabas.api.broker import Broker
-from barnabas.api.transaction_verification import QuestionsToCoordinators
+from barnabas.api.produce.verification import QuestionsToCoordinators
+from barnabas.devcluster.development import development_properties
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.network.peers import Peers
-from barnabas.node.development import development_properties
 from barnabas.node.process import parse_settings
+from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.wire.metadata_records import MetadataRecord, PartitionRecord, RegisterBrokerRecord, TopicRecord
 from barnabas.wire.metadata_records.register_broker import BrokerEndpoint
 from tests.unit.coordinators.transaction.desk import Desk
@@ -30,13 +31,15 @@ class Neighbours:
         for number, (topic, leader) in enumerate(led_by.items()):
             records += [TopicRecord(name=topic, topic_id=uuid(number)), partition(number, leader)]
         self.metadata = SimpleNamespace(image=after(records))
+        settings = parse_settings(development_properties(data_dir="nowhere"))
+        self.others = OtherBrokers(self.metadata, self.peers, settings)
         parts: dict[str, Any] = {
             "node_id": HERE,
-            "settings": parse_settings(development_properties(data_dir="nowhere")),
+            "settings": settings,
             "loop": asyncio.get_running_loop(),
             "metadata": self.metadata,
             "transactions": self.desk.coordinator,
-            "peers": self.peers,
+            "others": self.others,
             "questions_to_coordinators": QuestionsToCoordinators(),
             "replicas": SimpleNamespace(get=lambda topic, index: None),
             "groups": SimpleNamespace(topic="__consumer_offsets"),

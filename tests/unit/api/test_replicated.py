@@ -6,16 +6,17 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from barnabas.api.broker_apis import fetch, list_offsets, produce
+from barnabas.api.broker_apis import fetch, list_offsets
+from barnabas.api.produce.handler import handle as handle_produce
 from barnabas.metadata.cluster import BrokerImage, Endpoint
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.partition import Partition
 from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR
-from barnabas.replication.surroundings import Surroundings
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -56,7 +57,7 @@ class Server:
             for each, rack in racks.items()
         }
         self.image = image or led_by(ME, replicas=ALL)
-        self.partition: Partition = self.world.partition(image=self.image, surroundings=Surroundings(broker=self.brokers.get))
+        self.partition: Partition = self.world.partition(image=self.image, cluster_view=ClusterView(broker=self.brokers.get))
         topics = SimpleNamespace(
             partition=lambda name: self.image if name.topic == "t" else None, by_id={TOPIC_ID: SimpleNamespace(name="t")}
         )
@@ -72,7 +73,7 @@ class Server:
         )
 
     def context(self, version: int) -> Any:
-        return SimpleNamespace(api_version=version, client_id="c", listener="X", connection=SimpleNamespace(close=lambda: None))
+        return SimpleNamespace(version=version, client_id="c", listener="X", connection=SimpleNamespace(close=lambda: None))
 
     def produce(self, *, acks: int = -1, topic_id: Uuid = TOPIC_ID) -> Any:
         request = ProduceRequest(
@@ -81,7 +82,7 @@ class Server:
             timeout_ms=TIMEOUT_MS,
             topic_data=[TopicProduceData(topic_id=topic_id, partition_data=[PartitionProduceData(index=0, records=memoryview(data()))])],
         )
-        return produce.handle(self.broker, self.context(13), request)
+        return handle_produce(self.broker, self.context(13), request)
 
     def fetch(self, *, rack: str = "", version: int = 17, offset: int = 0, epoch: int = -1) -> Any:
         asked = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20, current_leader_epoch=epoch)

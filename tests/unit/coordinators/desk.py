@@ -22,7 +22,7 @@ from barnabas.model.promise import Promise
 from barnabas.records.batch_header import assign_offset, read_header
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.record import open_batch
-from tests.unit.controller.deciding import Dice
+from tests.unit.controller.core.deciding import Dice
 from tests.unit.metadata.made import after
 
 SHARD = 0

@@ -9,9 +9,9 @@ import pytest
 from barnabas.config.broker_keys import BROKER_KEYS
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.topic_keys import TOPIC_KEYS
+from barnabas.devcluster.development import development_properties
 from barnabas.metadata.configs import ConfigResource, ConfigsImage
 from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource, ConfigSynonym, EffectiveConfigs
-from barnabas.node.development import development_properties
 
 TOPIC, BROKER, ALL_BROKERS, STATIC, DEFAULT = (
     ConfigSource.TOPIC,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from barnabas.config.parse import parse_broker_config
+from barnabas.devcluster.development import development_properties
 from barnabas.network.listener import ConnectionLimits
 from barnabas.node.connection_limits import SEND_BUFFER_BYTES, connection_limits
-from barnabas.node.development import development_properties
 
 
 def limits(**overrides: str) -> ConnectionLimits:

@@ -1,6 +1,6 @@
 """The APIs this node serves, one file each. This table is what ApiVersions answers.
 
-A handler is ``handle(broker, context, request)`` and returns a response, a promise of one, or None where the protocol wants no answer. It
+A handler is ``handle(broker, caller, request)`` and returns a response, a promise of one, or None where the protocol wants no answer. It
 translates, authorises, calls and answers; it holds no state and calls no other handler.
 """
 
@@ -49,7 +49,6 @@ from barnabas.api.broker_apis import (
     offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
-    produce,
     sync_group,
     txn_offset_commit,
     unregister_broker,
@@ -58,11 +57,12 @@ from barnabas.api.broker_apis import (
 )
 from barnabas.api.controller_apis import add_raft_voter, remove_raft_voter
 from barnabas.api.handler import Handlers
+from barnabas.api.produce.handler import handle as handle_produce
 from barnabas.wire.apis import ApiKey
 
 BROKER_HANDLERS: Handlers = MappingProxyType(
     {
-        ApiKey.PRODUCE: produce.handle,
+        ApiKey.PRODUCE: handle_produce,
         ApiKey.FETCH: fetch.handle,
         ApiKey.LIST_OFFSETS: list_offsets.handle,
         ApiKey.METADATA: metadata.handle,

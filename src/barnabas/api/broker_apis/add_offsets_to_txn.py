@@ -12,24 +12,24 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.transaction.older_clients import before_fencing_had_a_name
 from barnabas.coordinators.transaction.transaction_version import OLDEST
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 _KNOWS_PRODUCER_FENCED = 2
 
 
-def handle(broker: Broker, context: RequestContext, request: AddOffsetsToTxnRequest) -> Answer[AddOffsetsToTxnResponse]:
+def handle(broker: Broker, caller: Caller, request: AddOffsetsToTxnRequest) -> Answer[AddOffsetsToTxnResponse]:
     if not request.transactional_id:
-        return _answer(ErrorCode.INVALID_REQUEST, context.api_version)
+        return _answer(ErrorCode.INVALID_REQUEST, caller.version)
     partition = broker.groups.partition_of(request.group_id)
     if partition is None:
-        broker.internal_topics.create(broker, broker.groups.topic)
-        return _answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version)
+        broker.internal_topics.create(broker.groups.topic)
+        return _answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, caller.version)
     offsets = TopicPartition(broker.groups.topic, partition)
     added = broker.transactions.run(
         request.transactional_id,
@@ -42,7 +42,7 @@ def handle(broker: Broker, context: RequestContext, request: AddOffsetsToTxnRequ
             transaction_version=OLDEST,
         ),
     )
-    return added.map(lambda error: _answer(told(error), context.api_version))
+    return added.map(lambda error: _answer(told(error), caller.version))
 
 
 def _answer(error: ErrorCode, api_version: int) -> AddOffsetsToTxnResponse:

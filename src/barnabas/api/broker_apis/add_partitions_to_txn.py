@@ -14,13 +14,13 @@ from collections.abc import Mapping
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.transaction.older_clients import before_fencing_had_a_name
 from barnabas.coordinators.transaction.transaction_version import version_of_add_partitions
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -36,8 +36,8 @@ _FIRST_OF_BROKERS = 4
 _Results = Mapping[TopicPartition, ErrorCode]
 
 
-def handle(broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest) -> Promise[AddPartitionsToTxnResponse]:
-    version = context.api_version
+def handle(broker: Broker, caller: Caller, request: AddPartitionsToTxnRequest) -> Promise[AddPartitionsToTxnResponse]:
+    version = caller.version
     if version < _FIRST_OF_BROKERS:
         only = _only_transaction(request)
         return _decide(broker, version, only).map(

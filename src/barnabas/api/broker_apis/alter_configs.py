@@ -7,14 +7,14 @@ sent to it.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.api.whose_settings import why_not_ours
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResourceResponse, AlterConfigsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> Answer[AlterConfigsResponse]:
+def handle(broker: Broker, caller: Caller, request: AlterConfigsRequest) -> Answer[AlterConfigsResponse]:
     refused = {
         position: AlterConfigsResourceResponse(
             error_code=ErrorCode.INVALID_REQUEST,
@@ -23,7 +23,7 @@ def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest
             resource_name=resource.resource_name,
         )
         for position, resource in enumerate(request.resources)
-        if (wrong := why_not_ours(broker, context, resource.resource_type, resource.resource_name)) is not None
+        if (wrong := why_not_ours(broker, caller, resource.resource_type, resource.resource_name)) is not None
     }
     if len(refused) == len(request.resources):
         return AlterConfigsResponse(throttle_time_ms=0, responses=list(refused.values()))
@@ -34,4 +34,4 @@ def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest
         responses = [refused[position] if position in refused else next(from_controller) for position in range(len(request.resources))]
         return AlterConfigsResponse(throttle_time_ms=0, responses=responses)
 
-    return broker.controller.submit(AlterConfigsRequest(resources=others, validate_only=request.validate_only), context).map(together)
+    return broker.controller.submit(AlterConfigsRequest(resources=others, validate_only=request.validate_only), caller).map(together)

@@ -10,12 +10,10 @@ Version notes: whether the replication factor may change (KIP-860) from 1.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
 
 
-def handle(
-    broker: Broker, context: RequestContext, request: AlterPartitionReassignmentsRequest
-) -> Promise[AlterPartitionReassignmentsResponse]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: AlterPartitionReassignmentsRequest) -> Promise[AlterPartitionReassignmentsResponse]:
+    return broker.controller.submit(request, caller)

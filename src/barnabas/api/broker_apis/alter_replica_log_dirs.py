@@ -12,9 +12,9 @@ Version notes: 2 is flexible.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
+from barnabas.network.caller import Caller
 from barnabas.storage.file_names import future_name_fits
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.wire.messages.alter_replica_log_dirs import (
@@ -25,7 +25,7 @@ from barnabas.wire.messages.alter_replica_log_dirs import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+def handle(broker: Broker, caller: Caller, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for asked in request.dirs:
         directory = next((each for each in broker.replicas.directories if each.path == asked.path), None)
@@ -52,7 +52,7 @@ def _move(broker: Broker, partition: TopicPartition, path: str, directory: LogDi
     if directory.cordoned:
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT
     replica = broker.replicas.get(*partition)
-    if replica is not None and broker.directory_moves is not None:
+    if replica is not None:
         return broker.directory_moves.move(replica, directory)
     broker.replicas.prefer(partition, directory)
     # Kafka says so of partitions that it knows and does not have.

@@ -12,14 +12,14 @@ from barnabas.api.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
 from barnabas.api.consumer_protocol import consumer_protocol_is_served
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.group.consumer.description import not_described
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup
 
 
-def handle(broker: Broker, context: RequestContext, request: ConsumerGroupDescribeRequest) -> Promise[ConsumerGroupDescribeResponse]:
+def handle(broker: Broker, caller: Caller, request: ConsumerGroupDescribeRequest) -> Promise[ConsumerGroupDescribeResponse]:
     served = consumer_protocol_is_served(broker)
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
 

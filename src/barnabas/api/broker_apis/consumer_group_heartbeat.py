@@ -14,19 +14,19 @@ from __future__ import annotations
 from barnabas.api.broker import Broker
 from barnabas.api.consumer_protocol import consumer_protocol_is_served
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ConsumerGroupHeartbeatRequest) -> Answer[ConsumerGroupHeartbeatResponse]:
+def handle(broker: Broker, caller: Caller, request: ConsumerGroupHeartbeatRequest) -> Answer[ConsumerGroupHeartbeatResponse]:
     if not consumer_protocol_is_served(broker):
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.consumer.heartbeat(
-            request, version=context.api_version, client_id=context.client_id or "", client_host=context.client_host, now_ms=now_ms
+            request, version=caller.version, client_id=caller.client_id or "", client_host=caller.host, now_ms=now_ms
         ),
     )
     return answer.map(lambda response: _refused(told(response)) if isinstance(response, ErrorCode) else response)

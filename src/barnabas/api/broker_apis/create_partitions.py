@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: CreatePartitionsRequest) -> Promise[CreatePartitionsResponse]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: CreatePartitionsRequest) -> Promise[CreatePartitionsResponse]:
+    return broker.controller.submit(request, caller)

@@ -9,15 +9,15 @@ from collections.abc import Callable
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.outcome import Outcome
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
+def handle(broker: Broker, caller: Caller, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
     group_ids = list(dict.fromkeys(request.groups_names))
     deleted = [broker.groups.run(group_id, _deletion(group_id)) for group_id in group_ids]
     return all_of(deleted).map(

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import check_leader
 from barnabas.wire.messages.delete_records import (
@@ -30,7 +30,7 @@ class _Waiting(NamedTuple):
     deleted: Promise[ErrorCode]
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> Answer[DeleteRecordsResponse]:
+def handle(broker: Broker, caller: Caller, request: DeleteRecordsRequest) -> Answer[DeleteRecordsResponse]:
     waiting: list[_Waiting] = []
     response = DeleteRecordsResponse(
         throttle_time_ms=0,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteTopicsRequest) -> Promise[DeleteTopicsResponse]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: DeleteTopicsRequest) -> Promise[DeleteTopicsResponse]:
+    return broker.controller.submit(request, caller)

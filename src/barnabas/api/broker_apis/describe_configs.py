@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import DEFAULT_LEVEL, ROOT_LOGGER
-from barnabas.api.request_context import RequestContext
 from barnabas.config.values import ConfigType, read_integer
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.topic_names import why_illegal
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -30,7 +30,7 @@ from barnabas.wire.messages.describe_configs import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     results = []
     for resource in request.resources:
         # Kafka leaves the message of a resource without fault at its default, the empty one.

@@ -11,21 +11,21 @@ from __future__ import annotations
 from barnabas.api.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.group.classic.classic_groups import not_described
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 
 _NOT_FOUND_VERSION_MIN = 6
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeGroupsRequest) -> Promise[DescribeGroupsResponse]:
+def handle(broker: Broker, caller: Caller, request: DescribeGroupsRequest) -> Promise[DescribeGroupsResponse]:
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
 
     def described(group_id: str) -> Promise[DescribedGroup]:
         found = broker.groups.run(group_id, lambda machine, _: machine.classic.describe(group_id))
-        return found.map(lambda group: _answer(group_id, group, context.api_version, operations))
+        return found.map(lambda group: _answer(group_id, group, caller.version, operations))
 
     return all_of([described(group_id) for group_id in request.groups]).map(lambda groups: DescribeGroupsResponse(groups=groups))
 

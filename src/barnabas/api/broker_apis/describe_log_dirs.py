@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.replication.partition import Partition
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
@@ -27,7 +27,7 @@ from barnabas.wire.messages.describe_log_dirs import (
 _UNKNOWN_BYTES = -1
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     wanted = None if request.topics is None else {topic.topic: set(topic.partitions) for topic in request.topics}
     failed = [DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=path, topics=[]) for path in broker.replicas.unopened]
     return DescribeLogDirsResponse(

@@ -6,9 +6,9 @@ Behaviour: NOT_LEADER_OR_FOLLOWER and UNKNOWN_TOPIC_OR_PARTITION per partition; 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.topic_names import why_illegal
+from barnabas.network.caller import Caller
 from barnabas.replication.reads import check_leader
 from barnabas.storage.producer_state import Producer
 from barnabas.wire.messages.describe_producers import (
@@ -23,7 +23,7 @@ _NO_TRANSACTION = -1
 _ANY_LEADER_EPOCH = -1
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeProducersRequest) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         throttle_time_ms=0,
         topics=[

@@ -8,11 +8,11 @@ Version notes: fetch and catch-up times from 1; directories, the addresses of vo
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.quorum_description import fit_to_version
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
+from barnabas.quorum.description import fit_to_version
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeQuorumRequest) -> Promise[DescribeQuorumResponse]:
-    return broker.controller.submit(request, context).map(lambda response: fit_to_version(response, context.api_version))
+def handle(broker: Broker, caller: Caller, request: DescribeQuorumRequest) -> Promise[DescribeQuorumResponse]:
+    return broker.controller.submit(request, caller).map(lambda response: fit_to_version(response, caller.version))

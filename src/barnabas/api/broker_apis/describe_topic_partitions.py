@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from barnabas.api.authorized_operations import TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -22,7 +22,7 @@ from barnabas.wire.messages.describe_topic_partitions import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     image = broker.metadata.image
     every = not request.topics
     names = sorted(image.topics.by_name) if every else sorted({topic.name for topic in request.topics})

@@ -7,10 +7,10 @@ another broker looks after.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.transaction.transaction import Transaction
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -19,7 +19,7 @@ from barnabas.wire.messages.describe_transactions import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeTransactionsRequest) -> Promise[DescribeTransactionsResponse]:
+def handle(broker: Broker, caller: Caller, request: DescribeTransactionsRequest) -> Promise[DescribeTransactionsResponse]:
     described = all_of([_describe(broker, each) for each in request.transactional_ids])
     return described.map(lambda states: DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
 

@@ -11,15 +11,15 @@ Version notes: only preferred elections before 1, and no error code of the respo
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ElectLeadersRequest) -> Promise[ElectLeadersResponse]:
-    answer: Promise[ElectLeadersResponse] = broker.controller.submit(request, context)
-    return answer.map(_without_own_error) if context.api_version == 0 else answer
+def handle(broker: Broker, caller: Caller, request: ElectLeadersRequest) -> Promise[ElectLeadersResponse]:
+    answer: Promise[ElectLeadersResponse] = broker.controller.submit(request, caller)
+    return answer.map(_without_own_error) if caller.version == 0 else answer
 
 
 def _without_own_error(response: ElectLeadersResponse) -> ElectLeadersResponse:

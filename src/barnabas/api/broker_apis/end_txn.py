@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
 from barnabas.coordinators.transaction.decision import Granted
 from barnabas.coordinators.transaction.fresh_producer_id import run_with_producer_id
@@ -20,12 +19,13 @@ from barnabas.coordinators.transaction.older_clients import before_fencing_had_a
 from barnabas.coordinators.transaction.transaction_version import version_of_end_txn
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 _KNOWS_PRODUCER_FENCED = 2
 
 
-def handle(broker: Broker, context: RequestContext, request: EndTxnRequest) -> Answer[EndTxnResponse]:
+def handle(broker: Broker, caller: Caller, request: EndTxnRequest) -> Answer[EndTxnResponse]:
     if not request.transactional_id:
         return EndTxnResponse(throttle_time_ms=0, error_code=ErrorCode.INVALID_REQUEST)
 
@@ -36,12 +36,12 @@ def handle(broker: Broker, context: RequestContext, request: EndTxnRequest) -> A
             request.producer_epoch,
             now_ms,
             committed=request.committed,
-            transaction_version=version_of_end_txn(context.api_version),
+            transaction_version=version_of_end_txn(caller.version),
             offered=offered,
         )
 
     granted = run_with_producer_id(broker.transactions, broker.producer_ids.next_producer_id, request.transactional_id, end)
-    return granted.map(lambda identity: _answer(identity, context.api_version))
+    return granted.map(lambda identity: _answer(identity, caller.version))
 
 
 def _answer(granted: ProducerIdentity | ErrorCode, api_version: int) -> EndTxnResponse:

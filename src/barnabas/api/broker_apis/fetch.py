@@ -22,9 +22,9 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import HINTED, LeaderHints, not_here, topic_name
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.replication.fetch_sessions import FetchContext, FetchedPartition, PartitionKey
 from barnabas.replication.partition import Partition
 from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR, preferred_replica
@@ -58,8 +58,8 @@ _NO_SNAPSHOT = default_struct(SnapshotId)
 Reads = list[tuple[FetchedPartition, PartitionRead]]
 
 
-def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Answer[FetchResponse]:
-    by_id = context.api_version >= _TOPIC_ID_VERSION_MIN
+def handle(broker: Broker, caller: Caller, request: FetchRequest) -> Answer[FetchResponse]:
+    by_id = caller.version >= _TOPIC_ID_VERSION_MIN
     named = [
         FetchedPartition(
             topic.topic,
@@ -86,17 +86,17 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> An
     )
     if isinstance(fetch, ErrorCode):
         return FetchResponse(throttle_time_ms=0, error_code=fetch, session_id=0, responses=[])
-    reader = _Follower(broker, context, request) if _replica_id(context, request) >= 0 else _Consumer(broker, context, request)
+    reader = _Follower(broker, caller, request) if _replica_id(caller, request) >= 0 else _Consumer(broker, caller, request)
     reads, size, urgent, remote = _read_all(broker, fetch, request, reader, by_id=by_id)
     if remote:
-        return _read_remotely(broker, context, fetch, reads, remote, reader, by_id=by_id)
+        return _read_remotely(broker, caller, fetch, reads, remote, reader, by_id=by_id)
     if urgent or size >= request.min_bytes or request.max_wait_ms <= 0 or not fetch.partitions:
-        return _respond(broker, context, fetch, reads, reader, by_id=by_id)
-    return _wait(broker, context, fetch, reads, size, request, reader, by_id=by_id)
+        return _respond(broker, caller, fetch, reads, reader, by_id=by_id)
+    return _wait(broker, caller, fetch, reads, size, request, reader, by_id=by_id)
 
 
-def _replica_id(context: RequestContext, request: FetchRequest) -> int:
-    return request.replica_state.replica_id if context.api_version >= _REPLICA_STATE_VERSION_MIN else request.replica_id
+def _replica_id(caller: Caller, request: FetchRequest) -> int:
+    return request.replica_state.replica_id if caller.version >= _REPLICA_STATE_VERSION_MIN else request.replica_id
 
 
 class _Consumer:
@@ -104,12 +104,12 @@ class _Consumer:
 
     follower = False
 
-    def __init__(self, broker: Broker, context: RequestContext, request: FetchRequest) -> None:
+    def __init__(self, broker: Broker, caller: Caller, request: FetchRequest) -> None:
         self.committed_only = request.isolation_level == READ_COMMITTED
         self._broker = broker
         self._isolation = request.isolation_level
-        self._listener = context.listener
-        self._leader_only = context.api_version < _READ_FROM_FOLLOWERS_VERSION_MIN
+        self._listener = caller.listener
+        self._leader_only = caller.version < _READ_FROM_FOLLOWERS_VERSION_MIN
         selects = request.rack_id and broker.settings.text_or_none("replica.selector.class") == RACK_AWARE_SELECTOR
         self._rack = request.rack_id if selects else ""
 
@@ -146,10 +146,10 @@ class _Follower:
     follower = True
     committed_only = False
 
-    def __init__(self, broker: Broker, context: RequestContext, request: FetchRequest) -> None:
+    def __init__(self, broker: Broker, caller: Caller, request: FetchRequest) -> None:
         self._broker = broker
-        self._replica = _replica_id(context, request)
-        self._epoch = request.replica_state.replica_epoch if context.api_version >= _REPLICA_STATE_VERSION_MIN else -1
+        self._replica = _replica_id(caller, request)
+        self._epoch = request.replica_state.replica_epoch if caller.version >= _REPLICA_STATE_VERSION_MIN else -1
         self._now_ms = broker.clock.monotonic_ms()
         self._throttle = broker.replicas.throttles.leader
         self._acknowledges = True
@@ -256,7 +256,7 @@ def _read_all(
 
 def _read_remotely(
     broker: Broker,
-    context: RequestContext,
+    caller: Caller,
     fetch: FetchContext,
     reads: Reads,
     remote: list[int],
@@ -291,7 +291,7 @@ def _read_remotely(
         for slot, promise in asked.items():
             if promise.done:
                 reads[slot] = (reads[slot][0], promise.value)
-        answer.resolve(_respond(broker, context, fetch, reads, reader, by_id=by_id))
+        answer.resolve(_respond(broker, caller, fetch, reads, reader, by_id=by_id))
 
     def expire() -> None:
         broker.metrics.counter(REMOTE_FETCHES_EXPIRED).value += 1
@@ -317,7 +317,7 @@ def _read_remotely(
 
 def _wait(
     broker: Broker,
-    context: RequestContext,
+    caller: Caller,
     fetch: FetchContext,
     reads: Reads,
     size: int,
@@ -339,7 +339,7 @@ def _wait(
 
     def complete() -> None:
         read_again = _read_all(broker, fetch, request, reader, by_id=by_id)[0]
-        answer.resolve(_respond(broker, context, fetch, read_again, reader, by_id=by_id))
+        answer.resolve(_respond(broker, caller, fetch, read_again, reader, by_id=by_id))
 
     waiting = WaitingFetch(
         partitions,
@@ -355,7 +355,7 @@ def _wait(
 
 
 def _respond(
-    broker: Broker, context: RequestContext, fetch: FetchContext, reads: Reads, reader: _Consumer | _Follower, *, by_id: bool
+    broker: Broker, caller: Caller, fetch: FetchContext, reads: Reads, reader: _Consumer | _Follower, *, by_id: bool
 ) -> FetchResponse:
     responses: list[FetchableTopicResponse] = []
     served = []
@@ -371,8 +371,8 @@ def _respond(
             if partition is not None:
                 reader.sent(partition, len(records))
         leader = _NO_LEADER
-        if read.error in HINTED and context.api_version >= _HINTS_VERSION_MIN:
-            hints = hints or LeaderHints(broker, context.listener)
+        if read.error in HINTED and caller.version >= _HINTS_VERSION_MIN:
+            hints = hints or LeaderHints(broker, caller.listener)
             hint = hints.leader_of(topic_name(broker, each.topic_id) if by_id else each.topic, each.index)
             if hint is not None:
                 leader = LeaderIdAndEpoch(leader_id=hint.leader_id, leader_epoch=hint.leader_epoch)

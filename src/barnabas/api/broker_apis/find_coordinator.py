@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
@@ -33,15 +33,15 @@ class _Location(NamedTuple):
     port: int = -1
 
 
-def handle(broker: Broker, context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    if context.api_version < _SEVERAL_VERSION_MIN:
-        found = _find(broker, context.listener, request.key_type, request.key)
+def handle(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if caller.version < _SEVERAL_VERSION_MIN:
+        found = _find(broker, caller.listener, request.key_type, request.key)
         return FindCoordinatorResponse(
             error_code=found.error, error_message=_MESSAGES[found.error], node_id=found.node_id, host=found.host, port=found.port
         )
     coordinators = []
     for key in request.coordinator_keys:
-        found = _find(broker, context.listener, request.key_type, key)
+        found = _find(broker, caller.listener, request.key_type, key)
         # As Kafka has it: the code says enough, unless nobody could have meant the question.
         message = _MESSAGES[found.error] if request.key_type > _SHARE else ""
         coordinators.append(
@@ -58,7 +58,7 @@ def _find(broker: Broker, listener: str, key_type: int, key: str) -> _Location:
     else:
         return _Location(ErrorCode.INVALID_REQUEST)
     if partition is None:
-        broker.internal_topics.create(broker, topic)
+        broker.internal_topics.create(topic)
         return _Location(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     image = broker.metadata.image
     led = image.topics.partition(TopicPartition(topic, partition))

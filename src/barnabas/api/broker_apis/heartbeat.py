@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: HeartbeatRequest) -> Answer[HeartbeatResponse]:
+def handle(broker: Broker, caller: Caller, request: HeartbeatRequest) -> Answer[HeartbeatResponse]:
     if not request.group_id:
         return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     return broker.groups.run(request.group_id, lambda machine, now_ms: machine.classic.heartbeat(request, now_ms=now_ms)).map(_answer)

@@ -10,11 +10,11 @@ from collections import Counter
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import alter_loggers
-from barnabas.api.request_context import RequestContext
 from barnabas.api.whose_settings import why_not_ours
 from barnabas.metadata.configs import ResourceType
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -23,11 +23,11 @@ from barnabas.wire.messages.incremental_alter_configs import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest) -> Answer[IncrementalAlterConfigsResponse]:
+def handle(broker: Broker, caller: Caller, request: IncrementalAlterConfigsRequest) -> Answer[IncrementalAlterConfigsResponse]:
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
     decided: dict[int, AlterConfigsResourceResponse] = {}
     for position, resource in enumerate(request.resources):
-        wrong = why_not_ours(broker, context, resource.resource_type, resource.resource_name)
+        wrong = why_not_ours(broker, caller, resource.resource_type, resource.resource_name)
         if wrong is not None:
             decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, wrong)
         elif resource.resource_type == ResourceType.BROKER_LOGGER:
@@ -43,7 +43,7 @@ def handle(broker: Broker, context: RequestContext, request: IncrementalAlterCon
         responses = [decided[position] if position in decided else next(from_controller) for position in range(len(request.resources))]
         return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=responses)
 
-    return broker.controller.submit(passed_on, context).map(together)
+    return broker.controller.submit(passed_on, caller).map(together)
 
 
 def _alter_loggers(broker: Broker, resource: AlterConfigsResource, *, repeated: bool, dry: bool) -> AlterConfigsResourceResponse:

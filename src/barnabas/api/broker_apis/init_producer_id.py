@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
 from barnabas.coordinators.transaction.decision import Granted
 from barnabas.coordinators.transaction.fresh_producer_id import run_with_producer_id
@@ -21,12 +20,13 @@ from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.coordinators.transaction.older_clients import before_fencing_had_a_name
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _KNOWS_PRODUCER_FENCED = 4
 
 
-def handle(broker: Broker, context: RequestContext, request: InitProducerIdRequest) -> Answer[InitProducerIdResponse]:
+def handle(broker: Broker, caller: Caller, request: InitProducerIdRequest) -> Answer[InitProducerIdResponse]:
     if (request.producer_id == -1) != (request.producer_epoch == -1):
         return _refused(ErrorCode.INVALID_REQUEST)
     transactional_id = request.transactional_id
@@ -48,7 +48,7 @@ def handle(broker: Broker, context: RequestContext, request: InitProducerIdReque
         )
 
     granted = run_with_producer_id(broker.transactions, broker.producer_ids.next_producer_id, transactional_id, begin)
-    return granted.map(lambda identity: _answer(identity, context.api_version))
+    return granted.map(lambda identity: _answer(identity, caller.version))
 
 
 def _answer(granted: ProducerIdentity | ErrorCode, api_version: int) -> InitProducerIdResponse:

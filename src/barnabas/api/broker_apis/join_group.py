@@ -14,28 +14,28 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 _NULL_PROTOCOL_VERSION_MIN = 7
 _SKIP_ASSIGNMENT_VERSION_MIN = 9
 
 
-def handle(broker: Broker, context: RequestContext, request: JoinGroupRequest) -> Answer[JoinGroupResponse]:
+def handle(broker: Broker, caller: Caller, request: JoinGroupRequest) -> Answer[JoinGroupResponse]:
     if not request.group_id:
-        return _for_version(_refused(request, ErrorCode.INVALID_GROUP_ID), context.api_version)
+        return _for_version(_refused(request, ErrorCode.INVALID_GROUP_ID), caller.version)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.classic.join(
-            request, version=context.api_version, client_id=context.client_id or "", client_host=context.client_host, now_ms=now_ms
+            request, version=caller.version, client_id=caller.client_id or "", client_host=caller.host, now_ms=now_ms
         ),
     )
     return answer.map(
         lambda response: _for_version(
             _refused(request, response) if isinstance(response, ErrorCode) else response,
-            context.api_version,
+            caller.version,
         )
     )
 

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
 _MEMBERS_VERSION_MIN = 3
 
 
-def handle(broker: Broker, context: RequestContext, request: LeaveGroupRequest) -> Answer[LeaveGroupResponse]:
+def handle(broker: Broker, caller: Caller, request: LeaveGroupRequest) -> Answer[LeaveGroupResponse]:
     if not request.group_id:
         return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     answer = broker.groups.run(
-        request.group_id, lambda machine, now_ms: machine.classic.leave(request, version=context.api_version, now_ms=now_ms)
+        request.group_id, lambda machine, now_ms: machine.classic.leave(request, version=caller.version, now_ms=now_ms)
     )
-    return answer.map(lambda response: _answer(response, context.api_version))
+    return answer.map(lambda response: _answer(response, caller.version))
 
 
 def _answer(response: LeaveGroupResponse | ErrorCode, version: int) -> LeaveGroupResponse:

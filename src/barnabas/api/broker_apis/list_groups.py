@@ -9,12 +9,12 @@ Version notes: states and their filter from 4, types and their filter from 5.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+def handle(broker: Broker, caller: Caller, request: ListGroupsRequest) -> ListGroupsResponse:
     if broker.groups.runtime.loading:
         return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, groups=[])
     states = {each.strip().lower() for each in request.states_filter}

@@ -20,9 +20,9 @@ from collections.abc import Mapping
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import READ_COMMITTED, check_leader
 from barnabas.storage.finding_by_time import TimestampOffset
@@ -45,7 +45,7 @@ Found = ListOffsetsPartitionResponse
 Answers = Mapping[str, Mapping[int, Answer[Found]]]
 
 
-def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> Answer[ListOffsetsResponse]:
+def handle(broker: Broker, caller: Caller, request: ListOffsetsRequest) -> Answer[ListOffsetsResponse]:
     times = Counter((topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions)
     # Every topic and every partition is answered once, however often it was named.
     asked: dict[str, dict[int, ListOffsetsPartition]] = {}
@@ -54,7 +54,7 @@ def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest)
     isolation = _FOR_REPLICAS if request.replica_id >= 0 else request.isolation_level
     answers = {
         name: {
-            index: _answer(broker, context, name, partition, isolation, repeated=times[name, index] > 1)
+            index: _answer(broker, caller, name, partition, isolation, repeated=times[name, index] > 1)
             for index, partition in partitions.items()
         }
         for name, partitions in asked.items()
@@ -97,7 +97,7 @@ def _respond(answers: Answers) -> ListOffsetsResponse:
 
 def _answer(
     broker: Broker,
-    context: RequestContext,
+    caller: Caller,
     topic: str,
     asked: ListOffsetsPartition,
     isolation: int,
@@ -107,7 +107,7 @@ def _answer(
     partition = broker.replicas.get(topic, asked.partition_index)
     if repeated:
         error = ErrorCode.INVALID_REQUEST
-    elif asked.timestamp < EARLIEST_PENDING_UPLOAD or context.api_version < _VERSION_MIN.get(asked.timestamp, 0):
+    elif asked.timestamp < EARLIEST_PENDING_UPLOAD or caller.version < _VERSION_MIN.get(asked.timestamp, 0):
         error = ErrorCode.UNSUPPORTED_VERSION
     else:
         error = (
@@ -124,30 +124,30 @@ def _answer(
                 lambda found: (
                     _error(asked.partition_index, found)
                     if isinstance(found, ErrorCode)
-                    else _shown(context, asked.partition_index, _visible(partition, found, isolation))
+                    else _shown(caller, asked.partition_index, _visible(partition, found, isolation))
                 )
             )
         found = _find(partition, asked.timestamp, isolation)
     except OSError as failure:
         broker.replicas.disk_failed(partition.directory, failure)
         return _error(asked.partition_index, ErrorCode.KAFKA_STORAGE_ERROR)
-    return _shown(context, asked.partition_index, found)
+    return _shown(caller, asked.partition_index, found)
 
 
 def _error(index: int, code: ErrorCode) -> Found:
     return ListOffsetsPartitionResponse(partition_index=index, error_code=code)
 
 
-def _shown(context: RequestContext, index: int, found: TimestampOffset | None) -> Found:
+def _shown(caller: Caller, index: int, found: TimestampOffset | None) -> Found:
     if found is None:
-        known = context.api_version >= _NOT_AVAILABLE_VERSION_MIN
+        known = caller.version >= _NOT_AVAILABLE_VERSION_MIN
         return _error(index, ErrorCode.OFFSET_NOT_AVAILABLE if known else ErrorCode.LEADER_NOT_AVAILABLE)
     return ListOffsetsPartitionResponse(
         partition_index=index,
         error_code=ErrorCode.NONE,
         timestamp=found.timestamp,
         offset=found.offset,
-        leader_epoch=found.leader_epoch if context.api_version >= _EPOCH_VERSION_MIN else -1,
+        leader_epoch=found.leader_epoch if caller.version >= _EPOCH_VERSION_MIN else -1,
     )
 
 

@@ -9,15 +9,15 @@ Version notes: 1 filters by how long a transaction has been running, 2 by a patt
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.pattern import matcher
 from barnabas.coordinators.transaction.listing import TransactionFilter
 from barnabas.coordinators.transaction.state import STATE_BY_TITLE
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse, TransactionState
 
 
-def handle(broker: Broker, context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+def handle(broker: Broker, caller: Caller, request: ListTransactionsRequest) -> ListTransactionsResponse:
     runtime = broker.transactions.runtime
     if runtime.loading:
         return _answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -20,8 +20,6 @@ from typing import NamedTuple
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
-from barnabas.api.other_brokers import any_alive
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.cluster import Endpoint
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
@@ -29,6 +27,8 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
+from barnabas.network.caller import Caller
+from barnabas.replication.other_brokers import any_alive
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -45,34 +45,34 @@ _LISTENER_NOT_FOUND_VERSION_MIN = 6
 _NOT_ABOUT_THE_TOPIC = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER, ErrorCode.UNSUPPORTED_VERSION})
 
 
-def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> Answer[MetadataResponse]:
+def handle(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[MetadataResponse]:
     image = broker.metadata.image
-    if request.topics is None or (not request.topics and context.api_version == 0):
-        return _respond(broker, context, request, {})
+    if request.topics is None or (not request.topics and caller.version == 0):
+        return _respond(broker, caller, request, {})
     if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics):
         nameless = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in request.topics)
-        if nameless or context.api_version < _ID_LOOKUP_VERSION_MIN:
+        if nameless or caller.version < _ID_LOOKUP_VERSION_MIN:
             return _all_refused(request.topics)
-        return _respond(broker, context, request, {})
+        return _respond(broker, caller, request, {})
     missing = [
         topic.name
         for topic in request.topics
         if topic.name is not None and topic.name not in image.topics.by_name and not why_illegal(topic.name)
     ]
     if not (missing and request.allow_auto_topic_creation and broker.metadata.effective.settings.flag("auto.create.topics.enable")):
-        return _respond(broker, context, request, {})
-    return _create(broker, context, request, missing)
+        return _respond(broker, caller, request, {})
+    return _create(broker, caller, request, missing)
 
 
-def _create(broker: Broker, context: RequestContext, request: MetadataRequest, missing: list[str]) -> Promise[MetadataResponse]:
+def _create(broker: Broker, caller: Caller, request: MetadataRequest, missing: list[str]) -> Promise[MetadataResponse]:
     """A client that names a new topic must not wait for a controller that is being elected: it asks again by itself."""
     answer: Promise[MetadataResponse] = Promise()
-    creations = broker.internal_topics.create_all(broker, missing)
+    creations = broker.internal_topics.create_all(missing)
 
     def respond() -> None:
         if not answer.done:
             errors = {name: created.value for name, created in creations.items() if created.done and created.value}
-            answer.resolve(_respond(broker, context, request, errors))
+            answer.resolve(_respond(broker, caller, request, errors))
 
     alarm = broker.loop.call_later(CREATION_WAIT_SECONDS_MAX, respond)
 
@@ -94,16 +94,16 @@ class _Sight(NamedTuple):
     not_on_listener: ErrorCode
 
 
-def _respond(broker: Broker, context: RequestContext, request: MetadataRequest, errors: dict[str, ErrorCode]) -> MetadataResponse:
+def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: dict[str, ErrorCode]) -> MetadataResponse:
     image = broker.metadata.image
-    listener = context.listener
+    listener = caller.listener
     sight = _Sight(
         image,
         {each.broker_id: each.endpoint(listener) for each in image.cluster.brokers.values() if not each.fenced},
         TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED,
-        ErrorCode.LISTENER_NOT_FOUND if context.api_version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.LISTENER_NOT_FOUND if caller.version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
     )
-    if request.topics is None or (not request.topics and context.api_version == 0):
+    if request.topics is None or (not request.topics and caller.version == 0):
         topics = [_describe(topic, sight) for topic in image.topics.by_name.values()]
     else:
         topics = _look_up_all(request.topics, sight, errors)

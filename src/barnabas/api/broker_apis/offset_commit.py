@@ -18,10 +18,10 @@ from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.api.topic_answers import existing_and_missing, merged
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -34,8 +34,8 @@ from barnabas.wire.messages.offset_commit import (
 _TOPIC_ID_VERSION_MIN = 10
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest) -> Answer[OffsetCommitResponse]:
-    version = context.api_version
+def handle(broker: Broker, caller: Caller, request: OffsetCommitRequest) -> Answer[OffsetCommitResponse]:
+    version = caller.version
     missing = _keep_existing(broker, request, by_id=version >= _TOPIC_ID_VERSION_MIN)
     if not request.topics:
         return _answer(request, missing, OffsetCommitResponse(topics=[]))

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.api.topic_answers import existing_and_missing, merged
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -23,7 +23,7 @@ from barnabas.wire.messages.offset_delete import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest) -> Answer[OffsetDeleteResponse]:
+def handle(broker: Broker, caller: Caller, request: OffsetDeleteRequest) -> Answer[OffsetDeleteResponse]:
     if not request.group_id:
         return _answer([], ErrorCode.INVALID_GROUP_ID)
     missing = _keep_existing(broker, request)

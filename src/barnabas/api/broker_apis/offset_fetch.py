@@ -17,10 +17,10 @@ from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.topics import TopicsImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -42,8 +42,8 @@ _NO_OFFSET = -1
 _ASK_ELSEWHERE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT})
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest) -> Promise[OffsetFetchResponse]:
-    version = context.api_version
+def handle(broker: Broker, caller: Caller, request: OffsetFetchRequest) -> Promise[OffsetFetchResponse]:
+    version = caller.version
     groups = request.groups if version >= _GROUPS_VERSION_MIN else [_only_group(request)]
     by_id = version >= _TOPIC_ID_VERSION_MIN
     answers = all_of([_fetch(broker, group, require_stable=request.require_stable, by_id=by_id) for group in groups])

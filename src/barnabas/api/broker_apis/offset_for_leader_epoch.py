@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.replication.reads import check_leader
 from barnabas.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -19,7 +19,7 @@ from barnabas.wire.messages.offset_for_leader_epoch import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+def handle(broker: Broker, caller: Caller, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         throttle_time_ms=0,
         topics=[

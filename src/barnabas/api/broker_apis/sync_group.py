@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
 _PROTOCOL_VERSION_MIN = 5
 
 
-def handle(broker: Broker, context: RequestContext, request: SyncGroupRequest) -> Answer[SyncGroupResponse]:
-    if context.api_version >= _PROTOCOL_VERSION_MIN and (request.protocol_type is None or request.protocol_name is None):
+def handle(broker: Broker, caller: Caller, request: SyncGroupRequest) -> Answer[SyncGroupResponse]:
+    if caller.version >= _PROTOCOL_VERSION_MIN and (request.protocol_type is None or request.protocol_name is None):
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if not request.group_id:
         return _refused(ErrorCode.INVALID_GROUP_ID)

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.produce.verification import Verdicts, verify
 from barnabas.api.topic_answers import existing_and_missing, merged
-from barnabas.api.transaction_verification import Verdicts, verify
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise
 from barnabas.model.topic_names import CONSUMER_OFFSETS
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -38,8 +38,8 @@ _ABORTABLE_VERSION_MIN = 4
 _IMPLICIT_VERSION_MIN = 5
 
 
-def handle(broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest) -> Answer[TxnOffsetCommitResponse]:
-    version = context.api_version
+def handle(broker: Broker, caller: Caller, request: TxnOffsetCommitRequest) -> Answer[TxnOffsetCommitResponse]:
+    version = caller.version
     missing = _keep_existing(broker, request)
     if not request.topics:
         return _answer(request, version, missing, TxnOffsetCommitResponse(throttle_time_ms=0, topics=[]))

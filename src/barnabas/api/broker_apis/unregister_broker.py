@@ -10,10 +10,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: UnregisterBrokerRequest) -> Promise[UnregisterBrokerResponse]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: UnregisterBrokerRequest) -> Promise[UnregisterBrokerResponse]:
+    return broker.controller.submit(request, caller)

@@ -9,10 +9,10 @@ Version notes: the transaction's version from 2 on, with which a marker that com
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
-from barnabas.api.transaction_markers import Marker, write_marker
+from barnabas.coordinators.markers import Marker
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -23,7 +23,7 @@ from barnabas.wire.messages.write_txn_markers import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: WriteTxnMarkersRequest) -> Promise[WriteTxnMarkersResponse]:
+def handle(broker: Broker, caller: Caller, request: WriteTxnMarkersRequest) -> Promise[WriteTxnMarkersResponse]:
     return all_of([_write(broker, each) for each in request.markers]).map(lambda markers: WriteTxnMarkersResponse(markers=markers))
 
 
@@ -35,7 +35,7 @@ def _write(broker: Broker, asked: WritableTxnMarker) -> Promise[WritableTxnMarke
         committed=asked.transaction_result,
         transaction_version=asked.transaction_version,
     )
-    outcomes = [write_marker(broker, topic.name, index, marker) for topic in asked.topics for index in topic.partition_indexes]
+    outcomes = [broker.markers.write(topic.name, index, marker) for topic in asked.topics for index in topic.partition_indexes]
 
     def answer(codes: list[ErrorCode]) -> WritableTxnMarkerResult:
         left = iter(codes)

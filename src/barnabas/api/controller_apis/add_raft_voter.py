@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: AddRaftVoterRequest) -> Promise[Any]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: AddRaftVoterRequest) -> Promise[Any]:
+    return broker.controller.submit(request, caller)

@@ -9,10 +9,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AllocateProducerIdsRequest) -> Promise[AllocateProducerIdsResponse]:
+def handle(broker: Broker, caller: Caller, request: AllocateProducerIdsRequest) -> Promise[AllocateProducerIdsResponse]:
     return broker.controller.submit(request)

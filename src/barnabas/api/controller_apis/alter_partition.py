@@ -10,10 +10,10 @@ Version notes: epochs of the brokers in sync (KIP-903) from 3; before, they are 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
+def handle(broker: Broker, caller: Caller, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
     return broker.controller.submit(request)

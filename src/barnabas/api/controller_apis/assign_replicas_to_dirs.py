@@ -9,10 +9,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AssignReplicasToDirsRequest) -> Promise[AssignReplicasToDirsResponse]:
+def handle(broker: Broker, caller: Caller, request: AssignReplicasToDirsRequest) -> Promise[AssignReplicasToDirsResponse]:
     return broker.controller.submit(request)

@@ -10,10 +10,10 @@ Version notes: failed directories from 1, cordoned ones from 2.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: BrokerHeartbeatRequest) -> Promise[BrokerHeartbeatResponse]:
+def handle(broker: Broker, caller: Caller, request: BrokerHeartbeatRequest) -> Promise[BrokerHeartbeatResponse]:
     return broker.controller.submit(request)

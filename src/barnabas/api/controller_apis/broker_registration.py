@@ -10,10 +10,10 @@ Version notes: directories from 2, the epoch before (a clean stop) from 3. Witho
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: BrokerRegistrationRequest) -> Promise[BrokerRegistrationResponse]:
+def handle(broker: Broker, caller: Caller, request: BrokerRegistrationRequest) -> Promise[BrokerRegistrationResponse]:
     return broker.controller.submit(request)

@@ -9,10 +9,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.controller_registration import ControllerRegistrationRequest, ControllerRegistrationResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ControllerRegistrationRequest) -> Promise[ControllerRegistrationResponse]:
+def handle(broker: Broker, caller: Caller, request: ControllerRegistrationRequest) -> Promise[ControllerRegistrationResponse]:
     return broker.controller.submit(request)

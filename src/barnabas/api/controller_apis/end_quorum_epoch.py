@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: EndQuorumEpochRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: EndQuorumEpochRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

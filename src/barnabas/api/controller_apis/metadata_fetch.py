@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.fetch import FetchRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: FetchRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

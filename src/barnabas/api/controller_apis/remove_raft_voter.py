@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: RemoveRaftVoterRequest) -> Promise[Any]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: RemoveRaftVoterRequest) -> Promise[Any]:
+    return broker.controller.submit(request, caller)

@@ -24,7 +24,7 @@ from barnabas.cli.log_dump.small_files import (
 )
 from barnabas.env.disk import Disk
 from barnabas.metadata.snapshot import CHECKPOINT_SUFFIX, PART_SUFFIX
-from barnabas.raft.quorum_state import QUORUM_STATE
+from barnabas.quorum.core.quorum_state import QUORUM_STATE
 from barnabas.storage.checkpoints import CLEANER_OFFSETS, HIGH_WATERMARKS, LOG_START_OFFSETS, RECOVERY_POINTS
 from barnabas.storage.file_names import (
     CLEANED_SUFFIX,
@@ -41,7 +41,7 @@ from barnabas.storage.file_names import (
 )
 from barnabas.storage.log_directory import CLEAN_SHUTDOWN
 from barnabas.storage.meta_properties import META_PROPERTIES
-from barnabas.storage.remote.object_names import ObjectKind
+from barnabas.tiered.store.object_names import ObjectKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
 from barnabas.env.disk import Disk
 from barnabas.model.ids import parse_uuid, uuid_text
-from barnabas.raft.quorum_state import QuorumStateDamaged, decode_quorum_state
+from barnabas.quorum.core.quorum_state import QuorumStateDamaged, decode_quorum_state
 from barnabas.storage.checkpoints import CheckpointDamaged, read_lines
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 from barnabas.storage.producer_snapshot import SnapshotDamaged, decode_snapshot

@@ -26,7 +26,7 @@ from barnabas.storage.file_names import (
 )
 from barnabas.storage.log_directory import CLEAN_SHUTDOWN
 from barnabas.storage.meta_properties import META_PROPERTIES
-from barnabas.storage.remote.index_cache import CACHE_DIRECTORY
+from barnabas.tiered.reading.index_cache import CACHE_DIRECTORY
 
 CHECKPOINTS = (RECOVERY_POINTS, HIGH_WATERMARKS, LOG_START_OFFSETS, CLEANER_OFFSETS)
 

@@ -9,7 +9,7 @@ from barnabas.cli.log_verify.findings import Scrub
 from barnabas.cli.log_verify.index_scrub import read_all
 from barnabas.env.disk import Disk
 from barnabas.metadata.snapshot import SnapshotId, parse_snapshot_name
-from barnabas.raft.quorum_state import QUORUM_STATE
+from barnabas.quorum.core.quorum_state import QUORUM_STATE
 
 
 def scrub_quorum_files(

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from barnabas.api.broker import Broker
 from barnabas.api.controller_apis.envelope import unwrapping
-from barnabas.api.envelopes import ANONYMOUS, Principal, envelope_of, principal_bytes, read_principal, read_response
-from barnabas.api.error_responses import error_response
-from barnabas.api.request_context import RequestContext
+from barnabas.controller.envelopes import envelope_of, principal_bytes, read_principal, read_response
+from barnabas.controller.error_responses import error_response
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
+from barnabas.security.principal import ANONYMOUS, Principal
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
@@ -38,17 +40,17 @@ class Controller:
 
     def __init__(self, answer: Any = CREATED) -> None:
         self.answer = answer
-        self.seen: list[tuple[RequestContext, Any]] = []
+        self.seen: list[tuple[Caller, Any]] = []
 
-    def handle(self, broker: Broker, context: RequestContext, request: Any) -> Any:
+    def handle(self, broker: Broker, context: Caller, request: Any) -> Any:
         self.seen.append((context, request))
         return self.answer
 
     def receives(self, envelope: EnvelopeRequest) -> Any:
         keys = (ApiKey.CREATE_TOPICS, ApiKey.DESCRIBE_QUORUM, ApiKey.METADATA, ApiKey.ENVELOPE)
         handle = unwrapping(dict.fromkeys(keys, self.handle))
-        connection = cast(Connection, None)
-        return handle(cast(Broker, None), RequestContext(connection, 0, 1, "broker"), envelope)
+        connection = cast(Connection, SimpleNamespace(peer_address=("127.0.0.1", 1)))
+        return handle(cast(Broker, None), Caller(connection, 0, 1, "broker"), envelope)
 
 
 @pytest.mark.parametrize("later", [False, True])
@@ -64,8 +66,8 @@ def test_what_is_inside_is_served_and_answered_inside(version: int, *, later: bo
     assert read_response(response.response_data, CREATE, version, 9).topics[0].name == "t"
     ((context, request),) = controller.seen
     assert request == CREATE
-    assert (context.api_version, context.correlation_id, context.client_id, context.client_host) == (version, 9, None, "/fe80::1")
-    assert context.principal == SOMEBODY  # type: ignore[attr-defined]
+    assert (context.version, context.correlation_id, context.client_id, context.host) == (version, 9, None, "/fe80::1")
+    assert context.principal == SOMEBODY
 
 
 def test_one_that_is_not_active_says_so_where_brokers_look() -> None:

@@ -39,7 +39,7 @@ from barnabas.wire.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from barnabas.wire.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
-from tests.unit.controller.deciding import Dice
+from tests.unit.controller.core.deciding import Dice
 from tests.unit.metadata.made import after
 
 START_MS = 1_700_000_000_000
