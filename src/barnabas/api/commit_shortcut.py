@@ -12,6 +12,7 @@ leaves when its record is replicated, as any answer of a coordinator.
 from __future__ import annotations
 
 import struct
+from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from barnabas.api.broker import Broker
@@ -20,6 +21,7 @@ from barnabas.coordinators.group.prepared_commit import PreparedCommit
 from barnabas.metadata.topics import TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.network.connection import Connection, Reply
 from barnabas.wire.compiler import DECODE_ERRORS
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
@@ -28,7 +30,7 @@ from barnabas.wire.messages.offset_commit import (
 )
 
 if TYPE_CHECKING:
-    from barnabas.api.dispatch import Route
+    from barnabas.api.route import Route
 
 # Who commits more partitions than this one by one, each in a request of its own, has other worries.
 REMEMBERED_PARTITIONS_MAX = 256
@@ -42,6 +44,7 @@ _LEADER_EPOCH_VERSION_MIN = 6
 _OFFSET_AND_EPOCH = struct.Struct(">qi")
 _CORRELATION_POSITION = 4
 _AFTER_CORRELATION = 8
+_CORRELATION_ID = struct.Struct(">i")
 _PARTITION_INDEX = struct.Struct(">i")
 # Two of its bytes no UTF-8 has, and it stands before everything in an answer that a client had a say in.
 _MARK_CORRELATION = 0x7AF8_F97D
@@ -59,7 +62,7 @@ class _Remembered:
         self.answer_head, _, self.answer_tail = answer.partition(_MARK_CORRELATION.to_bytes(4, "big"))
 
 
-class RepeatedCommit:
+class CommitShortcut:
     """What is remembered of one connection, of one version of OffsetCommit."""
 
     __slots__ = ("_broker", "_groups", "_head", "_known", "_places", "route")
@@ -75,9 +78,8 @@ class RepeatedCommit:
 
     # -- remembering ----------------------------------------------------------------------------------------------------------
 
-    def remember(self, frame: memoryview, body: int, request: OffsetCommitRequest) -> None:
-        """Take a request that was just handled, so that what is left in it exists, if it is one that can be remembered. ``body`` is where
-        it begins in its frame."""
+    def remember(self, frame: memoryview, body: int, request: OffsetCommitRequest, response: OffsetCommitResponse | None) -> None:
+        """The handler has left in the request only the partitions that exist."""
         if self.route.version < _LEADER_EPOCH_VERSION_MIN or len(frame) > REMEMBERED_REQUEST_BYTES_MAX or self._groups.runtime.compresses:
             return
         if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
@@ -121,8 +123,18 @@ class RepeatedCommit:
 
     # -- serving --------------------------------------------------------------------------------------------------------------
 
-    def serve(self, frame: memoryview) -> bytes | Promise[OffsetCommitResponse] | None:
-        """The answer, at once or when the commit is replicated, or None when the ordinary way must be taken."""
+    def serve(self, connection: Connection, frame: memoryview) -> Reply:
+        started = perf_counter_ns()
+        reply = self._commit(frame)
+        if isinstance(reply, Promise):
+            (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _CORRELATION_POSITION)
+            return self.route.finish_later(started, correlation_id, reply)
+        if reply is not None:
+            self.route.count(started)
+        return reply
+
+    def _commit(self, frame: memoryview) -> bytes | Promise[OffsetCommitResponse] | None:
+        """The answer, at once or when the commit is replicated, or None when the full way must be taken."""
         if frame[:_CORRELATION_POSITION] != self._head:
             return None
         for place in self._places:

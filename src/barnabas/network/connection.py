@@ -23,7 +23,7 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.model.promise import Promise
 from barnabas.network.sender import UNSENT_BYTES_MAX, Sender
@@ -32,6 +32,7 @@ from barnabas.wire.tagged_fields import MalformedMessage
 
 if TYPE_CHECKING:
     from barnabas.network.listener import Listener
+    from barnabas.network.shortcut import Shortcut
 
 # Five is what an idempotent producer keeps in flight; a client that pipelines more than this gains nothing.
 REPLIES_WAITING_MAX = 128
@@ -68,8 +69,8 @@ class Connection(asyncio.BufferedProtocol):
         self._heard = True  # since the last sweep for idle connections
         self._untaken_bytes = 0  # at the last sweep
         self.silent_since = self._loop.time()
-        # Whatever the layer above wants to remember from one request of this connection to the next.
-        self.memo: Any = None
+        # For requests that repeat earlier ones of this connection.
+        self.shortcut: Shortcut | None = None
         self.peer_address: tuple[str, int] = ("", 0)
         self.local_address: tuple[str, int] = ("", 0)
         self.client_software: tuple[str, str] = ("", "")  # name and version, once ApiVersions has told

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from barnabas.env.disk import out_of_room
 from barnabas.metadata.topics import PartitionImage
@@ -51,6 +51,8 @@ _OFFLINE = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory
 _TOO_FEW_REPLICAS = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "fewer replicas are in sync than min.insync.replicas demands")
 # The only refusal that is not the last word: with a verification the same batch may be welcome.
 NOT_VERIFIED = Refused(ErrorCode.INVALID_TXN_STATE, "no transaction of this producer is open here")
+# A producer's batch, the acks it asks for, and the word of its transaction's coordinator if that was asked.
+ProducedBatch: TypeAlias = tuple[memoryview | None, int, Verification | None]
 _REPLICATED: Final[Promise[ErrorCode]] = Promise.kept(ErrorCode.NONE)
 
 
@@ -197,64 +199,57 @@ class Partition:
     # -- producing ------------------------------------------------------------------------------------------------------------
 
     def append(self, records: memoryview | None, acks: int, now_ms: int, verification: Verification | None = None) -> Appended | Refused:
-        """Append one producer's batch. ``OSError`` when the disk failed: the directory must be taken offline.
+        """The case of :meth:`append_batches` with one batch."""
+        return self.append_batches(((records, acks, verification),), now_ms)[0]
 
-        The first batch of a transaction needs a ``verification`` by its coordinator, and is :data:`NOT_VERIFIED` without."""
+    def append_batches(self, batches: Sequence[ProducedBatch], now_ms: int) -> Sequence[Appended | Refused]:
+        """Append producers' batches with one write. The outcomes of the first batches, at least of one: the caller comes again with the
+        rest. ``OSError`` means that the disk failed and none of these batches was written: the directory must be taken offline.
+
+        A batch that is refused comes alone, and so does one of a transaction: its check needs the batches before it in the log. The first
+        batch of a transaction needs a verification by the coordinator, and is :data:`NOT_VERIFIED` without."""
         if not self.leads:
-            return _NOT_LEADER if self.online else _OFFLINE
+            return [_NOT_LEADER if self.online else _OFFLINE]
         log = self.log
-        settings = log.settings
         if self.cut_unwritten:
             self._write_cut()
-        if acks == ACKS_ALL and not self._alone and self.under_min_isr:
-            return _TOO_FEW_REPLICAS
-        if (
-            records is not None
-            and len(records) >= HEADER_BYTES
-            and records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT
-            and not self._transaction_is_open(read_header(records), verification)
-        ):
-            # Before anything is changed in the batch: it may come again, verified.
-            return NOT_VERIFIED
-        counters = self.counters
-        valid = validate(records, settings.rules, now_ms)
-        if isinstance(valid, Refused):
-            counters.batches_refused.value += 1
-            return valid
-        batch, header, append_time_ms = valid
-        outcome = log.append(batch, header, self.leader_epoch, now_ms, append_time_ms)
-        if isinstance(outcome, Refused):
-            counters.batches_refused.value += 1
-            return outcome
-        if not outcome.duplicate:
-            counters.bytes_in.value += len(batch)
-            counters.records_in.value += header.record_count
-            self._grew(len(batch))
-        return outcome
-
-    def append_together(self, batches: Sequence[memoryview], now_ms: int) -> list[Appended] | None:
-        """As :meth:`append` for one batch after the other, with one write. None where each must come alone, because one of them may not be
-        welcome or the log wants more than a write; then nothing has been done. ``OSError`` likewise, and as from :meth:`append`."""
-        if not self.leads or self.cut_unwritten or (not self._alone and self.under_min_isr):
-            return None
-        log = self.log
+        too_few = not self._alone and self.under_min_isr
         rules = log.settings.rules
         valid: list[Accepted] = []
-        for records in batches:
-            if len(records) < HEADER_BYTES or records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT:
-                return None
+        for records, acks, verification in batches:
+            if too_few and acks == ACKS_ALL:
+                if valid:
+                    break
+                return [_TOO_FEW_REPLICAS]
+            transactional = False
+            if records is not None and len(records) >= HEADER_BYTES and records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT:
+                if valid:
+                    break
+                if not self._transaction_is_open(read_header(records), verification):
+                    # Before anything is changed in the batch: it may come again, verified.
+                    return [NOT_VERIFIED]
+                transactional = True
             each = validate(records, rules, now_ms)
             if isinstance(each, Refused):
-                return None
+                if valid:
+                    break
+                self.counters.batches_refused.value += 1
+                return [each]
             valid.append(each)
-        outcomes = log.append_together(valid, self.leader_epoch, now_ms)
-        if outcomes is None:
-            return None
-        size_bytes = sum([len(batch) for batch in batches])
-        counters = self.counters
-        counters.bytes_in.value += size_bytes
-        counters.records_in.value += outcomes[-1].last_offset + 1 - outcomes[0].base_offset
-        self._grew(size_bytes)
+            if transactional:
+                break
+        end_offset = log.log_end_offset
+        outcomes = log.append_batches(valid, self.leader_epoch, now_ms)
+        added = log.log_end_offset - end_offset
+        if added:
+            count = len(outcomes)
+            size_bytes = len(valid[0].batch) if count == 1 else sum([len(each.batch) for each in valid[:count]])
+            counters = self.counters
+            counters.bytes_in.value += size_bytes
+            counters.records_in.value += added
+            self._grew(size_bytes)
+        elif isinstance(outcomes[0], Refused):
+            self.counters.batches_refused.value += 1
         return outcomes
 
     def append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:

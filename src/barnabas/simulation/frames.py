@@ -47,7 +47,7 @@ class _Connection:
 
     def __init__(self, listener: SimulatedListener) -> None:
         self.listener = listener
-        self.memo: Any = None
+        self.shortcut: Any = None
         self.peer_address = ("10.0.0.1", 1)
         self.local_address = (listener.host, listener.port)
         self.client_software = ("", "")

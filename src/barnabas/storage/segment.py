@@ -144,16 +144,20 @@ class Segment:
         return segment
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
-        """Write one batch, its offsets already assigned; the position it went to. ``OSError`` leaves the segment as it was."""
+        """Write one batch, its offsets already assigned; the position it went to."""
         position = self.size_bytes
-        self._write(position, batch)
-        self._grew(position, len(batch), last_offset, max_timestamp)
+        self.append_batches(((batch, last_offset, max_timestamp),))
         return position
 
-    def append_together(self, batches: Sequence[tuple[Buffer, int, int]]) -> None:
-        """As :meth:`append` for one batch with its last offset and timestamp after the other, with one write."""
+    def append_batches(self, batches: Sequence[tuple[Buffer, int, int]]) -> None:
+        """Write batches, each with its last offset and its largest timestamp, in one call. ``OSError`` leaves the segment as it was."""
         position = self.size_bytes
-        self._write(position, b"".join([batch for batch, _, _ in batches]))
+        if len(batches) == 1:
+            batch, last_offset, max_timestamp = batches[0]
+            self._write(position, batch)
+            self._grew(position, len(batch), last_offset, max_timestamp)
+            return
+        self._write(position, b"".join([each[0] for each in batches]))
         for batch, last_offset, max_timestamp in batches:
             size = len(batch)
             self._grew(position, size, last_offset, max_timestamp)

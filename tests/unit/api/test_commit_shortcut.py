@@ -10,7 +10,7 @@ import pytest
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import offset_commit
-from barnabas.api.commit_shortcut import REMEMBERED_PARTITIONS_MAX, RepeatedCommit
+from barnabas.api.commit_shortcut import REMEMBERED_PARTITIONS_MAX, CommitShortcut
 from barnabas.api.dispatch import Dispatch
 from barnabas.coordinators.coordinator import Coordinator
 from barnabas.metadata.metadata_image import MetadataImage
@@ -45,7 +45,7 @@ class Client:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self.connection = SimpleNamespace(memo=None, peer_address=("", 0), close=self._closed)
+        self.connection = SimpleNamespace(shortcut=None, peer_address=("", 0), close=self._closed)
         clock = SimpleNamespace(wall_ms=lambda: desk.now_ms)
         metadata = SimpleNamespace()
         # What OffsetCommit needs of a broker.
@@ -71,15 +71,15 @@ class Client:
         raise Broken
 
     @property
-    def memo(self) -> RepeatedCommit:
-        assert isinstance(self.connection.memo, RepeatedCommit)
-        return self.connection.memo
+    def memo(self) -> CommitShortcut:
+        assert isinstance(self.connection.shortcut, CommitShortcut)
+        return self.connection.shortcut
 
     def send(self, request: OffsetCommitRequest, version: int = VERSION, *, forgetful: bool = False) -> Promise[OffsetCommitResponse]:
         self._correlation_id += 1
         expected = self._correlation_id.to_bytes(4, "big")
         if forgetful:
-            self.connection.memo = None
+            self.connection.shortcut = None
         reply = self._dispatch.serve(cast(Connection, self.connection), memoryview(frame_of(request, version, self._correlation_id)))
         assert reply is not None
 
@@ -99,7 +99,7 @@ class Client:
 
     def is_repeated(self, request: OffsetCommitRequest) -> bool:
         """Whether what is remembered would serve it, and does."""
-        return self.memo.serve(memoryview(frame_of(request, VERSION, 1))) is not None
+        return self.memo.serve(cast(Connection, self.connection), memoryview(frame_of(request, VERSION, 1))) is not None
 
     def committed(self) -> list[tuple[str, int, int]]:
         """Topic, partition and offset of all commits there were."""
@@ -207,8 +207,8 @@ def test_a_request_cut_off_where_it_was_remembered_is_not_taken_for_a_whole_one(
     client.commit(5)
     whole = frame_of(commit_of(6), VERSION, 1)
     for size in range(len(whole)):
-        assert client.memo.serve(memoryview(whole[:size])) is None
-    assert client.memo.serve(memoryview(whole + b"\x00")) is None
+        assert client.memo.serve(cast(Connection, client.connection), memoryview(whole[:size])) is None
+    assert client.memo.serve(cast(Connection, client.connection), memoryview(whole + b"\x00")) is None
 
 
 def test_nobody_is_answered_before_the_commit_is_replicated(client: Client) -> None:

@@ -10,51 +10,52 @@ What cannot be appended here, for whatever reason, is served as if it had come o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.api.broker import Broker
-from barnabas.api.produce.shortcut import Recognised, RepeatedProduce
+from barnabas.api.produce.appending import append_all
+from barnabas.api.produce.shortcut import ProduceShortcut, Recognised
 from barnabas.model.promise import Promise
 from barnabas.network.connection import Connection, Frame
 from barnabas.records.validation import Refused
-from barnabas.replication.partition import ACKS_ALL, Partition
+from barnabas.replication.partition import ACKS_ALL, Partition, ProducedBatch
 from barnabas.storage.log import Appended
 from barnabas.wire.tagged_fields import MalformedMessage
 
 if TYPE_CHECKING:
-    from barnabas.api.dispatch import Route
+    from barnabas.api.route import Route
 
 # More do not become cheaper by waiting for each other, and connections that send thousands at once shall not keep the loop to themselves.
 REQUESTS_TOGETHER_MAX = 256
 # A larger one costs more to check and write than a turn can save, and most while its bytes are still in the processor's cache.
 WAITING_REQUEST_BYTES_MAX = 4096
 
-_Arrived: TypeAlias = tuple[Connection, RepeatedProduce, memoryview, Recognised]
-ServeAlone = Callable[[Connection, memoryview], Frame | Promise[Frame | None] | None]
+_Arrived: TypeAlias = tuple[Connection, ProduceShortcut, memoryview, Recognised]
+ServeFully = Callable[[Connection, memoryview], Frame | Promise[Frame | None] | None]
 
 
-class ProduceTurn:
-    def __init__(self, broker: Broker, serve_alone: ServeAlone) -> None:
+class ProduceBatching:
+    def __init__(self, broker: Broker, serve_fully: ServeFully) -> None:
         self._broker = broker
-        self._serve_alone = serve_alone
+        self._serve_fully = serve_fully
         self._arrived: list[_Arrived] = []
         self._started = 0
         self._latest: Connection | None = None
 
-    def add(self, connection: Connection, repeated: RepeatedProduce, frame: memoryview, recognised: Recognised) -> None:
+    def add(self, connection: Connection, shortcut: ProduceShortcut, frame: memoryview, recognised: Recognised) -> None:
         arrived = self._arrived
         if not arrived:
             self._started = perf_counter_ns()
-        arrived.append((connection, repeated, frame, recognised))
+        arrived.append((connection, shortcut, frame, recognised))
         if connection is self._latest or len(frame) > WAITING_REQUEST_BYTES_MAX or len(arrived) >= REQUESTS_TOGETHER_MAX:
-            self.end()
+            self.flush()
         elif len(arrived) == 1:
-            self._broker.loop.call_soon(self.end)
+            self._broker.loop.call_soon(self.flush)
         self._latest = connection
 
-    def end(self) -> None:
+    def flush(self) -> None:
         """Serve all that have arrived."""
         if not self._arrived:
             return
@@ -69,9 +70,12 @@ class ProduceTurn:
 
     # -- appending ------------------------------------------------------------------------------------------------------------
 
-    def _append(self, arrived: list[_Arrived]) -> list[Appended | Refused | None]:
-        """Their outcomes; who has none was not appended."""
+    def _append(self, arrived: list[_Arrived]) -> Sequence[Appended | Refused | None]:
+        """The outcome of each request; None for one that must go the full way."""
         now_ms = self._broker.clock.wall_ms()
+        if len(arrived) == 1:
+            (partition, acks, _, _), _, records = arrived[0][3]
+            return self._append_to(partition, [(records, acks, None)], now_ms)
         by_partition: dict[Partition, list[int]] = {}
         for place, (_, _, _, (known, _, _)) in enumerate(arrived):
             places = by_partition.get(known[0])
@@ -81,40 +85,30 @@ class ProduceTurn:
                 places.append(place)
         outcomes: list[Appended | Refused | None] = [None] * len(arrived)
         for partition, places in by_partition.items():
-            # A topic with wishes may have the batch changed before it is refused, and the ordinary way must see it as it came.
-            if partition.leads and partition.log.settings.rules.plain:
-                try:
-                    self._append_to(partition, arrived, places, now_ms, outcomes)
-                except OSError as error:
-                    self._broker.replicas.disk_failed(partition.directory, error)
+            batches: list[ProducedBatch] = [(arrived[place][3][2], arrived[place][3][0][1], None) for place in places]
+            for place, outcome in zip(places, self._append_to(partition, batches, now_ms), strict=True):
+                outcomes[place] = outcome
         return outcomes
 
-    def _append_to(
-        self, partition: Partition, arrived: list[_Arrived], places: list[int], now_ms: int, outcomes: list[Appended | Refused | None]
-    ) -> None:
-        if len(places) > 1:
-            together = partition.append_together([arrived[place][3][2] for place in places], now_ms)
-            if together is not None:
-                for place, outcome in zip(places, together, strict=True):
-                    outcomes[place] = outcome
-                return
-        for place in places:
-            (_, acks, _, _), _, records = arrived[place][3]
-            outcomes[place] = partition.append(records, acks, now_ms)
+    def _append_to(self, partition: Partition, batches: list[ProducedBatch], now_ms: int) -> Sequence[Appended | Refused | None]:
+        # Topics that recompress or restamp may modify the batch before refusing it, so they use the full way.
+        if partition.leads and partition.log.settings.rules.plain:
+            return append_all(self._broker, partition, batches, now_ms)
+        return [None] * len(batches)
 
     # -- answering ------------------------------------------------------------------------------------------------------------
 
-    def _answer(self, arrived: list[_Arrived], outcomes: list[Appended | Refused | None]) -> None:
+    def _answer(self, arrived: list[_Arrived], outcomes: Sequence[Appended | Refused | None]) -> None:
         started = self._started
         answered: dict[Route, int] = {}
-        for (connection, repeated, frame, (known, correlation_id, _)), outcome in zip(arrived, outcomes, strict=True):
+        for (connection, shortcut, frame, (known, correlation_id, _)), outcome in zip(arrived, outcomes, strict=True):
             if outcome is None or isinstance(outcome, Refused):
-                self._answer_alone(connection, frame)
+                self._serve_fully_and_answer(connection, frame)
                 continue
             partition, acks, _, answer = known
-            route = repeated.route
+            route = shortcut.route
             if acks == ACKS_ALL and outcome.last_offset >= partition.high_watermark:
-                replicated = repeated.await_replicas(known, outcome)
+                replicated = shortcut.await_replicas(known, outcome)
                 connection.answer(route.finish_later(started, int.from_bytes(correlation_id, "big", signed=True), replicated))
                 continue
             answered[route] = answered.get(route, 0) + 1
@@ -122,9 +116,9 @@ class ProduceTurn:
         for route, count in answered.items():
             route.count(started, count)
 
-    def _answer_alone(self, connection: Connection, frame: memoryview) -> None:
+    def _serve_fully_and_answer(self, connection: Connection, frame: memoryview) -> None:
         try:
-            reply = self._serve_alone(connection, frame)
+            reply = self._serve_fully(connection, frame)
         except MalformedMessage as wrong:
             connection.refuse(str(wrong))
             return

@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here, topic_name
+from barnabas.api.produce.acknowledgement import AwaitedEntry, await_replicas
+from barnabas.api.produce.appending import append_all
 from barnabas.api.produce.hints import HINTS_VERSION_MIN, give_hints
 from barnabas.api.produce.verification import Verdicts, verify
 from barnabas.coordinators.outcome import ProducerIdentity
-from barnabas.env.disk import out_of_room
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS
@@ -66,8 +67,6 @@ _UNKNOWN_ID = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
 _INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "nobody but the broker itself may append to an internal topic")
 _WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
 _NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or higher")
-_DISK_FAILED = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the disk failed while appending")
-_DISK_FULL = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory is full")
 _NO_TRANSACTIONAL_ID = Refused(
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional batches need the transactional id in the request"
 )
@@ -82,10 +81,6 @@ class _Unverified(NamedTuple):
     position: int
 
 
-# An answer that is right as soon as the promise says NONE, and wrong by what it says else.
-_Waiting = tuple[PartitionProduceResponse, Promise[ErrorCode]]
-
-
 def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[ProduceResponse | None]:
     now_ms = broker.clock.wall_ms()
     acks = request.acks
@@ -93,7 +88,7 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
     by_id = caller.version >= _TOPIC_ID_VERSION_MIN
     topics = []
     unverified: list[_Unverified] = []
-    waiting: list[_Waiting] = []
+    waiting: list[AwaitedEntry] = []
     for topic in request.topic_data:
         name = topic_name(broker, topic.topic_id) if by_id else topic.name
         partitions = replicas.by_topic.get(name) if name is not None else None
@@ -120,12 +115,16 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
                 _await_replicas(partition, outcome, answer, waiting)
         topics.append(TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers))
     response = ProduceResponse(responses=topics, throttle_time_ms=0)
+
+    def finish() -> ProduceResponse | None:
+        return _finish(broker, caller, acks, response)
+
     if unverified:
         verified = _verify(broker, caller, request, unverified, waiting)
-        return _after(verified, lambda: _settle(broker, caller, request, response, waiting))
+        return _after(verified, lambda: await_replicas(broker.loop, waiting, request.timeout_ms, finish))
     if waiting:
-        return _settle(broker, caller, request, response, waiting)
-    return _finish(broker, caller, acks, response)
+        return await_replicas(broker.loop, waiting, request.timeout_ms, finish)
+    return finish()
 
 
 def _missing(broker: Broker, topic: str | None, index: int) -> Refused:
@@ -137,52 +136,17 @@ def _missing(broker: Broker, topic: str | None, index: int) -> Refused:
 def _append(
     broker: Broker, partition: Partition, data: PartitionProduceData, acks: int, now_ms: int, verification: Verification | None = None
 ) -> Appended | Refused:
-    try:
-        return partition.append(data.records, acks, now_ms, verification)  # type: ignore[arg-type]
-    except OSError as error:
-        broker.replicas.disk_failed(partition.directory, error)
-        return _DISK_FULL if out_of_room(error) else _DISK_FAILED
+    return append_all(broker, partition, [(data.records, acks, verification)], now_ms)[0]  # type: ignore[list-item]
 
 
 # -- waiting for replicas -----------------------------------------------------------------------------------------------------
 
 
 def _await_replicas(
-    partition: Partition | None, outcome: Appended | Refused, answer: PartitionProduceResponse, waiting: list[_Waiting]
+    partition: Partition | None, outcome: Appended | Refused, answer: PartitionProduceResponse, waiting: list[AwaitedEntry]
 ) -> None:
     if isinstance(outcome, Appended) and partition is not None and outcome.last_offset >= partition.high_watermark:
         waiting.append((answer, partition.replicated(outcome.last_offset + 1)))
-
-
-def _settle(
-    broker: Broker, caller: Caller, request: ProduceRequest, response: ProduceResponse, waiting: list[_Waiting]
-) -> Promise[ProduceResponse | None]:
-    """The answer once all replicas have everything, or the time is up."""
-    settled: Promise[ProduceResponse | None] = Promise()
-    missing = dict(enumerate(waiting))
-
-    def finish() -> None:
-        for answer, _ in missing.values():
-            answer.error_code = ErrorCode.REQUEST_TIMED_OUT
-        missing.clear()
-        settled.resolve(_finish(broker, caller, request.acks, response))
-
-    def replicated(place: int, code: ErrorCode) -> None:
-        if place not in missing:
-            return
-        missing.pop(place)[0].error_code = code
-        if not missing and timer is not None:
-            timer.cancel()
-            finish()
-
-    timer = None
-    for place, (_, promise) in list(missing.items()):
-        promise.then(lambda code, place=place: replicated(place, code))  # type: ignore[misc]
-    if missing:
-        timer = broker.loop.call_later(max(0, request.timeout_ms) / 1000, finish)
-    else:
-        finish()
-    return settled
 
 
 def _after(first: Promise[list[None]], then: Callable[[], Promise[ProduceResponse | None]]) -> Promise[ProduceResponse | None]:
@@ -206,7 +170,7 @@ def _finish(broker: Broker, caller: Caller, acks: int, response: ProduceResponse
 
 
 def _verify(
-    broker: Broker, caller: Caller, request: ProduceRequest, unverified: list[_Unverified], waiting: list[_Waiting]
+    broker: Broker, caller: Caller, request: ProduceRequest, unverified: list[_Unverified], waiting: list[AwaitedEntry]
 ) -> Promise[list[None]]:
     transactional_id = request.transactional_id
     if transactional_id is None:
@@ -227,7 +191,7 @@ def _verify_producer(
     request: ProduceRequest,
     producer: ProducerIdentity,
     batches: list[_Unverified],
-    waiting: list[_Waiting],
+    waiting: list[AwaitedEntry],
 ) -> Promise[None]:
     assert request.transactional_id is not None
     verifications = [each.partition.verifications.begin(*producer) for each in batches]

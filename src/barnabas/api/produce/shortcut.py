@@ -16,17 +16,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from barnabas.api.broker import Broker
+from barnabas.api.produce.acknowledgement import await_replicas
 from barnabas.api.produce.hints import HINTS_VERSION_MIN, give_hints
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
+from barnabas.network.connection import LATER, Connection, Reply
 from barnabas.replication.partition import Partition
 from barnabas.storage.log import Appended
 from barnabas.wire.messages.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse
 from barnabas.wire.varint import MalformedVarint, read_uvarint, uvarint_size
 
 if TYPE_CHECKING:
-    from barnabas.api.dispatch import Route
+    from barnabas.api.produce.batching import ProduceBatching
+    from barnabas.api.route import Route
 
 # A connection that writes to more partitions than this spreads its records so thin that decoding is the least of its costs.
 REMEMBERED_PARTITIONS_MAX = 1024
@@ -52,14 +55,15 @@ Remembered: TypeAlias = "tuple[Partition, int, int, AnswerTemplate]"
 Recognised: TypeAlias = tuple[Remembered, bytes, memoryview]
 
 
-class RepeatedProduce:
+class ProduceShortcut:
     """What is remembered of one connection, of one version of Produce."""
 
-    __slots__ = ("_broker", "_head", "_known", "_listener", "_places", "_replicas", "_tail", "route")
+    __slots__ = ("_batching", "_broker", "_head", "_known", "_listener", "_places", "_replicas", "_tail", "route")
 
-    def __init__(self, broker: Broker, route: Route, frame: memoryview, listener: str = "") -> None:
+    def __init__(self, broker: Broker, route: Route, batching: ProduceBatching, frame: memoryview, listener: str = "") -> None:
         self.route = route
         self._broker = broker
+        self._batching = batching
         self._listener = listener
         self._replicas = broker.replicas
         self._head = frame[:_CORRELATION_POSITION].tobytes()
@@ -69,9 +73,20 @@ class RepeatedProduce:
         # By the bytes between the correlation id and the length of the records.
         self._known: dict[bytes, Remembered] = {}
 
-    def remember(self, frame: memoryview, request: ProduceRequest, response: ProduceResponse | None) -> None:
-        """Take a request that was just answered, or that waits for its answer (None), if it is one that can be remembered."""
-        if self.route.version < _ZSTD_VERSION_MIN or len(request.topic_data) != 1 or len(request.topic_data[0].partition_data) != 1:
+    def serve(self, connection: Connection, frame: memoryview) -> Reply:
+        recognised = self.recognise(frame)
+        if recognised is None:
+            return None
+        self._batching.add(connection, self, frame, recognised)
+        return LATER
+
+    def remember(self, frame: memoryview, body: int, request: ProduceRequest, response: ProduceResponse | None) -> None:
+        if (
+            request.acks == 0
+            or self.route.version < _ZSTD_VERSION_MIN
+            or len(request.topic_data) != 1
+            or len(request.topic_data[0].partition_data) != 1
+        ):
             return
         topic = request.topic_data[0]
         data = topic.partition_data[0]
@@ -112,20 +127,15 @@ class RepeatedProduce:
 
     def await_replicas(self, known: Remembered, outcome: Appended) -> Promise[ProduceResponse]:
         partition, _, timeout_ms, answer = known
-        promise: Promise[ProduceResponse] = Promise()
+        response = answer.response(ErrorCode.NONE, outcome.base_offset, outcome.append_time_ms, partition.log.log_start_offset)
+        entry = response.responses[0].partition_responses[0]
 
-        def settle(code: ErrorCode) -> None:
-            if promise.done:
-                return
-            timer.cancel()
-            response = answer.response(code, outcome.base_offset, outcome.append_time_ms, partition.log.log_start_offset)
-            if code and self.route.version >= HINTS_VERSION_MIN:
+        def finish() -> ProduceResponse:
+            if entry.error_code and self.route.version >= HINTS_VERSION_MIN:
                 give_hints(self._broker, self._listener, response)
-            promise.resolve(response)
+            return response
 
-        timer = self._broker.loop.call_later(max(0, timeout_ms) / 1000, settle, ErrorCode.REQUEST_TIMED_OUT)
-        partition.replicated(outcome.last_offset + 1).then(settle)
-        return promise
+        return await_replicas(self._broker.loop, [(entry, partition.replicated(outcome.last_offset + 1))], timeout_ms, finish)
 
     def _records(self, frame: memoryview, place: int) -> memoryview | None:
         """The records, when their length stands at ``place`` and nothing but them follows."""

@@ -1,25 +1,34 @@
-"""Several batches in one write: log and files are what they would be if the batches had come one by one, or as they were."""
+"""Several batches in one write: the log and its files are what they would be if the batches had come one by one."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Sequence
 
 import pytest
 
 from barnabas.records.batch_header import read_header
-from barnabas.records.validation import Accepted
+from barnabas.records.validation import Accepted, Refused
 from barnabas.simulation.disk import Operation, SimulatedDisk
 from barnabas.storage.log import WRITTEN_TOGETHER_BYTES_MAX, Appended, Log
 from barnabas.storage.log_settings import LogSettings
-from tests.unit.storage.logs import BATCH_BYTES, DIRECTORY, NOW_MS, all_batches, append, data, fill, new_disk, open_partition, sent
+from tests.unit.storage.logs import BATCH_BYTES, DIRECTORY, NOW_MS, all_batches, append, data, fill, new_disk, offer, open_partition, sent
 
 SETTINGS = LogSettings(segment_bytes=20 * BATCH_BYTES, index_interval_bytes=2 * BATCH_BYTES)
 LEADER_EPOCH = 3
 
 
-def together(log: Log, batches: list[bytearray]) -> list[Appended] | None:
+def together(log: Log, batches: list[bytearray]) -> Sequence[Appended | Refused]:
     valid = [Accepted(memoryview(batch), read_header(batch), -1) for batch in batches]
-    return log.append_together(valid, LEADER_EPOCH, NOW_MS)
+    return log.append_batches(valid, LEADER_EPOCH, NOW_MS)
+
+
+def all_of(log: Log, batches: list[bytearray]) -> list[Appended | Refused]:
+    """As callers do it: again with the rest, until every batch has its outcome."""
+    outcomes: list[Appended | Refused] = []
+    while len(outcomes) < len(batches):
+        outcomes += together(log, batches[len(outcomes) :])
+    return outcomes
 
 
 def files(disk: SimulatedDisk, log: Log) -> dict[str, bytes]:
@@ -55,30 +64,32 @@ def test_files_and_producers_are_as_if_they_had_come_one_by_one() -> None:
 def test_batches_are_patched_in_the_callers_memory() -> None:
     log = open_partition(new_disk(), SETTINGS)
     batches = mixed()
-    assert together(log, batches) is not None
+    together(log, batches)
     assert all_batches(log) == [bytes(batch) for batch in batches]
 
 
 @pytest.mark.parametrize(
-    "batches",
+    ("batches", "written"),
     [
-        pytest.param([data() for _ in range(18)], id="a segment would end among them"),
-        pytest.param([sent(7, 0), data(), sent(7, 1)], id="a producer comes twice"),
-        pytest.param([data(), sent(5, 0)], id="a batch that is there already"),
-        pytest.param([data(), sent(5, 9)], id="a gap in the sequence"),
-        pytest.param([data(), data(value=bytes(WRITTEN_TOGETHER_BYTES_MAX))], id="too much to copy"),
+        pytest.param([data() for _ in range(18)], 1, id="a segment would end among them"),
+        pytest.param([sent(7, 0), data(), sent(7, 1)], 2, id="a producer comes twice"),
+        pytest.param([data(), sent(5, 0)], 1, id="a batch that the log has already"),
+        pytest.param([data(), sent(5, 9)], 1, id="a gap in the sequence"),
+        pytest.param([data(), data(value=bytes(WRITTEN_TOGETHER_BYTES_MAX))], 1, id="a batch that fits no segment"),
     ],
 )
-def test_where_each_must_come_alone_nothing_is_done(batches: list[bytearray]) -> None:
-    disk = new_disk()
-    log = open_partition(disk, SETTINGS)
-    fill(log, 3)
-    append(log, sent(5, 0))
+def test_batches_that_cannot_share_a_write_wait_for_the_next_call(batches: list[bytearray], written: int) -> None:
+    disk, other_disk = new_disk(), new_disk()
+    log, other = open_partition(disk, SETTINGS), open_partition(other_disk, SETTINGS)
+    for each in (log, other):
+        fill(each, 3)
+        append(each, sent(5, 0))
+    alone = [offer(other, bytearray(batch), leader_epoch=LEADER_EPOCH) for batch in batches]
     before = [bytes(batch) for batch in batches]
-    assert together(log, batches) is None
-    assert log.log_end_offset == 4
-    assert [bytes(batch) for batch in batches] == before
-    assert log.segments.active.file.size_bytes() == 4 * BATCH_BYTES
+    assert together(log, batches) == alone[:written]
+    assert [bytes(batch) for batch in batches[written:]] == before[written:]
+    assert [*alone[:written], *all_of(log, batches[written:])] == alone
+    assert files(disk, log) == files(other_disk, other)
 
 
 def test_indexes_that_fill_up_among_them_end_where_they_do_one_by_one() -> None:
@@ -86,10 +97,7 @@ def test_indexes_that_fill_up_among_them_end_where_they_do_one_by_one() -> None:
     disk, other_disk = new_disk(), new_disk()
     log, other = open_partition(disk, settings), open_partition(other_disk, settings)
     for _ in range(6):
-        batches = [data() for _ in range(3)]
-        if together(log, batches) is None:
-            for batch in batches:
-                append(log, batch, leader_epoch=LEADER_EPOCH)
+        all_of(log, [data() for _ in range(3)])
         for _ in range(3):
             append(other, data(), leader_epoch=LEADER_EPOCH)
     assert len(other.segments) > 1
@@ -100,7 +108,7 @@ def test_on_a_disk_that_is_full_log_and_batches_are_as_they_were() -> None:
     disk = new_disk()
     log = open_partition(disk, SETTINGS)
     fill(log, 3)
-    assert together(log, [data()]) is not None  # the epoch's own file is written
+    together(log, [data()])  # writes the epoch's own file
     disk.fail_with(errno.ENOSPC, (Operation.WRITE,), path_part=".log", times=1)
     batches = mixed()
     before = [bytes(batch) for batch in batches]
@@ -109,6 +117,6 @@ def test_on_a_disk_that_is_full_log_and_batches_are_as_they_were() -> None:
     assert [bytes(batch) for batch in batches] == before
     assert (log.log_end_offset, len(log.producers)) == (4, 0)
     outcomes = together(log, batches)
-    assert outcomes is not None
+    assert isinstance(outcomes[0], Appended)
     assert outcomes[0].base_offset == 4
     assert all_batches(log)[4:] == [bytes(batch) for batch in batches]
