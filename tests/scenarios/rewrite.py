@@ -1,0 +1,19 @@
+"""Accept the transcripts that the scripts produce now: ``python -m tests.scenarios.rewrite [quorum]``."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.scenarios.quorum import stage as quorum
+
+ALL = {"quorum": quorum.SCENES}
+
+
+def main(names: list[str]) -> None:
+    for name in names or ALL:
+        for file in ALL[name].rewrite():
+            sys.stdout.write(f"{file}\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
