@@ -1,12 +1,16 @@
-"""Accept the transcripts that the scripts produce now: ``python -m tests.scenarios.rewrite [quorum]``."""
+"""Accept the transcripts that the scripts produce now, of both packages or of those named.
+
+python -m tests.scenarios.rewrite [quorum] [replication]
+"""
 
 from __future__ import annotations
 
 import sys
 
 from tests.scenarios.quorum import stage as quorum
+from tests.scenarios.replication import stage as replication
 
-ALL = {"quorum": quorum.SCENES}
+ALL = {"quorum": quorum.SCENES, "replication": replication.SCENES}
 
 
 def main(names: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""Scenarios as text: a script goes in, a transcript comes out, and the kept transcript says what it must be.
+"""Scenarios as text: a script goes in, a transcript comes out, and a file keeps both.
 
 A file holds one scenario. Comments at its top say what it shows, then come commands, each with its output beneath it:
 
@@ -7,8 +7,9 @@ A file holds one scenario. Comments at its top say what it shows, then come comm
     cut 1 | 2 3
         (four columns in: what the command led to)
 
-Output that differs from the file fails the test. ``python -m tests.scenarios.rewrite`` performs the scripts and writes down what happens;
-read the difference before you commit it. The idea and the format are those of etcd/raft's testdata.
+Output that differs from the file fails the test. ``python -m tests.scenarios.rewrite`` performs the
+scripts and writes down what happens; read the difference before you commit it. The idea is that of
+etcd/raft's testdata.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 INDENT = "    "
+HOW_TO_ACCEPT = "if the difference is meant, run `python -m tests.scenarios.rewrite`"
 
 
 class Stage(Protocol):
@@ -39,7 +41,7 @@ class Scenes:
         return iter(sorted(self.folder.glob("*.txt")))
 
     def performed(self, text: str) -> str:
-        """The text with the output that its commands have now. Comments, blank lines and commands stay."""
+        """The text with the output of its commands as it is now. Comments and commands stay."""
         stage = self._stage()
         lines: list[str] = []
         for number, line in enumerate(text.splitlines(), 1):
@@ -67,7 +69,7 @@ class Scenes:
 
 
 def words_and_options(command: str) -> tuple[str, list[str], dict[str, str]]:
-    """``append 1 a b acks=1`` is the verb ``append``, the words ``1 a b`` and the option ``acks``."""
+    """``append 1 a acks=1`` is the verb ``append``, the words ``1 a`` and the option ``acks``."""
     verb, *rest = command.split()
     options = dict(word.split("=", 1) for word in rest if "=" in word)
     return verb, [word for word in rest if "=" not in word], options

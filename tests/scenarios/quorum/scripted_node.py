@@ -108,7 +108,7 @@ class ScriptedNode:
         core = self.core
         return core is not None and isinstance(core.quorum.role, roles.Follower) and core.quorum.is_voter
 
-    # -- life ---------------------------------------------------------------------------------------------------------------------
+    # -- life --------------------------------------------------------------------------------------
 
     def start(self) -> None:
         assert self.core is None, f"node {self.node_id} runs already"
@@ -128,11 +128,11 @@ class ScriptedNode:
         self.directory.crash()
 
     def lose_directory(self) -> None:
-        """A new one has another id, so that it is not taken for the replica that promised something."""
+        """The new one has another id: this is not the replica that gave earlier votes."""
         self.directory = MetadataDirectory()
         self._lost_directories += 1
 
-    # -- time ---------------------------------------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
     @property
     def next_ms(self) -> int:
@@ -154,7 +154,7 @@ class ScriptedNode:
                 return
         raise AssertionError(f"node {self.node_id} stays {before}, however long it waits")
 
-    # -- what happens -------------------------------------------------------------------------------------------------------------
+    # -- what happens ------------------------------------------------------------------------------
 
     def step(self, event: events.Event) -> None:
         core, life = self.running, self.life
@@ -221,7 +221,7 @@ class ScriptedNode:
         self.directory.restart_at(snapshot.offset)
         self.step(events.SnapshotInstalled(snapshot, content.changes))
 
-    # -- the disk -----------------------------------------------------------------------------------------------------------------
+    # -- the disk ----------------------------------------------------------------------------------
 
     def _sync(self) -> None:
         if not self.slow:

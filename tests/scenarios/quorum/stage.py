@@ -1,4 +1,4 @@
-"""Performs the quorum's scripts. The language is described in :mod:`tests.scenarios.quorum`."""
+"""Performs the quorum's scripts; :mod:`tests.scenarios.quorum` describes their language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.scenarios.quorum.storage import Snapshot
 from tests.scenarios.quorum.wording import batch_of, known_offset, listed, request_text, response_text, role_of
 from tests.scenarios.transcripts import Scenes, words_and_options
 
-# A quorum is quiet after far fewer messages; more would be two nodes that ask each other without end.
+# A quorum is quiet after far fewer messages; more would be an endless exchange.
 DELIVERIES_MAX = 1000
 OPERATOR = 0
 # A node that stands in vain goes through other roles before it stands again.
@@ -66,7 +66,7 @@ class QuorumStage:
         getattr(self, "_" + verb.replace("-", "_"))(words, options)
         return self._lines
 
-    # -- for the nodes ------------------------------------------------------------------------------------------------------------
+    # -- for the nodes -----------------------------------------------------------------------------
 
     @property
     def bootstrap(self) -> tuple[in_flight.Address, ...]:
@@ -116,7 +116,7 @@ class QuorumStage:
 
         self._under_way.append(Message(source, waiting.source, response_text(waiting.request, response), arrive))
 
-    # -- the network --------------------------------------------------------------------------------------------------------------
+    # -- the network -------------------------------------------------------------------------------
 
     def _separated(self, one: int, other: int) -> bool:
         return bool(self._groups) and not any({one, other} <= group for group in self._groups)
@@ -129,7 +129,7 @@ class QuorumStage:
             message.arrive()
 
     def _show(self, message: Message, remark: str) -> None:
-        """Unless it repeats the message of its kind before it: the same request on the same way, or the same answer to the same request."""
+        """Show a message, unless it repeats the request, or the answer, before it on its way."""
         text, way = message.text + remark, (message.source, message.target)
         is_answer = ":" in message.text.split(" ")[0]
         last = self._last_answered if is_answer else self._last_asked
@@ -176,7 +176,7 @@ class QuorumStage:
         for message in self._under_way:
             self.say(str(message))
 
-    # -- time ---------------------------------------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
     def _wait(self, words: list[str], options: dict[str, str]) -> None:
         remaining_ms = int(words[0])
@@ -216,7 +216,7 @@ class QuorumStage:
                 other.run_until_role_changes()
                 self._under_way = [each for each in self._under_way if each.source != other.node_id]
 
-    # -- nodes --------------------------------------------------------------------------------------------------------------------
+    # -- nodes -------------------------------------------------------------------------------------
 
     def _cluster(self, words: list[str], options: dict[str, str]) -> None:
         ids = _numbers(options["voters"])
@@ -242,7 +242,7 @@ class QuorumStage:
                 self.nodes[each].directory.snapshots[log_outline.EMPTY] = Snapshot(b"", changes)
         for scripted in self.nodes.values():
             scripted.start()
-        # All nodes but a lone voter begin unattached. They ask each other for the leader, and none of them knows one.
+        # All nodes but a lone voter begin unattached, and ask each other for the leader in vain.
         lines = [line for line in self._lines if "unattached" not in line]
         self._deliver_all()
         self._lines = lines
@@ -277,7 +277,7 @@ class QuorumStage:
         for word in words:
             self.nodes[int(word)].flush()
 
-    # -- what the leader is asked -------------------------------------------------------------------------------------------------
+    # -- what the leader is asked ------------------------------------------------------------------
 
     def _append(self, words: list[str], options: dict[str, str]) -> None:
         self.nodes[int(words[0])].step(events.Append(tuple(each.encode() for each in words[1:])))
@@ -323,7 +323,7 @@ class QuorumStage:
     def _stop(self, words: list[str], options: dict[str, str]) -> None:
         self.nodes[int(words[0])].step(events.Stop())
 
-    # -- what is shown ------------------------------------------------------------------------------------------------------------
+    # -- what is shown -----------------------------------------------------------------------------
 
     def _status(self, words: list[str], options: dict[str, str]) -> None:
         for scripted in self.nodes.values():

@@ -17,7 +17,7 @@ class Batch(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """``changes`` are the control records in it; ``data`` stands for the rest and is sent in pieces."""
+    """``changes`` are the control records in it; ``data`` stands for the rest."""
 
     data: bytes
     changes: tuple[control_history.ControlChange, ...]

@@ -40,7 +40,7 @@ def known_offset(offset: int) -> str:
     return "unknown" if offset < 0 else str(offset)
 
 
-# -- nodes --------------------------------------------------------------------------------------------------------------------------
+# -- nodes -----------------------------------------------------------------------------------------
 
 
 def role_of(core: node.QuorumNode) -> str:
@@ -80,7 +80,7 @@ def batch_of(data: bytes) -> str:
 
 
 def deed_of(effect: effects.Effect) -> str | None:
-    """What a node does to its disk or decides; None for effects that show elsewhere in the transcript."""
+    """What a node does to its disk or decides; None for effects that show elsewhere."""
     match effect:
         case effects.Persist(state):
             return f"persists {state_of(state)}"
@@ -106,7 +106,7 @@ def deed_of(effect: effects.Effect) -> str | None:
     return None
 
 
-# -- messages -----------------------------------------------------------------------------------------------------------------------
+# -- messages --------------------------------------------------------------------------------------
 
 
 def request_text(request: Any) -> str:
@@ -140,7 +140,11 @@ def request_text(request: Any) -> str:
 
 
 def response_text(request: Any, response: Any) -> str:
-    """Empty when there is nothing to show: no answer came, or a fetch waited in vain or asked a node that knows no leader either."""
+    """Empty when there is nothing to show.
+
+    That is so when no answer came, and for a fetch that waited in vain or asked a node that knows
+    no leader either.
+    """
     name = type(request).__name__.removesuffix("Request")
     match response:
         case ErrorCode():
