@@ -16,7 +16,7 @@ from tests.scenarios.quorum.core import control_history, effects, events, in_fli
 from tests.scenarios.quorum.scripted_node import CLUSTER_ID, LISTENER, NEWEST, PORT, ScriptedNode
 from tests.scenarios.quorum.storage import Snapshot
 from tests.scenarios.quorum.wording import batch_of, known_offset, listed, request_text, response_text, role_of
-from tests.scenarios.transcripts import Scenes, words_and_options
+from tests.scenarios.transcripts import Scenes, Stage
 
 # A quorum is quiet after far fewer messages; more would be an endless exchange.
 DELIVERIES_MAX = 1000
@@ -46,10 +46,10 @@ class Waiting:
     request_id: int | None
 
 
-class QuorumStage:
+class QuorumStage(Stage):
     def __init__(self) -> None:
+        super().__init__()
         self.nodes: dict[int, ScriptedNode] = {}
-        self._lines: list[str] = []
         self._under_way: list[Message] = []
         self._waiting: dict[tuple[int, int], Waiting] = {}
         self._tokens = 0
@@ -57,23 +57,11 @@ class QuorumStage:
         self._last_asked: dict[tuple[int, int], str] = {}
         self._last_answered: dict[tuple[int, int], str] = {}
 
-    def perform(self, command: str) -> list[str]:
-        verb, words, options = words_and_options(command)
-        if verb == "quietly":
-            self.perform(command.split(maxsplit=1)[1])
-            return []
-        self._lines = []
-        getattr(self, "_" + verb.replace("-", "_"))(words, options)
-        return self._lines
-
     # -- for the nodes -----------------------------------------------------------------------------
 
     @property
     def bootstrap(self) -> tuple[in_flight.Address, ...]:
         return tuple(in_flight.Address(f"n{each}", PORT) for each in list(self.nodes)[:2])
-
-    def say(self, line: str) -> None:
-        self._lines.append(line)
 
     def snapshot(self, snapshot: log_outline.OffsetAndEpoch) -> Snapshot:
         return next(each.directory.snapshots[snapshot] for each in self.nodes.values() if snapshot in each.directory.snapshots)
@@ -155,30 +143,30 @@ class QuorumStage:
         self._under_way = [each for each in self._under_way if each not in found]
         return found
 
-    def _settle(self, words: list[str], options: dict[str, str]) -> None:
+    def do_settle(self, words: list[str], options: dict[str, str]) -> None:
         self._deliver_all()
 
-    def _deliver(self, words: list[str], options: dict[str, str]) -> None:
+    def do_deliver(self, words: list[str], options: dict[str, str]) -> None:
         for message in self._on_way(words):
             self._arrive(message)
 
-    def _drop(self, words: list[str], options: dict[str, str]) -> None:
+    def do_drop(self, words: list[str], options: dict[str, str]) -> None:
         for message in self._on_way(words):
             self._show(message, " (lost)")
 
-    def _cut(self, words: list[str], options: dict[str, str]) -> None:
+    def do_cut(self, words: list[str], options: dict[str, str]) -> None:
         self._groups = [{int(each) for each in group.split()} for group in " ".join(words).split("|")]
 
-    def _heal(self, words: list[str], options: dict[str, str]) -> None:
+    def do_heal(self, words: list[str], options: dict[str, str]) -> None:
         self._groups = []
 
-    def _pending(self, words: list[str], options: dict[str, str]) -> None:
+    def do_pending(self, words: list[str], options: dict[str, str]) -> None:
         for message in self._under_way:
             self.say(str(message))
 
     # -- time --------------------------------------------------------------------------------------
 
-    def _wait(self, words: list[str], options: dict[str, str]) -> None:
+    def do_wait(self, words: list[str], options: dict[str, str]) -> None:
         remaining_ms = int(words[0])
         self._deliver_all()
         while remaining_ms > 0:
@@ -189,25 +177,24 @@ class QuorumStage:
                 each.advance(each.now_ms + passed_ms)
             self._deliver_all()
 
-    def _timeout(self, words: list[str], options: dict[str, str]) -> None:
+    def do_timeout(self, words: list[str], options: dict[str, str]) -> None:
         scripted = self.nodes[int(words[0])]
         before = len(self._under_way)
         scripted.run_until_role_changes()
         # Fetches that it sent in its former role: their answers would not count any more.
         self._under_way[before:] = [each for each in self._under_way[before:] if not each.text.startswith("Fetch")]
 
-    def _elect(self, words: list[str], options: dict[str, str]) -> None:
+    def do_elect(self, words: list[str], options: dict[str, str]) -> None:
         leader = self.nodes[int(words[0])]
-        lines, self._lines = self._lines, []
-        for _ in range(ATTEMPTS_MAX):
-            if leader.running.leading:
-                break
-            self._give_up_leaders(leader)
-            leader.run_until_role_changes()
-            self._deliver_all()
+        with self.unheard():
+            for _ in range(ATTEMPTS_MAX):
+                if leader.running.leading:
+                    break
+                self._give_up_leaders(leader)
+                leader.run_until_role_changes()
+                self._deliver_all()
         assert leader.running.leading, f"node {leader.node_id} is {role_of(leader.running)}"
-        lines.append(f"{leader.node_id} leads epoch {leader.running.epoch}, high watermark {leader.running.high_watermark}")
-        self._lines = lines
+        self.say(f"{leader.node_id} leads epoch {leader.running.epoch}, high watermark {leader.running.high_watermark}")
 
     def _give_up_leaders(self, candidate: ScriptedNode) -> None:
         for other in self.nodes.values():
@@ -218,7 +205,7 @@ class QuorumStage:
 
     # -- nodes -------------------------------------------------------------------------------------
 
-    def _cluster(self, words: list[str], options: dict[str, str]) -> None:
+    def do_cluster(self, words: list[str], options: dict[str, str]) -> None:
         ids = _numbers(options["voters"])
         spares, observers = _numbers(options.get("spare", "")), _numbers(options.get("observers", ""))
         dynamic = "dynamic" in words
@@ -240,54 +227,56 @@ class QuorumStage:
             changes = (control_history.KRaftVersionAt(offset, 1), control_history.VotersAt(offset, first))
             for each in ids:
                 self.nodes[each].directory.snapshots[log_outline.EMPTY] = Snapshot(b"", changes)
-        for scripted in self.nodes.values():
-            scripted.start()
-        # All nodes but a lone voter begin unattached, and ask each other for the leader in vain.
-        lines = [line for line in self._lines if "unattached" not in line]
-        self._deliver_all()
-        self._lines = lines
+        if len(self.nodes) == 1:
+            self.nodes[ids[0]].start()
+            return
+        with self.unheard():
+            # All nodes begin unattached, and ask each other for the leader in vain.
+            for scripted in self.nodes.values():
+                scripted.start()
+            self._deliver_all()
 
-    def _crash(self, words: list[str], options: dict[str, str]) -> None:
+    def do_crash(self, words: list[str], options: dict[str, str]) -> None:
         for word in words:
             crashed = int(word)
             self.nodes[crashed].crash()
             self._waiting = {key: each for key, each in self._waiting.items() if key[0] != crashed}
             self._under_way = [each for each in self._under_way if each.source != crashed]
 
-    def _start(self, words: list[str], options: dict[str, str]) -> None:
+    def do_start(self, words: list[str], options: dict[str, str]) -> None:
         for word in words:
             scripted = self.nodes[int(word)]
             if options.get("disk") == "lost":
                 scripted.lose_directory()
             scripted.start()
 
-    def _move(self, words: list[str], options: dict[str, str]) -> None:
+    def do_move(self, words: list[str], options: dict[str, str]) -> None:
         self.nodes[int(words[0])].host = f"n{words[0]}{words[1]}"
 
-    def _slow(self, words: list[str], options: dict[str, str]) -> None:
+    def do_slow(self, words: list[str], options: dict[str, str]) -> None:
         for word in words:
             self.nodes[int(word)].slow = True
 
-    def _fast(self, words: list[str], options: dict[str, str]) -> None:
+    def do_fast(self, words: list[str], options: dict[str, str]) -> None:
         for word in words:
             self.nodes[int(word)].slow = False
             self.nodes[int(word)].flush()
 
-    def _flush(self, words: list[str], options: dict[str, str]) -> None:
+    def do_flush(self, words: list[str], options: dict[str, str]) -> None:
         for word in words:
             self.nodes[int(word)].flush()
 
     # -- what the leader is asked ------------------------------------------------------------------
 
-    def _append(self, words: list[str], options: dict[str, str]) -> None:
+    def do_append(self, words: list[str], options: dict[str, str]) -> None:
         self.nodes[int(words[0])].step(events.Append(tuple(each.encode() for each in words[1:])))
 
-    def _snapshot(self, words: list[str], options: dict[str, str]) -> None:
+    def do_snapshot(self, words: list[str], options: dict[str, str]) -> None:
         scripted = self.nodes[int(words[0])]
         made = scripted.take_snapshot(keep="keep" in words, damaged="damaged" in words)
         scripted.say(f"snapshot {made.offset}@{made.epoch}, log starts at {scripted.directory.start_offset}")
 
-    def _add_voter(self, words: list[str], options: dict[str, str]) -> None:
+    def do_add_voter(self, words: list[str], options: dict[str, str]) -> None:
         added = self.nodes[int(words[0])]
         request = AddRaftVoterRequest(
             cluster_id=CLUSTER_ID,
@@ -299,7 +288,7 @@ class QuorumStage:
         )
         self._ask_as_operator(request, options)
 
-    def _remove_voter(self, words: list[str], options: dict[str, str]) -> None:
+    def do_remove_voter(self, words: list[str], options: dict[str, str]) -> None:
         removed = self.nodes[int(words[0])]
         voter = next((each.core.voters.get(NodeId(removed.node_id)) for each in self.nodes.values() if each.core is not None), None)
         directory_id = voter.key.directory_id if voter is not None and any(voter.key.directory_id) else removed.key.directory_id
@@ -313,19 +302,19 @@ class QuorumStage:
         self.say(f"operator -> {asked.node_id} {request_text(request)}")
         self._ask(asked, Waiting(OPERATOR, 0, request, None))
 
-    def _upgrade(self, words: list[str], options: dict[str, str]) -> None:
+    def do_upgrade(self, words: list[str], options: dict[str, str]) -> None:
         self.nodes[int(words[0])].step(events.UpgradeKRaftVersion(1))
 
-    def _resign(self, words: list[str], options: dict[str, str]) -> None:
+    def do_resign(self, words: list[str], options: dict[str, str]) -> None:
         scripted = self.nodes[int(words[0])]
         scripted.step(events.Resign(scripted.running.epoch))
 
-    def _stop(self, words: list[str], options: dict[str, str]) -> None:
+    def do_stop(self, words: list[str], options: dict[str, str]) -> None:
         self.nodes[int(words[0])].step(events.Stop())
 
     # -- what is shown -----------------------------------------------------------------------------
 
-    def _status(self, words: list[str], options: dict[str, str]) -> None:
+    def do_status(self, words: list[str], options: dict[str, str]) -> None:
         for scripted in self.nodes.values():
             core = scripted.core
             if core is None:
@@ -336,14 +325,14 @@ class QuorumStage:
             voters = f"; voters {listed(core.voters)}" if core.kraft_version else ""
             self.say(f"{scripted.node_id}: {role_of(core)}; {log}{voters}")
 
-    def _log(self, words: list[str], options: dict[str, str]) -> None:
+    def do_log(self, words: list[str], options: dict[str, str]) -> None:
         for word in words:
             directory = self.nodes[int(word)].directory
             snapshots = [f"snapshot {each.offset}@{each.epoch}" for each in sorted(directory.snapshots) if each != log_outline.EMPTY]
             batches = [batch_of(each.data) for each in directory.batches]
             self.say(f"{word}: " + (" | ".join([*snapshots, *batches]) or "empty"))
 
-    def _replicas(self, words: list[str], options: dict[str, str]) -> None:
+    def do_replicas(self, words: list[str], options: dict[str, str]) -> None:
         scripted = self.nodes[int(words[0])]
         known = scripted.running.replicas(scripted.now_ms)
         for kind, replicas in zip(("voter", "observer"), known, strict=True):

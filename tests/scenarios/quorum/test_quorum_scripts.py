@@ -14,4 +14,4 @@ from tests.scenarios.transcripts import HOW_TO_ACCEPT
 def test_script_gives_kept_transcript(file: Path) -> None:
     text = file.read_text()
     assert text.startswith("# "), "a script says first what it shows"
-    assert SCENES.performed(text) == text, HOW_TO_ACCEPT
+    assert SCENES.performed(file) == text, HOW_TO_ACCEPT
