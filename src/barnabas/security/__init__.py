@@ -1,5 +1,5 @@
-"""Decisions about callers: identity today; authentication, ACLs and quotas move in with the next issue.
+"""Decisions about callers: their identity today; authentication, ACLs and quotas later.
 
-Everything here is pure: no clock, no socket, no file. The connection (:mod:`barnabas.network`) carries
-a decision out.
+Everything here is pure: no clock, no socket, no file. The connection (:mod:`barnabas.network`)
+carries out a decision.
 """

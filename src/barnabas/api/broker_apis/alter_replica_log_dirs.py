@@ -1,10 +1,14 @@
-"""AlterReplicaLogDirs (key 34): move replicas of this broker between its directories.
+"""AlterReplicaLogDirs (key 34): move replicas of this broker between its log directories.
 
-Behaviour: the answer says that a move has begun, not that it is done; DescribeLogDirs shows how far it is. A replica that is not here yet
-is answered with REPLICA_NOT_AVAILABLE, and will be made in that directory when it comes. A directory that this broker does not have is
-LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR (and so is any while another has failed: the copy might lie there), a cordoned one
-INVALID_REPLICA_ASSIGNMENT; a topic whose name is too long for the directory of a copy is INVALID_TOPIC_EXCEPTION. To ask for the
-directory where a replica lies ends its move.
+Behaviour:
+- the response says that a move has begun, not that it is done; DescribeLogDirs shows its progress;
+- for a replica that is not on this broker yet, the response is REPLICA_NOT_AVAILABLE, and the
+  broker will create the replica in that directory;
+- LOG_DIR_NOT_FOUND for a directory that this broker does not have; KAFKA_STORAGE_ERROR for a failed
+  one, and for any move while another directory has failed, because the copy might be there;
+  INVALID_REPLICA_ASSIGNMENT for a cordoned one;
+- INVALID_TOPIC_EXCEPTION for a topic whose name is too long for the directory name of a copy;
+- a request for the directory that already holds the replica cancels its move.
 
 Version notes: 2 is flexible.
 """
@@ -55,6 +59,6 @@ def _move(broker: Broker, partition: TopicPartition, path: str, directory: LogDi
     if replica is not None:
         return broker.directory_moves.move(replica, directory)
     broker.replicas.prefer(partition, directory)
-    # Kafka says so of partitions that it knows and does not have.
+    # Kafka has this code for partitions that exist and have no replica on this broker.
     known = broker.metadata.image.topics.partition(partition) is not None
     return ErrorCode.REPLICA_NOT_AVAILABLE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,12 +1,16 @@
-"""ApiVersions (key 18): which APIs and versions are served, and which features the cluster has finalised.
+"""ApiVersions (key 18): the APIs and versions that this listener serves, and the finalized
+features.
 
 Behaviour:
-- an unknown version is answered in version 0 with UNSUPPORTED_VERSION and the range of ApiVersions alone, so that the client can ask again;
-- Produce is offered from version 0 although 0 to 2 are refused: librdkafka before 2.8.1 believes that a broker without Produce v0
-  is too old for compression (KAFKA-18659);
-- software names that are not printable words are refused, since they end up in logs and metrics.
+- an unknown version gets a version 0 response with UNSUPPORTED_VERSION and the range of ApiVersions
+  alone, so that the client can ask again;
+- Produce is offered from version 0 although 0 to 2 are refused: librdkafka before 2.8.1 takes a
+  broker without Produce v0 for one too old for compression (KAFKA-18659);
+- client software names that are not printable words get INVALID_REQUEST, since they end up in logs
+  and metrics.
 
-Version notes: features from 3; before 4, features whose lowest level is 0 are left out, because old clients cannot read a zero.
+Version notes: features from 3. Before 4, features whose lowest level is 0 are left out, because old
+clients cannot parse a zero.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""DeleteRecords (key 21): move the start of partitions forward; -1 means up to the high watermark.
+"""DeleteRecords (key 21): move the log start offset forward; -1 means to the high watermark.
 
-Behaviour: offsets above the high watermark are refused, and topics that are only compacted too, since their records are not
-deleted by position. Answered when no replica that is alive has them any more, or after ``timeout_ms`` with REQUEST_TIMED_OUT.
+Behaviour: OFFSET_OUT_OF_RANGE for an offset above the high watermark. POLICY_VIOLATION for a topic
+that is only compacted, because compaction does not delete by position. The response waits until no
+live replica has the records, or for ``timeout_ms``, after which it carries REQUEST_TIMED_OUT.
+
+Version notes: the fields are the same in all versions; 2 is flexible.
 """
 
 from __future__ import annotations

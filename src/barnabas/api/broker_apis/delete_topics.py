@@ -1,4 +1,10 @@
-"""DeleteTopics (key 20): topics away, by name or by id. Decided by the controller; this broker passes the request on."""
+"""DeleteTopics (key 20): delete topics by name or by id.
+
+Behaviour: the controller decides; this broker forwards the request. Each topic has its own result.
+
+Version notes: 4 is flexible. Error messages from 5, which also permits THROTTLING_QUOTA_EXCEEDED
+(KIP-599). Topics by id from 6.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
-"""DescribeCluster (key 60): the cluster's id, and its brokers or its controllers.
+"""DescribeCluster (key 60): the id of the cluster, and its brokers or its controllers.
 
-Version notes: ``endpoint_type`` from 1 (KIP-919): brokers on a broker's listener, controllers on a controller's, and asking the wrong one
-is an error; fenced brokers from 2, when asked for.
+Behaviour: a broker's listener describes brokers, a controller's listener describes controllers.
+MISMATCHED_ENDPOINT_TYPE for a request for the other kind, UNSUPPORTED_ENDPOINT_TYPE for a kind that
+does not exist.
+
+Version notes: ``endpoint_type`` from 1 (KIP-919); before that both errors are INVALID_REQUEST.
+Fenced brokers from 2, if the client asks for them.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ def handle(broker: Broker, caller: Caller, request: DescribeClusterRequest) -> D
         return _refused(
             caller,
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            "Brokers know the brokers and controllers know the controllers; this is the other kind.",
+            "A listener of brokers describes brokers only, and a listener of controllers controllers only.",
         )
     image = broker.metadata.image
     return DescribeClusterResponse(
@@ -35,7 +39,8 @@ def handle(broker: Broker, caller: Caller, request: DescribeClusterRequest) -> D
         error_message=None,
         endpoint_type=served,
         cluster_id=broker.cluster_id,
-        # Clients of brokers send admin requests to any of them; clients of controllers must find the active one.
+        # Clients of brokers send admin requests to any broker; clients of controllers must find the
+        # active one.
         controller_id=broker.quorum.status().leader_id if served == CONTROLLERS else any_alive(image, caller.listener, broker.node_id),
         brokers=_controllers(image, caller) if served == CONTROLLERS else _brokers(image, caller, request),
         cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
@@ -65,6 +70,6 @@ def _controllers(image: MetadataImage, caller: Caller) -> list[DescribeClusterBr
 
 def _refused(caller: Caller, error: ErrorCode, message: str) -> DescribeClusterResponse:
     if caller.version < _ENDPOINT_TYPE_VERSION_MIN:
-        # A client that cannot name a kind of endpoint does not know the errors about it either.
+        # A client that cannot name an endpoint type does not know the errors about it either.
         error = ErrorCode.INVALID_REQUEST
     return DescribeClusterResponse(throttle_time_ms=0, error_code=error, error_message=message, cluster_id="", brokers=[])

@@ -1,9 +1,12 @@
-"""DescribeLogDirs (key 35): the directories of this broker and the size of every replica in them.
+"""DescribeLogDirs (key 35): the log directories of this broker and the size of every replica in
+them.
 
-Behaviour: a replica that is being moved is there twice, in the directory where it lies and, as future, where it goes. Failed directories
-are named, with KAFKA_STORAGE_ERROR and without partitions.
+Behaviour: a replica that is being moved appears twice: in its current directory, and as a future
+replica in its target. A failed directory carries KAFKA_STORAGE_ERROR and no partitions. Null topics
+mean all topics.
 
-Version notes: sizes of the file system from 4, cordoned directories from 5. Null topics mean all.
+Version notes: an error code for the whole response from 3, the size of the file system from 4,
+cordoned directories from 5.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ def _describe(broker: Broker, directory: LogDirectory, wanted: dict[str, set[int
 
 
 def _lag(partition: Partition | None, log: Log) -> int:
-    """Of a replica behind what is committed; of a copy behind the replica it is a copy of."""
+    """A replica lags behind the high watermark; a future replica lags behind the current one."""
     if partition is None:
         return 0
     end = partition.high_watermark if partition.log is log else partition.log.log_end_offset

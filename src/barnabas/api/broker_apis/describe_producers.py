@@ -1,6 +1,10 @@
-"""DescribeProducers (key 61): what partitions led here remember of their producers, open transactions above all.
+"""DescribeProducers (key 61): the producers that a partition remembers, with their open
+transactions.
 
-Behaviour: NOT_LEADER_OR_FOLLOWER and UNKNOWN_TOPIC_OR_PARTITION per partition; INVALID_TOPIC_EXCEPTION for names no topic may have.
+Behaviour: each partition has its own result: NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, or
+INVALID_TOPIC_EXCEPTION for an illegal topic name.
+
+Version notes: one version.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
     if illegal is not None:
         return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
     if topic not in broker.metadata.image.topics.by_name:
-        return _refused(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
+        return _refused(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {topic} does not exist.")
     partition = broker.replicas.get(topic, index)
     error = check_leader(partition, _ANY_LEADER_EPOCH)
     if partition is None or error:

@@ -1,7 +1,11 @@
-"""DescribeTopicPartitions (key 75): partitions in pages, so that a huge topic does not need a huge answer (KIP-966).
+"""DescribeTopicPartitions (key 75): partitions in pages, so that a huge topic does not need a huge
+response (KIP-966).
 
-Behaviour: topics in order of their names, an empty list meaning all; a cursor says where to go on, and must be one of the
-topics. An answer holds at most ``response_partition_limit`` partitions, bounded by ``max.request.partition.size.limit``.
+Behaviour: topics come in the order of their names; an empty list means all topics. The cursor names
+the partition to continue with, and its topic must be one of the request. A response holds at most
+``response_partition_limit`` partitions, and never more than ``max.request.partition.size.limit``.
+
+Version notes: one version.
 """
 
 from __future__ import annotations

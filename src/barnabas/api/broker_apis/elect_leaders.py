@@ -1,11 +1,14 @@
-"""ElectLeaders (key 43): leaders elected by hand, of named partitions or of all.
+"""ElectLeaders (key 43): start leader elections for some partitions or for all.
 
 Behaviour:
-- decided by the controller; this broker passes the request on;
-- preferred: the first replica leads if it is in sync; unclean: partitions without a leader get any replica that is alive;
-- partitions that need no election are told so (ELECTION_NOT_NEEDED), unless all were asked for: then they are left out.
+- the controller decides; this broker forwards the request;
+- a preferred election gives leadership to the first replica if it is in sync; an unclean election
+  gives partitions without a leader any live replica;
+- ELECTION_NOT_NEEDED for a named partition that needs no election. A request for all partitions
+  leaves such partitions out of the response.
 
-Version notes: only preferred elections before 1, and no error code of the response itself: it is told for every partition.
+Version notes: version 0 has only preferred elections and no top-level error code; there each
+partition carries the error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """IncrementalAlterConfigs (key 44): change single settings.
 
-Behaviour: levels of a broker's loggers are changed here, on the broker that was asked, and what concerns one broker must be sent to it;
-everything else is decided by the controller. Answers come in the order of the request.
+Behaviour: this broker itself changes the levels of its loggers. A client must send the settings of
+one broker to that broker. The controller decides everything else. Results come in the order of the
+request.
+
+Version notes: the fields are the same in both versions; 1 is flexible.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from collections import Counter
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import alter_loggers
-from barnabas.api.whose_settings import why_not_ours
+from barnabas.api.config_targets import why_wrong_broker
 from barnabas.metadata.configs import ResourceType
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
@@ -27,9 +30,9 @@ def handle(broker: Broker, caller: Caller, request: IncrementalAlterConfigsReque
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
     decided: dict[int, AlterConfigsResourceResponse] = {}
     for position, resource in enumerate(request.resources):
-        wrong = why_not_ours(broker, caller, resource.resource_type, resource.resource_name)
-        if wrong is not None:
-            decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, wrong)
+        problem = why_wrong_broker(broker, caller, resource.resource_type, resource.resource_name)
+        if problem is not None:
+            decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, problem)
         elif resource.resource_type == ResourceType.BROKER_LOGGER:
             repeated = times[resource.resource_type, resource.resource_name] > 1
             decided[position] = _alter_loggers(broker, resource, repeated=repeated, dry=request.validate_only)

@@ -1,6 +1,11 @@
 """ListConfigResources (key 74): the resources that have settings of their own.
 
-Version notes: version 0 knows client metrics only; from 1 types can be named, and none named means all.
+Behaviour: topics, brokers and broker loggers are listed whether or not a setting was changed;
+groups and client metrics subscriptions only if they have settings. UNSUPPORTED_VERSION for an
+unknown type.
+
+Version notes: version 0 lists client metrics only. From 1 the client names types; an empty list
+means all.
 """
 
 from __future__ import annotations

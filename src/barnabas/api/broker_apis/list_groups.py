@@ -1,7 +1,8 @@
-"""ListGroups (key 16): the groups this broker coordinates. Who wants all of a cluster's asks every broker.
+"""ListGroups (key 16): the groups that this broker coordinates. A client asks every broker to see
+all groups.
 
-Behaviour: while a shard is being loaded nobody knows all, and the answer is COORDINATOR_LOAD_IN_PROGRESS. Filters do not mind upper and
-lower case; a state or a type that does not exist matches no group.
+Behaviour: COORDINATOR_LOAD_IN_PROGRESS while a shard is being loaded, because the list would be
+incomplete. Filters ignore case; an unknown state or type matches no group.
 
 Version notes: states and their filter from 4, types and their filter from 5.
 """

@@ -1,16 +1,27 @@
-"""ListOffsets (key 2): the offset at a time, or at a special timestamp.
+"""ListOffsets (key 2): the offset for a timestamp, or for a special timestamp.
 
-    -1 latest: the high watermark, or the last stable offset for read_committed        -2 earliest
-    -3 the record with the largest timestamp (from version 7)                          -4 earliest on local disk (8)
-    -5 latest in remote storage (9), inclusive                                         -6 earliest not yet uploaded (11)
+    -1 latest: the high watermark, or the last stable offset for read_committed
+    -2 earliest
+    -3 the record with the largest timestamp (from version 7)
+    -4 earliest on local disk (8)
+    -5 latest in remote storage, inclusive (9)
+    -6 earliest not yet uploaded (11)
 
-Of a log that is not tiered -4 is -2, and for the last two there is none (-1). A time is looked for in remote storage first; who waits for
-that longer than it said (version 10), or than ``remote.list.offsets.request.timeout.ms``, is told REQUEST_TIMED_OUT.
+In a log that is not tiered, -4 equals -2, and the last two have no offset (-1).
 
-Behaviour: a time for which there is no record below the bound is answered with offset -1 and no error. A partition named twice is refused;
-a negative time that means nothing, or nothing yet in the request's version, is UNSUPPORTED_VERSION. A new leader does not know yet what was
-committed before it: until its high watermark has reached the start of its epoch, it tells clients no latest offset and none above the high
-watermark (OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE). A replica is told the end of the log.
+Behaviour:
+- a timestamp later than all visible records gets offset -1 and no error;
+- INVALID_REQUEST for a partition that is named twice; UNSUPPORTED_VERSION for an unknown negative
+  timestamp, and for one newer than the version of the request;
+- a new leader does not know yet which records were committed before it. Until its high watermark
+  reaches the start of its epoch, it answers OFFSET_NOT_AVAILABLE instead of the latest offset and
+  of any offset above the high watermark. A follower always gets the log end offset;
+- a timestamp is looked up in remote storage first. REQUEST_TIMED_OUT if that takes longer than
+  ``remote.list.offsets.request.timeout.ms``, or than the timeout of the request.
+
+Version notes: read_committed from 2, leader epochs from 4, OFFSET_NOT_AVAILABLE from 5
+(LEADER_NOT_AVAILABLE before), the request's own timeout from 10. The list above has the versions of
+special timestamps.
 """
 
 from __future__ import annotations
@@ -38,7 +49,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 _VERSION_MIN = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _EPOCH_VERSION_MIN = 4
 _NOT_AVAILABLE_VERSION_MIN = 5
-_FOR_REPLICAS = -1  # in place of an isolation level
+_FOR_REPLICAS = -1  # Takes the place of an isolation level.
 _NOWHERE = TimestampOffset(-1, -1, -1)
 
 Found = ListOffsetsPartitionResponse
@@ -47,7 +58,7 @@ Answers = Mapping[str, Mapping[int, Answer[Found]]]
 
 def handle(broker: Broker, caller: Caller, request: ListOffsetsRequest) -> Answer[ListOffsetsResponse]:
     times = Counter((topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions)
-    # Every topic and every partition is answered once, however often it was named.
+    # The response names every topic and every partition once, even if the request repeats them.
     asked: dict[str, dict[int, ListOffsetsPartition]] = {}
     for topic in request.topics:
         asked.setdefault(topic.name, {}).update((partition.partition_index, partition) for partition in topic.partitions)
@@ -152,7 +163,9 @@ def _shown(caller: Caller, index: int, found: TimestampOffset | None) -> Found:
 
 
 def _bound(partition: Partition, isolation: int) -> tuple[int, bool]:
-    """What the asker sees nothing at or above of, and whether this leader does not know yet what was committed before it."""
+    """The end of the visible offsets, and whether this leader does not know yet what was committed
+    before it.
+    """
     if isolation == _FOR_REPLICAS:
         return partition.log.log_end_offset, False
     leadership = partition.leadership
@@ -161,7 +174,7 @@ def _bound(partition: Partition, isolation: int) -> tuple[int, bool]:
 
 
 def _find(partition: Partition, timestamp: int, isolation: int) -> TimestampOffset | None:
-    """None: this leader cannot know yet."""
+    """None if this leader cannot know yet."""
     log = partition.log
     match timestamp:
         case -1:
@@ -198,5 +211,5 @@ def _pending_upload(partition: Partition) -> TimestampOffset:
         return _NOWHERE
     if log.remote_end_offset > 0:
         return _at(partition, max(log.remote_end_offset, log.log_start_offset))
-    # With a part of the log away and no knowledge of remote segments, this leader has not read of them yet.
+    # A part of the log is remote, but this leader has not read the remote segments' metadata yet.
     return _at(partition, log.log_start_offset) if log.local_start_offset == log.log_start_offset else _NOWHERE

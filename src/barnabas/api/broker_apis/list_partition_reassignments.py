@@ -1,8 +1,8 @@
-"""ListPartitionReassignments (key 46): partitions whose replicas are being moved.
+"""ListPartitionReassignments (key 46): the partitions whose replicas are being moved.
 
 Behaviour:
-- answered by the controller, which knows first; this broker passes the request on;
-- topics and partitions that do not exist, or do not move, are left out.
+- the controller answers, because it has the newest state; this broker forwards the request;
+- topics and partitions that do not exist, or that are not being reassigned, are left out.
 
 Version notes: one version.
 """

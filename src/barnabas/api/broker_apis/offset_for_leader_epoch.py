@@ -1,6 +1,10 @@
-"""OffsetForLeaderEpoch (key 23): where a leader epoch ended, so that a reader can see whether what it read still exists.
+"""OffsetForLeaderEpoch (key 23): the end offset of a leader epoch, with which a reader detects a
+truncated log.
 
-Behaviour: answers the largest epoch at or below the one asked for and its end offset; (-1, -1) when nothing is known.
+Behaviour: the response has the largest epoch that is not above the requested one, and its end
+offset; (-1, -1) if none is known.
+
+Version notes: from 3 the request carries a replica id, which this broker ignores. 4 is flexible.
 """
 
 from __future__ import annotations

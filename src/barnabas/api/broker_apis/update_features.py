@@ -1,4 +1,13 @@
-"""UpdateFeatures (key 57): feature levels of the whole cluster. Decided by the controller; this broker passes the request on."""
+"""UpdateFeatures (key 57): change the finalized feature levels of the cluster.
+
+Behaviour: the controller decides; this broker forwards the request. All updates of a request
+succeed or fail together. With ``validate_only`` the controller checks the request and changes
+nothing.
+
+Version notes: version 0 allows a downgrade with a flag; from 1 the upgrade type says so, and
+``validate_only`` exists. From 2 the response has no result for each feature, only the error of the
+whole.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,12 @@
-"""WriteTxnMarkers (key 27): a transaction coordinator ends a transaction in the partitions this broker leads.
+"""WriteTxnMarkers (key 27): a transaction coordinator ends a transaction in partitions that this
+broker leads.
 
-Behaviour: each partition has its own outcome; answered when all of them are on all in-sync replicas. A marker for a partition without
-an open transaction is written all the same, since the coordinator cannot know. Meant for brokers.
+Behaviour: each partition has its own result, and the response is sent when all markers are on all
+in-sync replicas. The broker writes a marker even if the partition has no open transaction, since
+the coordinator cannot know that. Only brokers send this request.
 
-Version notes: the transaction's version from 2 on, with which a marker that comes late is told from the one that is due.
+Version notes: from 2 the marker carries the transaction version, with which the broker tells a late
+marker from a current one (KIP-1228).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""AllocateProducerIds (key 67): a block of producer ids for a broker, none of which was ever given out.
+"""AllocateProducerIds (key 67): reserve a block of unused producer ids for a broker.
 
-Behaviour:
-- decided by the active controller; who is not registered with the epoch it names gets STALE_BROKER_EPOCH.
+Behaviour: the active controller decides. STALE_BROKER_EPOCH for a broker that is not registered
+with the epoch of the request.
 
 Version notes: one version.
 """

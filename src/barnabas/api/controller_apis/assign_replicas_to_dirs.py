@@ -1,7 +1,7 @@
-"""AssignReplicasToDirs (key 73): a broker with several directories says where its replicas lie (KIP-858).
+"""AssignReplicasToDirs (key 73): a broker reports the log directories of its replicas (KIP-858).
 
-Behaviour:
-- decided by the active controller; a replica in a directory that failed meanwhile leaves the in-sync replicas.
+Behaviour: the active controller decides. A replica in a directory that has failed meanwhile leaves
+the ISR.
 
 Version notes: one version.
 """

@@ -1,6 +1,7 @@
-"""BeginQuorumEpoch (key 53): a new leader of the quorum makes itself known to a voter.
+"""BeginQuorumEpoch (key 53): a new leader of the quorum announces itself to a voter.
 
-Behaviour: whoever hears of a later epoch follows its leader at once.
+Behaviour: a voter that learns of a later epoch follows its leader at once.
+
 Version notes: directory ids and the leader's addresses from 1 (KIP-853).
 """
 

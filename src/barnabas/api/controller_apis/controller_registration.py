@@ -1,7 +1,7 @@
-"""ControllerRegistration (key 70): a controller says where it listens and which features it supports.
+"""ControllerRegistration (key 70): a controller registers its endpoints and its supported features.
 
-Behaviour:
-- decided by the active controller; the newest registration of an id counts.
+Behaviour: the active controller decides. A newer registration of the same id replaces the older
+one.
 
 Version notes: one version.
 """

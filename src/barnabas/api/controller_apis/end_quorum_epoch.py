@@ -1,7 +1,9 @@
-"""EndQuorumEpoch (key 54): the leader of the quorum resigns and names its successors.
+"""EndQuorumEpoch (key 54): the leader of the quorum resigns and names its preferred successors.
 
-Behaviour: the first successor stands for election at once, the others after a while each, so that they do not split the vote.
-Version notes: successors with their directories from 1 (KIP-853).
+Behaviour: the first successor starts an election at once, and each of the others after a longer
+delay, so that they do not split the vote.
+
+Version notes: directory ids of the successors from 1 (KIP-853).
 """
 
 from __future__ import annotations

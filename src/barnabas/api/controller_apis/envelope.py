@@ -1,12 +1,15 @@
-"""Envelope (key 58): a client's request that a broker passes on in the client's name (KIP-590).
+"""Envelope (key 58): a client's request that a broker forwards on behalf of the client (KIP-590).
 
 Behaviour:
-- what is inside is served as if the client had come here, and answered inside the response, in the client's version;
-- only requests that Kafka lets brokers forward, and that are served here: INVALID_REQUEST for others;
-- a request inside that cannot be read, or in a version that is not known here, is UNSUPPORTED_VERSION: the broker then tells its
-  client to look again which versions there are. A client's name that cannot be read is PRINCIPAL_DESERIALIZATION_FAILURE, an
-  address that cannot be one INVALID_REQUEST;
-- a controller that is not the active one says NOT_CONTROLLER on the envelope itself, where brokers look for it.
+- the controller serves the inner request as if the client had sent it here, and puts the response,
+  in the version of the client, into the response of the envelope;
+- INVALID_REQUEST for a request that Kafka does not let brokers forward or that is not served here,
+  and for an invalid client address;
+- UNSUPPORTED_VERSION for an inner request that cannot be decoded or has an unknown version; the
+  broker then makes its client ask for the supported versions again.
+  PRINCIPAL_DESERIALIZATION_FAILURE for a principal that cannot be decoded;
+- a controller that is not active puts NOT_CONTROLLER on the envelope itself, where brokers look for
+  it.
 
 Version notes: one version.
 """
@@ -28,12 +31,12 @@ from barnabas.wire.headers import read_request_prefix, request_header_version
 from barnabas.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 
-# The quorum's own way of saying NOT_CONTROLLER.
+# These APIs answer NOT_LEADER_OR_FOLLOWER where the others answer NOT_CONTROLLER.
 _QUORUM_APIS = frozenset({ApiKey.DESCRIBE_QUORUM, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER})
 
 
 def unwrapping(handlers: Handlers) -> Handler:
-    """The handler of envelopes whose insides ``handlers`` serve."""
+    """The handler for envelopes that contain requests for ``handlers``."""
 
     def handle(broker: Broker, caller: Caller, envelope: EnvelopeRequest) -> EnvelopeResponse | Promise[EnvelopeResponse]:
         forwarded = _unwrap(caller, envelope, handlers)

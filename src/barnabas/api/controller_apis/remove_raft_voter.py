@@ -1,7 +1,9 @@
-"""RemoveRaftVoter (key 81): a controller stops being a voter of the quorum.
+"""RemoveRaftVoter (key 81): remove a voter from the quorum.
 
-Behaviour: answered when the new voters are committed; a leader that is removed then resigns.
-Version notes: none.
+Behaviour: the response is sent when the new voter set is committed. A leader that is removed then
+resigns.
+
+Version notes: one version.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""UpdateRaftVoter (key 82): a voter tells its addresses and which versions it understands.
+"""UpdateRaftVoter (key 82): a voter reports its endpoints and the versions it supports.
 
-Behaviour: in a quorum whose voters are configured (kraft.version 0) nothing is written; the leader remembers it for an upgrade.
-Version notes: none.
+Behaviour: in a quorum with configured voters (kraft.version 0) the leader writes nothing, and
+remembers the report for an upgrade.
+
+Version notes: one version.
 """
 
 from __future__ import annotations

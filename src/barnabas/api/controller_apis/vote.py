@@ -1,6 +1,8 @@
-"""Vote (key 52): a voter is asked for its vote, or with pre-vote whether it would give one.
+"""Vote (key 52): a candidate asks a voter for its vote, or with pre-vote whether it would vote.
 
-Behaviour: a vote is given once per epoch, to a replica whose log is at least as far, and is on disk before the answer leaves.
+Behaviour: a voter votes once in an epoch, for a replica whose log is at least as up to date as its
+own, and writes the vote to disk before it answers.
+
 Version notes: directory ids and the leader's address from 1 (KIP-853), pre-vote from 2 (KIP-996).
 """
 

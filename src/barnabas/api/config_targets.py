@@ -1,4 +1,4 @@
-"""Whether settings may be changed here: those of one broker are changed at that broker, or at the controller."""
+"""The settings of one broker can be changed only at that broker, or at the controller."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from barnabas.metadata.configs import ResourceType
 from barnabas.network.caller import Caller
 
 
-def why_not_ours(broker: Broker, caller: Caller, kind: int, name: str) -> str | None:
-    """A sentence if ``name`` is a broker that is not this one."""
+def why_wrong_broker(broker: Broker, caller: Caller, kind: int, name: str) -> str | None:
+    """A sentence if ``name`` is another broker, None otherwise."""
     if kind != ResourceType.BROKER or not name or caller.connection.listener.for_controllers:
         return None
     if read_integer(name) == broker.node_id:
