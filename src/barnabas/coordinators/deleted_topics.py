@@ -1,4 +1,6 @@
-"""A deleted topic takes the offsets of all groups in it along: a topic of the same name would otherwise be read from the middle."""
+"""Deletes the offsets of all groups in a deleted topic. Otherwise consumers would read a new topic
+of the same name from the middle.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Runs the shards of one coordinator: loads those whose partition this node leads, wakes them when their timers are due.
+"""Runs the shards of one coordinator: loads the shards whose partition this node leads, and wakes
+them when their timers are due.
 
-A publisher of metadata: leadership of the internal topic's partitions is what makes shards come and go.
+The driver is a publisher of metadata, because leadership of the internal topic's partitions decides
+which shards are loaded.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.telemetry.logs import Log
 
-# So long may a shard that is being loaded keep the loop to itself.
+# The longest time that loading a shard may block the event loop.
 LOADING_SLICE_SECONDS_MAX = 0.01
 
 M = TypeVar("M", bound=Machine)
@@ -68,7 +70,7 @@ class CoordinatorDriver(Generic[M]):
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
 
-    # -- leadership -----------------------------------------------------------------------------------------------------------
+    # -- leadership --------------------------------------------------------------------------------
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         for topic in delta.topics.deleted.values():
@@ -94,8 +96,8 @@ class CoordinatorDriver(Generic[M]):
         log = replica.log
         offset = log.log_start_offset
         slice_ends = monotonic() + LOADING_SLICE_SECONDS_MAX
-        # Markers may be appended meanwhile: the shard is loaded when the end is reached and nothing came behind it.
-        # And the log may be exchanged for its copy in another directory.
+        # Markers may be appended meanwhile, so the shard is loaded only when the end is reached and
+        # nothing follows. The log may also be replaced by its copy in another directory.
         while offset < (log := replica.log).log_end_offset:
             before = offset
             for header, batch in log.batches(offset, log.log_end_offset):
@@ -107,7 +109,9 @@ class CoordinatorDriver(Generic[M]):
                     slice_ends = monotonic() + LOADING_SLICE_SECONDS_MAX
             if offset == before:
                 if not replica.leads or replica.leader_epoch != epoch:
-                    return  # a follower's log may be cut under its reader; the metadata that says so is on its way to this driver
+                    # A follower may truncate its log under this reader; the metadata that unloads
+                    # the shard is on its way.
+                    return
                 raise OSError(EIO, f"nothing can be read at offset {offset}", log.directory)
         self.runtime.finish_loading(index, epoch, offset, self._clock.wall_ms())
 
@@ -123,11 +127,11 @@ class CoordinatorDriver(Generic[M]):
         self._log.error("coordinator cannot read its log", topic=self._topic, partition=index, error=str(failure), exc_info=failure)
 
     def _give_up(self, index: int, epoch: int) -> None:
-        """Not the shard of a later epoch: that one is being loaded by somebody else."""
+        """Do not unload the shard of a later epoch: another task is loading that one."""
         if self.runtime.epoch_of(index) == epoch:
             self.runtime.unload(index)
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
     def _wake_at(self, deadline_ms: int) -> None:
         if self._alarm is not None:
@@ -153,7 +157,7 @@ class CoordinatorDriver(Generic[M]):
 
 
 def no_effects(_: int, effect: Any) -> None:
-    raise AssertionError(f"nobody does {effect}")
+    raise AssertionError(f"unexpected effect: {effect}")
 
 
 def partition_count_of(topic: str, image: Callable[[], MetadataImage]) -> Callable[[], int]:

@@ -1,4 +1,6 @@
-"""The coordinators of a node, put together: groups over ``__consumer_offsets``, transactions over ``__transaction_state``."""
+"""The coordinators of a node: groups over ``__consumer_offsets``, transactions over
+``__transaction_state``.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ class LocalCoordinators:
         log: Log,
         others: OtherBrokers,
     ) -> None:
-        # Shards are loaded while an image is being published: they must see that image, not the one before.
+        # Shards are loaded while an image is being published: they must see that image, not the
+        # previous one.
         newest = applier.newest
         for_groups, for_transactions = group_settings(settings), transaction_settings(settings)
 

@@ -1,8 +1,9 @@
-"""Carries out what a transaction coordinator decided: the end of a transaction is written into every partition that it touched.
+"""Carries out the decisions of a transaction coordinator: writes the end of a transaction into all
+its partitions.
 
-Partitions led here are written to directly; those led elsewhere with WriteTxnMarkers to their leader, many transactions in one
-request. Tried until it is done, or until this node is not the transaction's coordinator any more: a transaction whose end is decided is
-ended.
+Partitions led here are written directly. For the others this broker sends WriteTxnMarkers to their
+leaders, with many transactions in one request. It retries until all markers are written, or until
+this node is no longer the coordinator: a transaction whose end is decided will end.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from barnabas.wire.messages.write_txn_markers import (
 
 RETRY_SECONDS = 0.1
 _PURPOSE = "markers"
-# Somebody newer has taken over: nothing that this coordinator decides counts any more.
+# A newer coordinator has taken over, so the decisions of this one no longer count.
 _FENCED = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED})
-# The shard is not here any more; whoever has it now reads in its log what is to be done.
+# The shard has moved; its new coordinator finds the decision in its log.
 _ELSEWHERE = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_LEADER_OR_FOLLOWER})
 
 
@@ -47,15 +48,17 @@ class MarkerWriter:
         image: Callable[[], MetadataImage],
         loop: asyncio.AbstractEventLoop,
     ) -> None:
-        """``image`` is the newest one, published or not: a shard that is loaded while an image is being published may find a transaction to
-        end, whose partitions the image before does not know. To take them for deleted would end the transaction without its markers."""
+        """``image`` is the newest one, published or not. A shard that is loaded while an image is
+        being published may find a transaction to end whose partitions are not in the previous
+        image. To treat them as deleted would end the transaction without its markers.
+        """
         self.node_id = node_id
         self.transactions = transactions
         self.local = local
         self._others = others
         self.image = image
         self.loop = loop
-        self.outboxes: Outboxes[_Letter] = Outboxes(self._send, key=lambda letter: letter.ending.marker.producer_id)
+        self.outboxes: Outboxes[_BrokerMarkers] = Outboxes(self._send, key=lambda batch: batch.ending.marker.producer_id)
         self.stopped = False
 
     def perform(self, shard: int, effect: WriteMarkers) -> None:
@@ -64,17 +67,17 @@ class MarkerWriter:
     def stop(self) -> None:
         self.stopped = True
 
-    def _send(self, broker_id: int, letters: list[_Letter]) -> Promise[None]:
-        request = WriteTxnMarkersRequest(markers=[letter.as_marker() for letter in letters])
+    def _send(self, broker_id: int, batches: list[_BrokerMarkers]) -> Promise[None]:
+        request = WriteTxnMarkersRequest(markers=[batch.as_marker() for batch in batches])
         sent = self._others.send(broker_id, request, purpose=_PURPOSE)
         if sent is None:
-            _received(letters, ErrorCode.BROKER_NOT_AVAILABLE)
+            _received(batches, ErrorCode.BROKER_NOT_AVAILABLE)
             return Promise.kept(None)
-        return sent.map(lambda outcome: _received(letters, outcome))
+        return sent.map(lambda outcome: _received(batches, outcome))
 
 
-class _Letter(NamedTuple):
-    """A transaction's end, to one broker."""
+class _BrokerMarkers(NamedTuple):
+    """The markers of one transaction for one broker."""
 
     ending: _Ending
     partitions: list[TopicPartition]
@@ -94,8 +97,8 @@ class _Letter(NamedTuple):
         )
 
 
-def _received(letters: list[_Letter], outcome: WriteTxnMarkersResponse | ErrorCode) -> None:
-    """A partition that the answer does not name is tried again, like one that failed."""
+def _received(batches: list[_BrokerMarkers], outcome: WriteTxnMarkersResponse | ErrorCode) -> None:
+    """A partition that the response does not name is retried, like one that failed."""
     found: dict[tuple[int, str, int], ErrorCode] = {}
     missing = outcome if isinstance(outcome, ErrorCode) else ErrorCode.UNKNOWN_SERVER_ERROR
     if not isinstance(outcome, ErrorCode):
@@ -103,13 +106,13 @@ def _received(letters: list[_Letter], outcome: WriteTxnMarkersResponse | ErrorCo
             for topic in marker.topics:
                 for each in topic.partitions:
                     found[marker.producer_id, topic.name, each.partition_index] = known_error(each.error_code)
-    for letter in letters:
-        for partition in letter.partitions:
-            letter.ending.tried(partition, found.get((letter.ending.marker.producer_id, *partition), missing))
+    for batch in batches:
+        for partition in batch.partitions:
+            batch.ending.tried(partition, found.get((batch.ending.marker.producer_id, *partition), missing))
 
 
 class _Ending:
-    """One transaction on its way to its end."""
+    """One transaction whose markers are being written."""
 
     def __init__(self, writer: MarkerWriter, shard: int, effect: WriteMarkers) -> None:
         self._writer = writer
@@ -150,7 +153,7 @@ class _Ending:
             else:
                 elsewhere.setdefault(leader, []).append(partition)
         for leader, led in elsewhere.items():
-            self._writer.outboxes.put(leader, _Letter(self, led))
+            self._writer.outboxes.put(leader, _BrokerMarkers(self, led))
 
     def tried(self, partition: TopicPartition, code: ErrorCode) -> None:
         if code in _FENCED:
@@ -178,13 +181,15 @@ class _Ending:
         if self._over:
             return
         effect = self._effect
-        noted = self._writer.transactions.run_at(
+        completed = self._writer.transactions.run_at(
             self._shard,
             lambda machine, now_ms: machine.markers_written(effect.transactional_id, effect.producer_id, effect.producer_epoch, now_ms),
         )
-        noted.then(self._noted)
+        completed.then(self._completed)
 
-    def _noted(self, outcome: ErrorCode | None) -> None:
-        """The shard's log may not take it now, for want of replicas; until it does the producer's next transaction cannot begin."""
+    def _completed(self, outcome: ErrorCode | None) -> None:
+        """The log of the shard may refuse the record for lack of replicas. Until it accepts, the
+        producer's next transaction cannot begin.
+        """
         if outcome and outcome not in _ELSEWHERE:
             self._writer.loop.call_later(RETRY_SECONDS, self._written)

@@ -1,4 +1,6 @@
-"""Ending a transaction in one partition: the marker into its log, and where offsets lie in the partition, the news to their coordinator."""
+"""Ends a transaction in one partition: appends the marker to its log, and reports it to the group
+coordinator if the partition holds offsets.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from barnabas.records.control_batch import ControlType
 from barnabas.records.validation import Refused
 from barnabas.replication.local_replicas import LocalReplicas
 
-# From this version of transactions on every end has an epoch of its own (KIP-890).
+# From this transaction version on, every transaction raises the producer epoch (KIP-890).
 _EPOCH_RISES_VERSION_MIN = 2
 
 
@@ -38,7 +40,7 @@ class LocalMarkers:
         self._clock = clock
 
     def write(self, topic: str, index: int, marker: Marker) -> Promise[ErrorCode]:
-        """NONE once all in-sync replicas have it."""
+        """NONE once all in-sync replicas have the marker."""
         partition = self._replicas.get(topic, index)
         if partition is None:
             known = self._metadata.image.topics.partition(TopicPartition(topic, index)) is not None

@@ -1,4 +1,4 @@
-"""The coordinators' settings out of the broker's."""
+"""The settings of the coordinators, taken from those of the broker."""
 
 from __future__ import annotations
 

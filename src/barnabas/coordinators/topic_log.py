@@ -1,4 +1,6 @@
-"""An internal topic as its coordinator sees it: the partitions led here, appended to and waited for."""
+"""An internal topic as its coordinator uses it: appends to the partitions led here, and waits for
+commits.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +38,8 @@ class CoordinatorTopicLog:
 
 
 def _committed(code: ErrorCode) -> ErrorCode:
-    """What all in-sync replicas have stays, however few they have become since: a shard goes by that, and would otherwise take back
-    for its clients what it keeps for itself."""
+    """Records that all in-sync replicas have stay committed, even if the ISR shrinks below the
+    minimum afterwards. The shard relies on that; with an error here it would refuse to its clients
+    what it keeps in its state.
+    """
     return ErrorCode.NONE if code == ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND else code
