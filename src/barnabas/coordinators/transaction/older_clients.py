@@ -1,4 +1,4 @@
-"""What clients are told that are older than an error code."""
+"""Error codes for clients that are older than a code."""
 
 from __future__ import annotations
 
