@@ -1,8 +1,10 @@
-"""Members of consumer groups that still speak JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
+"""Members of consumer groups that still use JoinGroup, SyncGroup, Heartbeat and LeaveGroup.
 
-They are members like others; their protocol is played to them. A join is a heartbeat with epoch 0 that is answered at once, with the
-member's epoch as its generation; nobody leads, and a sync fetches what is assigned. A heartbeat answers REBALANCE_IN_PROGRESS whenever
-rejoining would get the member further: there is a newer target, it has something to give up, or what it waits for is free.
+They are members like the others; this module translates their protocol. A join is a heartbeat with
+epoch 0 and has an immediate response, with the member epoch as its generation. There is no leader,
+and a sync fetches the assignment. A heartbeat gets REBALANCE_IN_PROGRESS whenever rejoining would
+advance the member: if there is a newer target, if it must revoke partitions, or if the partitions
+it waits for are free.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRespons
 _MEMBER_ID_REQUIRED_VERSION_MIN = 4
 
 
-class ClassicGuests:
+class ClassicMembers:
     def __init__(self, shard: GroupShard, rebalancing: Rebalancing) -> None:
         self._shard = shard
         self._rebalancing = rebalancing
@@ -71,7 +73,7 @@ class ClassicGuests:
 
     def sync(self, group: Group, request: SyncGroupRequest, now_ms: int) -> Outcome[SyncGroupResponse]:
         assert isinstance(group, ConsumerGroup)
-        member = _guest(group, request.member_id, request.group_instance_id)
+        member = _classic_member(group, request.member_id, request.group_instance_id)
         if isinstance(member, ErrorCode):
             return Outcome(refused_sync(member))
         assert member.classic is not None
@@ -80,7 +82,8 @@ class ClassicGuests:
             return Outcome(refused_sync(ErrorCode.ILLEGAL_GENERATION))
         if request.protocol_type not in (None, PROTOCOL_TYPE) or request.protocol_name not in (None, first.name):
             return Outcome(refused_sync(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-        # A member that has something to give up must get so far first; it rejoins after that anyway.
+        # A member that must revoke partitions has to finish that first; it rejoins afterwards
+        # anyway.
         if self._rebalancing.behind(group, member, now_ms) and member.ownership.state is not MemberState.UNREVOKED_PARTITIONS:
             self._rebalancing.deadlines.expect_rejoin(group.group_id, member, now_ms)
             return Outcome(refused_sync(ErrorCode.REBALANCE_IN_PROGRESS))
@@ -103,7 +106,7 @@ class ClassicGuests:
         return Outcome(HeartbeatResponse(error_code=self._heartbeat(group, request, now_ms)))
 
     def _heartbeat(self, group: ConsumerGroup, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
-        member = _guest(group, request.member_id, request.group_instance_id)
+        member = _classic_member(group, request.member_id, request.group_instance_id)
         if isinstance(member, ErrorCode):
             return member
         if member.epoch != request.generation_id:
@@ -137,13 +140,13 @@ class ClassicGuests:
 
 
 def _understands(group: ConsumerGroup, join: Join) -> bool:
-    """Whether all classic members could work together, should they be alone one day."""
+    """Whether all classic members share a protocol, in case only they remain one day."""
     sides = [member.classic for member in group.members.values() if member.classic is not None]
     common = set(join.protocol_names).intersection(*({protocol.name for protocol in side.protocols} for side in sides))
     return join.protocol_type == PROTOCOL_TYPE and bool(common)
 
 
-def _guest(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:
+def _classic_member(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember | ErrorCode:
     if instance_id is None:
         member = group.members.get(member_id) or unknown(group.group_id, member_id)
     else:
@@ -154,15 +157,15 @@ def _guest(group: ConsumerGroup, member_id: str, instance_id: str | None) -> Con
 
 
 def _leaving(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerMember | ErrorCode:
-    """An administrator removes static members by the names it knows, without their ids."""
+    """An administrator removes static members by their instance ids, without member ids."""
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if not member_id and instance_id is not None:
         member_id = group.instances.get(instance_id, "")
-    return _guest(group, member_id, instance_id)
+    return _classic_member(group, member_id, instance_id)
 
 
 def _joined(member: ConsumerMember, protocol: str) -> JoinGroupResponse:
-    """Nobody leads: the broker assigns."""
+    """There is no leader, because the coordinator assigns."""
     return JoinGroupResponse(
         error_code=ErrorCode.NONE,
         generation_id=member.epoch,
