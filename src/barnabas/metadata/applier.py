@@ -1,17 +1,22 @@
-"""Applies committed batches in order: loader, then publishers, then the promises that wait for the offset.
+"""Applies committed batches in order: first the loader, then the publishers, then the promises that
+wait for the offset.
 
-Two images exist while a batch is being published. Request handlers read :attr:`MetadataApplier.image`, which changes only after the
-publishers have acted on it: a topic is visible when its logs exist. Publishers, and everything that acts because of them (replicas,
-fetchers, coordinators), read :attr:`MetadataApplier.newest`, which changes before the first publisher runs. Otherwise a leader that
-learns of a fenced follower would look that follower up in the image before, find it alive, and wait for it.
+Two images exist while a batch is being published. Request handlers read
+:attr:`MetadataApplier.image`, which changes only after the publishers have acted on it: a topic is
+visible when its logs exist. Publishers, and everything that acts because of them (replicas,
+fetchers, coordinators), read :attr:`MetadataApplier.newest`, which changes before the first
+publisher runs. Otherwise a leader that learns of a fenced follower would look that follower up in
+the previous image, find it alive, and wait for it.
 
-A publisher may take its time (it makes files on a worker thread); batches behind it wait. Big batches are decoded, replayed and published
-in slices (:mod:`barnabas.env.slices`), so requests, heartbeats and votes are served while ten thousand partitions come to be. Neither
-image shows a batch in part: both change between slices only when a whole batch is loaded, or published.
+A publisher may be slow (it creates files on a worker thread); later batches wait for it. Big
+batches are decoded, replayed and published in slices (:mod:`barnabas.env.slices`), so the node
+serves requests, heartbeats and votes while it creates ten thousand partitions. Neither image shows
+a part of a batch: both change between slices only when a whole batch is loaded, or published.
 
-What a node finds at start (a snapshot, and the log up to where it joins in) is published once, as one delta from nothing. Publishing
-it batch by batch would act history out again on today's files: a topic that was deleted and made anew would be deleted again. A
-snapshot that comes later, because this node fell behind, is likewise published as one step from what was there.
+The state at start (a snapshot, and the log up to the offset where the node joins) is published
+once, as one delta from an empty image. Publishing it batch by batch would repeat history on today's
+files: a topic that was deleted and created again would be deleted again. A later snapshot, for a
+node that fell behind, is likewise published as one delta from the current image.
 """
 
 from __future__ import annotations
@@ -37,7 +42,9 @@ from barnabas.wire.metadata_records import MetadataRecord
 
 @dataclass(frozen=True, slots=True)
 class MetadataBatch:
-    """Records of one batch, and the provenance of its last. Control batches have none, but move the offset on."""
+    """The records of one batch, and the provenance of the last one. Control batches have no
+    records, but advance the offset.
+    """
 
     records: Iterable[MetadataRecord]
     provenance: Provenance
@@ -46,14 +53,16 @@ class MetadataBatch:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Stands for everything up to its provenance."""
+    """Replaces all records up to its provenance."""
 
     records: Sequence[MetadataRecord]
     provenance: Provenance
 
 
 class MetadataView(Protocol):
-    """An image with the settings that follow from it: the published one (:class:`MetadataApplier` itself) or the newest one."""
+    """An image with its effective settings: the published one (:class:`MetadataApplier` itself) or
+    the newest one.
+    """
 
     @property
     def image(self) -> MetadataImage: ...
@@ -68,7 +77,7 @@ class Publisher(Protocol):
 
 @dataclass(slots=True)
 class NewestMetadata:
-    """The image that is being published, or the last one that was."""
+    """The image that is being published, or the last published one."""
 
     image: MetadataImage
     effective: EffectiveConfigs
@@ -81,11 +90,11 @@ class MetadataApplier:
         self._on_fatal = on_fatal
         self._loader = Loader()
         self._queue: deque[MetadataBatch | Snapshot] = deque()
-        self._waiting = _ByOffset()  # until published
-        self._reading = _ByOffset()  # until read
+        self._waiting = _ByOffset()  # Promises until published.
+        self._reading = _ByOffset()  # Promises until read.
         self._read_offset = -1
         self._task: asyncio.Task[None] | None = None
-        self._first_offset: int | None = None  # to publish
+        self._first_offset: int | None = None  # The first offset to publish.
         self.began = False
         self.publishers: list[Publisher] = []
         self.image = MetadataImage()
@@ -96,18 +105,21 @@ class MetadataApplier:
 
     @property
     def loaded(self) -> MetadataImage:
-        """Everything read so far, published or not: what a snapshot or a new controller starts from."""
+        """The image of all records read so far, published or not; the start of a snapshot or of a
+        new controller.
+        """
         return self._loader.image
 
     @property
     def in_transaction(self) -> bool:
-        """Whether what was read so far ends inside a metadata transaction."""
+        """Whether the records read so far end inside a metadata transaction."""
         return self._loader.in_transaction
 
     def publish_from(self, offset: int) -> None:
-        """Everything up to ``offset`` is history; :attr:`caught_up` is kept once it has been read and published. Before this is said
-        nothing is published."""
-        assert self._first_offset is None, "a node joins in once"
+        """Everything up to ``offset`` is history; :attr:`caught_up` resolves once it is read and
+        published. Nothing is published before this call.
+        """
+        assert self._first_offset is None, "publish_from is called once"
         self._first_offset = offset
         self._wake()
 
@@ -131,13 +143,13 @@ class MetadataApplier:
             self._reading.reached(self._read_offset)
             if self._publishing_due:
                 self.began = True
-                await self._publish(await _delta_from_nothing(image), image)
+                await self._publish(await _delta_from_empty(image), image)
                 self.caught_up.resolve(None)
             elif self.began and delta is not None:
                 await self._publish(delta, image)
 
     async def _load(self, step: MetadataBatch | Snapshot) -> MetadataDelta | None:
-        """What there is to publish; None inside a metadata transaction."""
+        """The delta to publish; None inside a metadata transaction."""
         if isinstance(step, Snapshot):
             before = self._loader.image
             if step.provenance.offset <= self._read_offset:
@@ -147,7 +159,7 @@ class MetadataApplier:
             self.bytes_since_snapshot = 0
             return delta_between(before, image)
         if step.provenance.offset <= self._read_offset:
-            return None  # a snapshot that came in between has it
+            return None  # A snapshot that came in between contains it.
         loading = _Loading(self._loader, step)
         async for _ in in_slices(loading):
             pass
@@ -164,7 +176,7 @@ class MetadataApplier:
         self._waiting.reached(image.provenance.offset)
 
     def stop(self) -> None:
-        """Apply nothing more: the node is stopping, and what is missing is applied by its next start."""
+        """Apply nothing more: the node is stopping, and its next start applies the rest."""
         self._queue.clear()
         if self._task is not None:
             self._task.cancel()
@@ -179,16 +191,18 @@ class MetadataApplier:
             self._wake()
 
     def applied(self, offset: int) -> Promise[None]:
-        """Kept once the record at ``offset`` has been published here."""
+        """Resolves once the record at ``offset`` is published here."""
         return self._waiting.until(offset, self.image.provenance.offset)
 
     def read(self, offset: int) -> Promise[None]:
-        """Kept once the record at ``offset`` has been read: it is in :attr:`loaded`, unless a metadata transaction is open there."""
+        """Resolves once the record at ``offset`` is read: it is in :attr:`loaded`, unless a
+        metadata transaction is open there.
+        """
         return self._reading.until(offset, self._read_offset)
 
 
-async def _delta_from_nothing(image: MetadataImage) -> MetadataDelta:
-    """What a publisher needs that has seen no image yet: all of ``image`` as change."""
+async def _delta_from_empty(image: MetadataImage) -> MetadataDelta:
+    """All of ``image`` as a change, for publishers that have seen no image yet."""
     delta = MetadataDelta(MetadataImage())
     async for record in in_slices(image.records()):
         delta.replay(record)
@@ -197,7 +211,7 @@ async def _delta_from_nothing(image: MetadataImage) -> MetadataDelta:
 
 
 class _Loading:
-    """The steps of loading one batch, and what came of them."""
+    """The steps of loading one batch, and the resulting delta."""
 
     def __init__(self, loader: Loader, batch: MetadataBatch) -> None:
         self._steps = loader.loading(batch.records, batch.provenance)
@@ -209,7 +223,7 @@ class _Loading:
 
 
 class _ByOffset:
-    """Promises that an offset keeps."""
+    """Promises that resolve when an offset is reached."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, int, Promise[None]]] = []
