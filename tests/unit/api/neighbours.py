@@ -1,5 +1,8 @@
-"""A broker with neighbours: real metadata, real connections to whatever a test lets listen there, and a transaction coordinator whose
-log is in memory. It has no disks; what handlers need of those is not for these tests."""
+"""A broker with other brokers: real metadata, real connections to the peers that a test starts, and
+a transaction coordinator whose log is in memory.
+
+It has no disks, which these tests do not need.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ HERE, THERE, NOBODY = 1, 2, -1
 
 class Neighbours:
     def __init__(self, port: int, *, led_by: dict[str, int]) -> None:
-        """``led_by``: topics of one partition, with their leaders. The other broker listens at ``port``."""
+        """``led_by``: topics of one partition, with their leaders. The other broker listens at
+        ``port``.
+        """
         self.desk = Desk()
         self.peers = Peers("broker 1")
         records: list[MetadataRecord] = [registration(HERE, 1), registration(THERE, port)]

@@ -1,4 +1,4 @@
-"""Brokers, leaders and offline replicas, by the listener a client came through."""
+"""Brokers, leaders and offline replicas, depending on the listener of the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A commit that repeats the last one is served by what is remembered of it, and nobody can tell: not by the answer, not by the log."""
+"""The shortcut serves a commit that repeats the previous one, with the same response and the same
+log as the normal way.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ TOPICS = [*topic(1, "t", [1], [1]), *topic(2, "another", [1])]
 
 
 class Broken(Exception):
-    """A handler raised: there is no answer."""
+    """A handler raised, so there is no response."""
 
 
 class Client:
@@ -48,7 +50,7 @@ class Client:
         self.connection = SimpleNamespace(shortcut=None, peer_address=("", 0), close=self._closed)
         clock = SimpleNamespace(wall_ms=lambda: desk.now_ms)
         metadata = SimpleNamespace()
-        # What OffsetCommit needs of a broker.
+        # The parts of a broker that OffsetCommit needs.
         self.broker = SimpleNamespace(
             groups=Coordinator("__consumer_offsets", desk.runtime, cast(Any, clock), lambda: 1),
             metadata=metadata,
@@ -98,11 +100,11 @@ class Client:
         return ErrorCode(found.partitions[0].error_code)
 
     def is_repeated(self, request: OffsetCommitRequest) -> bool:
-        """Whether what is remembered would serve it, and does."""
+        """Whether the shortcut serves the frame."""
         return self.memo.serve(cast(Connection, self.connection), memoryview(frame_of(request, VERSION, 1))) is not None
 
     def committed(self) -> list[tuple[str, int, int]]:
-        """Topic, partition and offset of all commits there were."""
+        """Topic, partition and offset of all commits so far."""
         records = [record for record in self.desk.records() if hasattr(record.key, "topic")]
         return [(record.key.topic, record.key.partition, record.value.offset) for record in records if record.value is not None]
 

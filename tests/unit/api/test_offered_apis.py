@@ -1,4 +1,4 @@
-"""What a node says it serves is what it serves."""
+"""A node serves exactly the APIs that it announces."""
 
 from __future__ import annotations
 

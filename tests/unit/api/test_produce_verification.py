@@ -1,4 +1,6 @@
-"""Whether a transaction may begin in a partition: its coordinator is asked, here or in another broker."""
+"""Whether a transaction may begin in a partition: the broker asks the coordinator, which is local
+or another broker.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def coordinating(respond: Respond) -> Callable[[Visitor], Awaitable[None]]:
 
 
 def saying(code: int) -> Respond:
-    """The same for every partition that is asked for."""
+    """The same code for every requested partition."""
 
     def respond(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
         return AddPartitionsToTxnResponse(

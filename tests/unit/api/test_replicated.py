@@ -1,4 +1,6 @@
-"""What clients hear from a broker of a cluster: when acks=all is answered, who leads instead, where to read, what is not known yet."""
+"""A broker of a cluster as clients see it: the wait for acks=all, leader hints, preferred replicas,
+and offsets that are not known yet.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ TIMEOUT_MS = 1500
 
 
 class Loop:
-    """Time that passes when it is told to."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.timers: list[tuple[float, Callable[[], None]]] = []
@@ -46,7 +48,7 @@ class Loop:
 
 
 class Server:
-    """Node 1, one partition, and a cluster of three in two racks."""
+    """Node 1, one partition, and a cluster of three nodes in two racks."""
 
     def __init__(self, image: PartitionImage | None = None, *, selector: str | None = None) -> None:
         self.world = World()
@@ -107,7 +109,7 @@ def outcome(answer: Any) -> Any:
     return response.responses[0].partition_responses[0]
 
 
-# -- producing ----------------------------------------------------------------------------------------------------------------
+# -- producing -------------------------------------------------------------------------------------
 
 
 def test_acks_all_is_answered_when_all_in_sync_have_it() -> None:
@@ -155,7 +157,7 @@ def test_a_topic_that_nobody_knows_is_unknown() -> None:
     assert outcome(Server().produce(topic_id=Uuid(b"?" * 16))).error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
-# -- reading ------------------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def test_consumers_see_what_is_committed_and_followers_serve_it_too() -> None:
@@ -197,7 +199,7 @@ def test_nobody_is_sent_anywhere_unless_it_was_asked_for() -> None:
     assert server.fetch(rack="b")[0].preferred_read_replica == -1
 
 
-# -- offsets ------------------------------------------------------------------------------------------------------------------
+# -- offsets ---------------------------------------------------------------------------------------
 
 
 def test_a_new_leader_tells_no_latest_offset_before_it_knows_what_was_committed() -> None:
@@ -211,7 +213,7 @@ def test_a_new_leader_tells_no_latest_offset_before_it_knows_what_was_committed(
     assert (server.latest().error_code, server.latest().offset) == (0, 1)
 
 
-# -- damage -------------------------------------------------------------------------------------------------------------------
+# -- damage ----------------------------------------------------------------------------------------
 
 
 def follower_fetches(server: Server) -> int:

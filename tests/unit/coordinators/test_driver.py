@@ -1,4 +1,6 @@
-"""Shards come and go with the leadership of their partitions: what is in the log is kept, what is not committed is not believed."""
+"""Shards are loaded and unloaded with the leadership of their partitions: the log is kept,
+uncommitted records are not trusted.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class _Clock:
 
 
 class Node:
-    """One node with one partition of the transaction log; metadata is published to it as a node does."""
+    """One node with one partition of the transaction log; metadata is published to it as on a real
+    node.
+    """
 
     def __init__(self) -> None:
         self.world = World()
@@ -141,7 +145,8 @@ def test_who_waits_when_the_leadership_moves_is_sent_on_and_what_was_not_committ
         await node.led_by(OTHER, epoch=2)
         assert waiting.value in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_COORDINATOR)
         assert node.known("T").value is ErrorCode.NOT_COORDINATOR
-        # The new leader never had it: this replica cuts it off, and when it leads again it is as if it had never been.
+        # The new leader never had the record: this replica truncates it, and when it leads again
+        # the record does not exist.
         assert node.replica is not None
         node.replica.truncate_to(kept_end)
         await node.led_by(ME, epoch=3)
@@ -156,7 +161,7 @@ def test_who_waits_when_the_leadership_moves_is_sent_on_and_what_was_not_committ
 
 
 def test_the_same_leader_in_a_higher_epoch_reads_its_log_again() -> None:
-    """Its epoch is what fences the markers of whoever coordinated before."""
+    """The epoch fences the markers of the previous coordinator."""
 
     async def scenario(node: Node) -> None:
         await node.led_by(ME, epoch=1)

@@ -1,4 +1,4 @@
-"""The end of a transaction reaches every partition it touched, wherever that is led, however often it takes."""
+"""The end of a transaction reaches all its partitions, on any leader, with retries."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def leading(respond: Respond) -> Callable[[Visitor], Awaitable[None]]:
 
 
 def saying(*codes: int) -> tuple[Respond, list[Any]]:
-    """One after the other, the last for ever; and what was asked."""
+    """Answers in order, the last one for ever; and the received requests."""
     left, seen = list(codes), []
 
     def respond(request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
@@ -82,7 +82,7 @@ def saying(*codes: int) -> tuple[Respond, list[Any]]:
 
 
 class Ending:
-    """Transactions that are decided, and a writer of their markers."""
+    """Decided transactions, and a writer of their markers."""
 
     def __init__(self, neighbours: Neighbours) -> None:
         self.neighbours = neighbours
@@ -213,7 +213,9 @@ def test_it_follows_the_partition_to_its_new_leader() -> None:
 
 
 def test_a_topic_that_handlers_do_not_know_yet_gets_its_marker() -> None:
-    """A shard may be loaded, and find a transaction to end, while the image that has its topics is still being published."""
+    """A shard may be loaded, and find a transaction to end, while the image with its topics is
+    still being published.
+    """
     respond, seen = saying(ErrorCode.NONE)
 
     async def scenario(ending: Ending) -> None:

@@ -1,4 +1,6 @@
-"""An internal topic as its coordinator sees it: what is committed stays, what cannot be is somebody else's."""
+"""An internal topic as its coordinator uses it: committed records stay, and a node that cannot
+append is not the coordinator.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def log_over(replica: SimpleNamespace | None) -> CoordinatorTopicLog:
     ("code", "told"),
     [
         (ErrorCode.NONE, ErrorCode.NONE),
-        # All in-sync replicas have it: it stays, however few they have become.
+        # All in-sync replicas have the record, so it stays even if the ISR shrinks.
         (ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, ErrorCode.NONE),
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_LEADER_OR_FOLLOWER),
     ],

@@ -1,4 +1,6 @@
-"""Committed batches reach publishers in order; history reaches them once, as one change from nothing."""
+"""Committed batches reach publishers in order; history reaches them once, as one delta from an
+empty image.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from tests.unit.metadata.made import topic, uuid
 
 
 class Scribe:
-    """A publisher that writes down what it is told, as slowly as a test likes."""
+    """A publisher that records its calls, as slowly as a test likes."""
 
     def __init__(self, wait: Callable[[], Awaitable[None]] | None = None) -> None:
         self.told: list[tuple[int, set[str], set[str]]] = []
@@ -89,7 +91,9 @@ def test_each_batch_is_published_by_itself_and_in_order() -> None:
 
 
 def test_history_is_published_once_as_if_it_had_always_been_so() -> None:
-    """A topic made, deleted and made again: publishers hear of the last one only, and of nothing deleted."""
+    """A topic is created, deleted and created again: publishers see the last one only, and no
+    deletion.
+    """
     scribe = Scribe()
 
     async def main() -> None:
@@ -170,7 +174,8 @@ def test_an_open_transaction_is_read_but_not_published_before_it_ends() -> None:
         world = World(scribe, first_offset=4)
         world.apply(topic(1, "a", [1]), [BeginTransactionRecord(), *topic(2, "b", [1])])
         await settled()
-        assert world.applier.read(4).done  # a new controller gets as far as this, and ends the transaction
+        # A new controller reads up to here, and ends the transaction.
+        assert world.applier.read(4).done
         assert not world.applier.caught_up.done
         assert world.applier.in_transaction
         assert scribe.told == []

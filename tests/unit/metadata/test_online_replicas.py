@@ -1,4 +1,4 @@
-"""What brokers read from an image: whose replicas can be served, and which directories count."""
+"""Queries of an image: replicas that can be served, and directories that count."""
 
 from __future__ import annotations
 

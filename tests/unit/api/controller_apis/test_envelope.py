@@ -1,4 +1,6 @@
-"""A client's request out of a broker's envelope: served as if the client had come, refused where that cannot be."""
+"""A client's request inside a broker's envelope: served as if the client had sent it, or
+refused.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def wrapped(request: Any = CREATE, version: int = 7, **changed: Any) -> Envelope
 
 
 class Controller:
-    """Handlers that note what they see and answer what a test wants."""
+    """Handlers that record their calls and return the responses of a test."""
 
     def __init__(self, answer: Any = CREATED) -> None:
         self.answer = answer

@@ -1,4 +1,6 @@
-"""What transcripts do not show: topics that members read, groups that only have offsets, and groups that change their protocol."""
+"""Cases that transcripts do not show: subscribed topics, groups that only have offsets, and groups
+that change their protocol.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a heartbeat must look like, and who may commit, fetch, delete and be described."""
+"""Validity of heartbeats, and permission to commit, fetch, delete and describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Static members: they may go for a while, and whoever comes back in their place has their partitions."""
+"""Static members may leave for a while, and the member that returns with the instance id gets their
+partitions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets nobody needs any more are forgotten, and with the last of them their group."""
+"""Expired offsets are deleted, and with the last of them their group."""
 
 from __future__ import annotations
 

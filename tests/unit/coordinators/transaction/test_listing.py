@@ -1,4 +1,4 @@
-"""What ListTransactions shows."""
+"""The transactional ids that ListTransactions shows."""
 
 from __future__ import annotations
 
