@@ -30,7 +30,7 @@ def handle(broker: Broker, caller: Caller, request: DescribeClusterRequest) -> D
         return _refused(
             caller,
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            "A listener of brokers describes brokers only, and a listener of controllers controllers only.",
+            "Brokers describe only brokers, and controllers describe only controllers.",
         )
     image = broker.metadata.image
     return DescribeClusterResponse(

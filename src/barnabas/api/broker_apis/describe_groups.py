@@ -1,7 +1,7 @@
 """DescribeGroups (key 15): the state and the members of classic groups.
 
 Behaviour: consumer groups are not found here; ConsumerGroupDescribe describes them. Subscriptions
-and assignments of members are shown only while the group is stable.
+of members are shown only while the group is stable.
 
 Version notes: authorized operations from 3, group instance ids from 4. A group that does not exist
 is Dead; from 6 it also carries GROUP_ID_NOT_FOUND.

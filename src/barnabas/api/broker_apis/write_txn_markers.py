@@ -3,7 +3,7 @@ broker leads.
 
 Behaviour: each partition has its own result, and the response is sent when all markers are on all
 in-sync replicas. The broker writes a marker even if the partition has no open transaction, since
-the coordinator cannot know that. Only brokers send this request.
+the coordinator cannot know that. The request is meant for brokers.
 
 Version notes: from 2 the marker carries the transaction version, with which the broker tells a late
 marker from a current one (KIP-1228).

@@ -7,14 +7,14 @@
 | PreparingRebalance  | timeout without members      | Empty               | record of the group |
 | CompletingRebalance | the leader's assignments     | Stable              | record, then syncs  |
 | CompletingRebalance | join, leave, session end (3) | PreparingRebalance  | syncs (4)           |
-| Stable              | join, leave, session end     | PreparingRebalance  | heartbeats (4)      |
+| Stable              | join (5), leave, session end | PreparingRebalance  | heartbeats (4)      |
 | any                 | deletion, or shard unloaded  | Dead                | all requests        |
 
 1. The group waits `group.initial.rebalance.delay.ms`, and longer while more members join.
 2. Absent members are removed.
-3. Or a member that does not sync in time. In Stable, a join counts if it changes the protocols
-   or comes from the leader.
+3. Or a member that does not sync in time.
 4. With REBALANCE_IN_PROGRESS.
+5. Of a new member or of the leader, or with changed protocols.
 
 A rebalance that need not wait for any member passes PreparingRebalance at once, so a group whose
 last member leaves is Empty in one step.

@@ -8,7 +8,7 @@ partition that another member owns.
     UNREVOKED           has revoked them                      as if STABLE, to the newest target
     any but UNREVOKED   its target is free or its own         STABLE, in the target epoch
     any but UNREVOKED   other members own a part of it        UNRELEASED, in the target epoch
-    UNKNOWN             owns partitions, or reports none      fenced: it must rejoin without any
+    UNKNOWN             reports partitions, or sends no list  fenced: it must rejoin without any
 
 The functions are pure and concern one member; ``free`` answers for the other members.
 """
