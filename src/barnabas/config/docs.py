@@ -35,7 +35,8 @@ A *per-broker* setting can be set on one running broker, a *cluster-wide* settin
 **What it does here** tells the truth about each setting:
 
 - *served*: the node behaves as the setting says.
-- *no effect*: the node accepts and shows the setting, and it changes nothing. The reason says why, or which feature is missing.
+- *no effect*: the node accepts and shows the setting, and it changes nothing.
+  The reason says why, or which feature is missing.
 - *refused*: any value but the default stops the node with a sentence, because ignoring it would weaken security or change meaning.
 """
 
