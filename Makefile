@@ -44,7 +44,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The documentation site, in site/. A broken link, a page that nobody can reach and any other warning is an error.
+# The documentation site, in site/. Every warning is an error: a broken link, for example, or a page outside the navigation.
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
