@@ -15,7 +15,7 @@ from barnabas.metadata.applier import Publisher
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.node.broker import BrokerParts
+from barnabas.node.broker import BrokerRole
 from barnabas.node.node import Node, Ready
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.telemetry.logs import Log
@@ -94,8 +94,8 @@ def describe(ready: Ready) -> tuple[list[int], list[int]]:
 
 def add_publisher(monkeypatch: pytest.MonkeyPatch, publisher: Publisher) -> None:
     """To nodes that are started from now on."""
-    usual = vars(BrokerParts)["publishers"].fget
-    monkeypatch.setattr(BrokerParts, "publishers", property(lambda parts: [*usual(parts), publisher]))
+    usual = vars(BrokerRole)["publishers"].fget
+    monkeypatch.setattr(BrokerRole, "publishers", property(lambda role: [*usual(role), publisher]))
 
 
 def test_a_broker_that_is_ready_lists_itself_and_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

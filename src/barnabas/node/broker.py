@@ -1,8 +1,8 @@
-"""What a node has for its role as a broker: replicas and those who feed, count, clean and report them; coordinators; its life in the
-cluster.
+"""The parts of a node's role as a broker, made in order and wired to each other.
 
-Made in every node, since the handlers of a controller are given the same :class:`~barnabas.api.broker.Broker`, and begun only in those
-that have the role.
+Every node makes them, since the handlers of a controller get the same :class:`~barnabas.api.broker.Broker`; only a node with the role
+starts them. Two objects say who hears of what: :class:`~barnabas.node.replica_events.ReplicaEvents` of replicas, and the list
+:attr:`BrokerRole.publishers` of metadata.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ from barnabas.controller.producer_id_blocks import ProducerIdBlocks
 from barnabas.coordinators.local_coordinators import LocalCoordinators
 from barnabas.env.awaiting import awaited
 from barnabas.env.entropy import random_uuid
-from barnabas.logcare.cleaner import LogCleaner
 from barnabas.logcare.directories.cordoned import CordonedDirectories
 from barnabas.logcare.directories.failures import DirectoryFailures
 from barnabas.logcare.directories.moves import DirectoryMoves
 from barnabas.logcare.directories.node_directories import NodeDirectories
 from barnabas.logcare.directories.reports import DirectoryReports
-from barnabas.logcare.housekeeping import LogHousekeeping
+from barnabas.logcare.log_care import LogCare
 from barnabas.logcare.log_settings import LogSettingsPublisher
-from barnabas.logcare.retention import LogRetention
 from barnabas.metadata.applier import MetadataApplier, Publisher
 from barnabas.model.ids import Uuid
 from barnabas.network.peers import Peers
 from barnabas.node.addresses import OwnAddresses
+from barnabas.node.replica_events import ReplicaEvents
 from barnabas.node_context import NodeContext
 from barnabas.quorum.driver import QuorumDriver
 from barnabas.replication.acknowledgement_watch import AcknowledgementWatch
@@ -40,9 +39,7 @@ from barnabas.replication.fetchers import ReplicaFetchers
 from barnabas.replication.isr_reports import IsrReports
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
-from barnabas.replication.partition import Partition
 from barnabas.replication.publisher import ReplicaPublisher
-from barnabas.storage.delayed_removals import Removals
 from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.tiered.remote_log import RemoteLog
@@ -54,7 +51,7 @@ LEADERLESS_SECONDS_MAX = 2.0
 LEADER_CHECK_SECONDS = 0.25
 
 
-class BrokerParts:
+class BrokerRole:
     def __init__(
         self,
         context: NodeContext,
@@ -68,139 +65,161 @@ class BrokerParts:
         *,
         previous_epoch: int,
     ) -> None:
-        """``found`` are the logs that were on disk; ``previous_epoch`` is the broker's own before a clean stop."""
-        settings, node_id, clock, entropy = context.settings, context.node_id, context.clock, context.entropy
+        """``found`` are the logs that were on disk; ``previous_epoch`` is the broker's own before a clean shutdown.
+
+        Parts are made from the disk upwards. A part that needs one made later calls a method of this class, named below."""
+        settings = context.settings
         self._context = context
         self._directories = directories
         self._applier = applier
         self._quorum = quorum
         replicas = self.replicas = LocalReplicas(directories.for_replicas, self._directory_failed, unopened=directories.unopened)
-        online = [directory.directory_id for directory in directories.for_replicas if directory.online]
-        self._cordoned = CordonedDirectories(directories.for_replicas, lambda: self.lifecycle.hurry())
-        lifecycle = self.lifecycle = BrokerLifecycle(
-            addresses.broker_registration(node_id, context.cluster_id, Uuid(random_uuid(entropy)), online, previous_epoch),
-            channel,
-            applier,
-            lambda: [directory.directory_id for directory in directories.for_replicas if not directory.online],
-            context.log,
-            cordoned_directories=lambda: self._cordoned.ids,
-            interval_ms=settings.integer("broker.heartbeat.interval.ms"),
-            registration_timeout_ms=settings.integer("initial.broker.registration.timeout.ms"),
-        )
-
-        def broker_epoch() -> int:
-            return lifecycle.epoch
-
-        self._directory_failures = DirectoryFailures(context, directories, lifecycle, self._leads_in)
+        # Directories and their news for the controller.
+        self._cordoned = CordonedDirectories(directories.for_replicas, self._heartbeat_soon)
+        self.lifecycle = self._make_lifecycle(channel, addresses, previous_epoch)
+        self._directory_failures = DirectoryFailures(context, directories, self.lifecycle, self._leads_in)
         replicas.on_full = self._directory_failures.full
-        # What follows acts on metadata while it is being published, and so must see the image that is being published.
-        newest = applier.newest
-        self._housekeeping = LogHousekeeping(replicas, settings, newest, clock, context.executor, context.metrics)
-        self._removals = Removals(context.executor, replicas.disk_failed)
-        self._cleaner = LogCleaner(context, replicas, self._removals, applier.effective, flush=self._housekeeping.flush)
-        self._retention = LogRetention(
-            replicas,
-            clock,
-            context.executor,
-            self._removals,
-            context.metrics,
-            context.log,
-            interval_ms=settings.integer("log.retention.check.interval.ms"),
-            flush=self._housekeeping.flush,
-        )
-        self._directory_reports = DirectoryReports(channel, node_id, broker_epoch)
-        self._moves = DirectoryMoves(
-            replicas,
-            newest,
-            settings,
-            clock,
-            entropy,
-            context.executor,
-            self._directory_reports,
-            self._removals,
-            context.metrics,
-            context.log,
-            on_new_log=self._housekeeping.watch,
-        )
-        self._isr_reports = IsrReports(
-            channel,
-            replicas,
-            clock,
-            context.log,
-            node_id=node_id,
-            broker_epoch=broker_epoch,
-            lag_ms_max=settings.integer("replica.lag.time.max.ms"),
-        )
-        self._acknowledgement_watch = AcknowledgementWatch(replicas, clock, context.log)
+        self._directory_reports = DirectoryReports(channel, context.node_id, self._broker_epoch)
+        # The logs, without a role.
+        self._care = LogCare(context, replicas, applier)
+        self._care.watch(directories)
+        self._moves = self._make_moves()
+        # Their roles: leaders report the ISR, followers fetch.
+        self._isr_reports = self._make_isr_reports(channel)
+        self._acknowledgement_watch = AcknowledgementWatch(replicas, context.clock, context.log)
         others = OtherBrokers(applier, peers, settings)
         internal_topics = InternalTopics(channel, settings, context.log)
-        tiered = settings.flag("remote.log.storage.system.enable") and "broker" in settings.strings("process.roles")
-        self._remote_log = (
-            RemoteLog(context, replicas, applier, others, internal_topics, cache_directory=_first_online(directories)) if tiered else None
-        )
-        self._fetchers = ReplicaFetchers(
-            node_id,
-            replicas,
-            peers,
-            newest,
-            settings,
-            clock,
-            context.metrics,
-            context.log,
-            listener=inter_broker_listener_name(settings),
-            broker_epoch=broker_epoch,
-            on_tiered=self._remote_log.begin_following if self._remote_log is not None else None,
-        )
+        self._remote_log = self._make_remote_log(others, internal_topics)
+        self._fetchers = self._make_fetchers(peers)
         self._publisher = ReplicaPublisher(
-            node_id,
+            context,
             replicas,
             found,
-            clock=clock,
-            entropy=entropy,
-            executor=context.executor,
-            metrics=context.metrics,
-            log=context.log,
-            removals=self._removals,
-            on_placed=self._directory_reports.placed,
-            on_new_log=self._housekeeping.watch,
-            cluster_view=ClusterView(
-                broker=lambda broker_id: newest.image.cluster.brokers.get(broker_id),
-                own_epoch=broker_epoch,
-                propose=self._isr_reports.propose,
-                lag_ms_max=settings.integer("replica.lag.time.max.ms"),
-                counters=IsrCounters(context.metrics),
-            ),
-            on_role=self._fetchers.follow,
-            on_removed=self._forget,
-            on_lost=self._directory_reports.lost,
-            on_copy=self._moves.resume,
+            self._care.removals,
+            self._cluster_view(),
+            ReplicaEvents(self._care, self._directory_reports, self._moves, self._fetchers),
         )
-        for directory in directories:
-            for log in directory.logs.values():
-                self._housekeeping.watch(log)
-        coordinators = self._coordinators = LocalCoordinators(settings, node_id, replicas, applier, clock, entropy, context.log, others)
+        coordinators = self._coordinators = LocalCoordinators(
+            settings, context.node_id, replicas, applier, context.clock, context.entropy, context.log, others
+        )
         self.broker = Broker(
-            node_id=node_id,
+            node_id=context.node_id,
             cluster_id=context.cluster_id,
             settings=settings,
-            clock=clock,
+            clock=context.clock,
             loop=asyncio.get_running_loop(),
             metadata=applier,
             replicas=replicas,
             controller=channel,
             quorum=quorum,
-            producer_ids=ProducerIdBlocks(channel, node_id, broker_epoch),
-            fetch_sessions=FetchSessions(settings.integer("max.incremental.fetch.session.cache.slots"), entropy),
+            producer_ids=ProducerIdBlocks(channel, context.node_id, self._broker_epoch),
+            fetch_sessions=FetchSessions(settings.integer("max.incremental.fetch.session.cache.slots"), context.entropy),
             groups=coordinators.groups.coordinator,
             transactions=coordinators.transactions.coordinator,
+            markers=coordinators.markers,
             metrics=context.metrics,
             log=context.log,
             others=others,
             internal_topics=internal_topics,
-            markers=coordinators.markers,
             remote_log=self._remote_log,
             directory_moves=self._moves,
         )
+
+    # -- making the parts -----------------------------------------------------------------------------------------------------
+
+    def _make_lifecycle(self, channel: ControllerChannel, addresses: OwnAddresses, previous_epoch: int) -> BrokerLifecycle:
+        context, directories = self._context, self._directories
+        online = [directory.directory_id for directory in directories.for_replicas if directory.online]
+        incarnation = Uuid(random_uuid(context.entropy))
+        return BrokerLifecycle(
+            addresses.broker_registration(context.node_id, context.cluster_id, incarnation, online, previous_epoch),
+            channel,
+            self._applier,
+            lambda: [directory.directory_id for directory in directories.for_replicas if not directory.online],
+            context.log,
+            cordoned_directories=lambda: self._cordoned.ids,
+            interval_ms=context.settings.integer("broker.heartbeat.interval.ms"),
+            registration_timeout_ms=context.settings.integer("initial.broker.registration.timeout.ms"),
+        )
+
+    def _make_moves(self) -> DirectoryMoves:
+        context = self._context
+        return DirectoryMoves(
+            self.replicas,
+            self._applier.newest,
+            context.settings,
+            context.clock,
+            context.entropy,
+            context.executor,
+            self._directory_reports,
+            self._care.removals,
+            context.metrics,
+            context.log,
+            on_new_log=self._care.housekeeping.watch,
+        )
+
+    def _make_isr_reports(self, channel: ControllerChannel) -> IsrReports:
+        context = self._context
+        return IsrReports(
+            channel,
+            self.replicas,
+            context.clock,
+            context.log,
+            node_id=context.node_id,
+            broker_epoch=self._broker_epoch,
+            lag_ms_max=context.settings.integer("replica.lag.time.max.ms"),
+        )
+
+    def _make_remote_log(self, others: OtherBrokers, internal_topics: InternalTopics) -> RemoteLog | None:
+        settings = self._context.settings
+        if not settings.flag("remote.log.storage.system.enable") or "broker" not in settings.strings("process.roles"):
+            return None
+        cache_directory = next(directory.path for directory in self._directories if directory.online)
+        return RemoteLog(self._context, self.replicas, self._applier, others, internal_topics, cache_directory=cache_directory)
+
+    def _make_fetchers(self, peers: Peers) -> ReplicaFetchers:
+        context = self._context
+        return ReplicaFetchers(
+            context.node_id,
+            self.replicas,
+            peers,
+            self._applier.newest,
+            context.settings,
+            context.clock,
+            context.metrics,
+            context.log,
+            listener=inter_broker_listener_name(context.settings),
+            broker_epoch=self._broker_epoch,
+            on_tiered=self._remote_log.begin_following if self._remote_log is not None else None,
+        )
+
+    def _cluster_view(self) -> ClusterView:
+        """Replicas act on metadata while it is being published, so they see the image that is being published."""
+        newest = self._applier.newest
+        return ClusterView(
+            broker=lambda broker_id: newest.image.cluster.brokers.get(broker_id),
+            own_epoch=self._broker_epoch,
+            propose=self._isr_reports.propose,
+            lag_ms_max=self._context.settings.integer("replica.lag.time.max.ms"),
+            counters=IsrCounters(self._context.metrics),
+        )
+
+    # -- calls from parts to parts that are made later ------------------------------------------------------------------------
+
+    def _broker_epoch(self) -> int:
+        return self.lifecycle.epoch
+
+    def _heartbeat_soon(self) -> None:
+        self.lifecycle.hurry()
+
+    def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
+        self._moves.directory_failed(directory)
+        self._directory_failures.failed(directory, error)
+
+    def _leads_in(self, directory: LogDirectory) -> bool:
+        return any(replica.leader == self._context.node_id for replica in self.replicas if replica.directory is directory)
+
+    # -- publishing, starting and stopping ------------------------------------------------------------------------------------
 
     @property
     def publishers(self) -> list[Publisher]:
@@ -210,7 +229,7 @@ class BrokerParts:
             # Before replicas are placed.
             self._cordoned,
             self._publisher,
-            self._cleaner,
+            self._care.cleaner,
             # After the replicas: they read their logs.
             *self._coordinators.publishers,
             # Last: it looks leaders up in the image of the request handlers, which changes right after the last publisher.
@@ -227,9 +246,7 @@ class BrokerParts:
             self._context.log.warning("partitions without a topic were put aside", directories=strays)
         self._isr_reports.start()
         self._acknowledgement_watch.start()
-        self._housekeeping.start()
-        self._retention.start()
-        self._cleaner.start()
+        self._care.start()
         await self._sees_itself_active()
 
     async def _sees_itself_active(self) -> None:
@@ -242,19 +259,6 @@ class BrokerParts:
         applier, node_id = self._applier, self._context.node_id
         while not applier.image.cluster.active(node_id):
             await awaited(applier.applied(applier.image.provenance.offset + 1))
-
-    def _forget(self, replica: Partition) -> None:
-        """A replica has left this node."""
-        self._fetchers.forget(replica)
-        self._moves.forget(replica)
-        self._cleaner.forget(replica)
-
-    def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
-        self._moves.directory_failed(directory)
-        self._directory_failures.failed(directory, error)
-
-    def _leads_in(self, directory: LogDirectory) -> bool:
-        return any(replica.leader == self._context.node_id for replica in self.replicas if replica.directory is directory)
 
     async def leave(self) -> None:
         """Hand over what this broker leads. Without a quorum nobody can let it go, and there is no use in waiting for one that is being
@@ -280,12 +284,6 @@ class BrokerParts:
         self._coordinators.stop()
         if self._remote_log is not None:
             self._remote_log.stop()
-        self._cleaner.stop()
-        self._housekeeping.stop()
-        self._retention.stop()
+        self._care.stop()
         self._publisher.close()
-        self._removals.stop()
-
-
-def _first_online(directories: NodeDirectories) -> str:
-    return next(directory.path for directory in directories if directory.online)
+        self._care.removals.stop()

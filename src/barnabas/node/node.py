@@ -36,10 +36,11 @@ from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.listener import AtLimit, Listener, PortTaken
 from barnabas.network.peers import Peers
 from barnabas.node.addresses import OwnAddresses
-from barnabas.node.broker import BrokerParts
+from barnabas.node.broker import BrokerRole
 from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
 from barnabas.node.format import FormatRefused, read_bootstrap
 from barnabas.node.metrics import register_readings
+from barnabas.node.quorum_events import QuorumEvents
 from barnabas.node_context import NodeContext
 from barnabas.quorum.core.quorum_state import QuorumStateDamaged
 from barnabas.quorum.delivery import MetadataDelivery
@@ -102,14 +103,11 @@ class Node:
         self._directories = NodeDirectories(settings, self.node_id, self._disk, self.log)
         self._addresses: OwnAddresses | None = None
         self._page: PrometheusPage | None = None
-        self._parts: BrokerParts | None = None
+        self._role: BrokerRole | None = None
         self._metadata_log: MetadataLog | None = None
         roles = settings.strings("process.roles")
         self._is_broker, self._is_controller = "broker" in roles, "controller" in roles
         self._registering: asyncio.Future[None] | None = None
-        self._controller: ControllerDriver
-        self._channel: ControllerChannel
-        self._delivery: MetadataDelivery
         self._quorum: QuorumDriver
         self._stops: list[Callable[[], None]] = []
         self.failure: BaseException | None = None
@@ -172,14 +170,14 @@ class Node:
             setup_timeout_ms=settings.integer("socket.connection.setup.timeout.ms"),
         )
         quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, peers)
-        controller = self._controller = ControllerDriver(
+        controller = ControllerDriver(
             Controller(self.node_id, self.cluster_id, settings, self._entropy, quorum),
             quorum,
             applier,
             self._clock,
             read_bootstrap(self._disk, directories.metadata_path),
         )
-        channel = self._channel = ControllerChannel(
+        channel = ControllerChannel(
             self.node_id,
             quorum,
             peers,
@@ -187,18 +185,18 @@ class Node:
             local=controller if self._is_controller else None,
             timeout_ms=settings.integer("controller.socket.timeout.ms"),
         )
-        parts = self._parts = BrokerParts(
+        role = self._role = BrokerRole(
             context, directories, found, applier, channel, quorum, peers, addresses, previous_epoch=previous_epoch
         )
-        self.broker = parts.broker
-        applier.publishers = [ConnectionLimitsPublisher(addresses.all), *(parts.publishers if self._is_broker else [])]
+        self.broker = role.broker
+        applier.publishers = [ConnectionLimitsPublisher(addresses.all), *(role.publishers if self._is_broker else [])]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
-        delivery = self._delivery = MetadataDelivery(metadata_log, applier, snapshots)
+        delivery = MetadataDelivery(metadata_log, applier, snapshots)
         self._serve(addresses, controller)
-        self._stops = [controller.stop, parts.stop, applier.stop, channel.close, snapshots.stop, quorum.close, peers.close]
+        self._stops = [controller.stop, role.stop, applier.stop, channel.close, snapshots.stop, quorum.close, peers.close]
 
         delivery.begin()
-        quorum.start()
+        quorum.start(QuorumEvents(delivery, controller, channel, self.log, self._fatal))
         for listener in addresses:
             if listener.for_controllers:
                 listener.start()
@@ -206,7 +204,7 @@ class Node:
             registration = addresses.controller_registration(self.node_id, Uuid(random_uuid(self._entropy)))
             self._registering = asyncio.ensure_future(register_controller(registration, channel))
         if self._is_broker:
-            await parts.start()
+            await role.start()
         else:
             applier.publish_from(0)
             await awaited(applier.caught_up)
@@ -242,30 +240,13 @@ class Node:
             directory_id=directories.metadata_directory_id,
             endpoints=addresses.for_controllers(),
         )
-        return QuorumDriver(
-            core,
-            log,
-            peers,
-            self._clock,
-            self._metadata_executor,
-            on_committed=self._committed,
-            on_leader=lambda epoch, start: self._controller.elected(epoch, start),
-            on_resigned=lambda _: self._controller.resigned(),
-            on_snapshot=lambda snapshot: self._delivery.snapshot_came(snapshot),
-            on_fatal=self._fatal,
-            on_leader_known=lambda _: self._channel.leader_changed(),
-            report=lambda problem: self.log.warning("quorum", problem=problem),
-        )
+        return QuorumDriver(core, log, peers, self._clock, self._metadata_executor)
 
     def _metadata_log_settings(self) -> LogSettings:
         return LogSettings(
             segment_bytes=self.settings.integer("metadata.log.segment.bytes"),
             segment_ms=self.settings.integer("metadata.log.segment.ms"),
         )
-
-    def _committed(self, high_watermark: int) -> None:
-        self._delivery.committed(high_watermark)
-        self._controller.committed(high_watermark)
 
     # -- network --------------------------------------------------------------------------------------------------------------
 
@@ -307,8 +288,8 @@ class Node:
 
     async def stop(self) -> None:
         """A clean end: nothing new, everything written down, the mark of a clean stop last."""
-        parts = self._parts
-        assert parts is not None
+        role = self._role
+        assert role is not None
         assert self._addresses is not None
         for listener in self._addresses:
             # The others need to reach this controller until one of them leads: they ask it for its vote.
@@ -316,7 +297,7 @@ class Node:
                 listener.stop_accepting()
         if self.failure is None:
             if self._is_broker:
-                await parts.leave()
+                await role.leave()
             await awaited(self._quorum.stop())
         for listener in self._addresses:
             listener.close()
@@ -331,7 +312,7 @@ class Node:
             assert self._metadata_log is not None
             try:
                 self._metadata_log.close()
-                self._directories.close(broker_epoch=parts.lifecycle.epoch)
+                self._directories.close(broker_epoch=role.lifecycle.epoch)
             except OSError as error:
                 # A full disk, say. Without the mark of a clean stop the next start recovers.
                 self.log.error("node could not be stopped cleanly", error=str(error))

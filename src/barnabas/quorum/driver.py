@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +68,7 @@ from barnabas.quorum.core.quorum import NEVER_MS
 from barnabas.quorum.core.voter_changes import upgrade_problem
 from barnabas.quorum.core.voters import DYNAMIC_KRAFT_VERSION
 from barnabas.quorum.description import describe_quorum
+from barnabas.quorum.listener import QuorumListener
 from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.quorum.status import QuorumReplica, QuorumStatus
 from barnabas.records.control_batch import ControlType
@@ -116,28 +117,12 @@ class QuorumDriver:
         peers: PeersPort,
         clock: Clock,
         executor: Executor,
-        *,
-        on_committed: Callable[[int], None],
-        on_leader: Callable[[int, int], None],
-        on_resigned: Callable[[int], None],
-        on_snapshot: Callable[[SnapshotId], None],
-        on_fatal: Callable[[BaseException], None],
-        on_leader_known: Callable[[QuorumLeader | None], None] | None = None,
-        report: Callable[[str], None] | None = None,
     ) -> None:
-        """``on_leader_known`` is told of every change of who leads, ``report`` of peers that do what correct ones do not."""
         self._core = core
         self._log = log
         self._peers = peers
         self._clock = clock
         self._executor = executor
-        self._on_committed = on_committed
-        self._on_leader = on_leader
-        self._on_resigned = on_resigned
-        self._on_snapshot = on_snapshot
-        self._on_fatal = on_fatal
-        self._on_leader_known = on_leader_known
-        self._report = report
         self._queue: deque[Effect] = deque()
         self._performing = False
         self._answers: dict[int, Promise[Any]] = {}
@@ -154,7 +139,8 @@ class QuorumDriver:
 
     # -- what the rest of the node asks -------------------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, listener: QuorumListener) -> None:
+        self._listener = listener
         self._step(Started(self._log.outline(), self._log.control_changes()))
 
     def append(self, records: Sequence[MetadataRecord]) -> int:
@@ -295,7 +281,7 @@ class QuorumDriver:
 
     def _halt(self, failure: BaseException) -> None:
         self._closed = True
-        self._on_fatal(failure)
+        self._listener.failed(failure)
 
     def _perform(self, effect: Effect) -> None:
         now_ms = self._clock.wall_ms()
@@ -337,25 +323,24 @@ class QuorumDriver:
                     self._step(SnapshotRefused(snapshot))
                 else:
                     self._step(SnapshotInstalled(snapshot, changes))
-                    self._on_snapshot(SnapshotId(*snapshot))
+                    self._listener.snapshot_installed(SnapshotId(*snapshot))
             case BecameLeader(epoch, epoch_start_offset):
-                self._on_leader(epoch, epoch_start_offset)
+                self._listener.became_leader(epoch, epoch_start_offset)
             case Resigned(epoch):
-                self._on_resigned(epoch)
+                self._listener.resigned(epoch)
             case Committed(high_watermark):
-                self._on_committed(high_watermark)
+                self._listener.committed(high_watermark)
             case LeaderKnown():
-                if self._on_leader_known is not None:
-                    self._on_leader_known(self.leader)
+                self._listener.leader_changed()
             case Complain(problem):
                 self._complain(problem)
 
     def _complain(self, problem: str) -> None:
         """Once in a while: a peer that is wrong is asked again and again, and goes on being wrong."""
         now_ms = self._clock.monotonic_ms()
-        if self._report is not None and (problem != self._last_problem or now_ms >= self._next_complaint_ms):
+        if problem != self._last_problem or now_ms >= self._next_complaint_ms:
             self._last_problem, self._next_complaint_ms = problem, now_ms + COMPLAINT_INTERVAL_MS
-            self._report(problem)
+            self._listener.misbehaved(problem)
 
     def _answer(self, token: int, response: Any) -> None:
         promise = self._answers.pop(token)

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from barnabas.env.clock import Clock
 from barnabas.env.disk import out_of_room
-from barnabas.env.entropy import Entropy, random_uuid
+from barnabas.env.entropy import random_uuid
 from barnabas.env.slices import in_slices
 from barnabas.metadata.cluster import LOST_DIRECTORY
 from barnabas.metadata.configs import ResourceType
@@ -23,6 +21,7 @@ from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
 from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
+from barnabas.node_context import NodeContext
 from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
@@ -33,8 +32,6 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
 from barnabas.telemetry.catalogue import STRAY_DIRECTORIES
-from barnabas.telemetry.logs import Log as EventLog
-from barnabas.telemetry.metrics import Metrics
 
 # Directories are handed to the worker thread this many at a time, so that one giant topic does not hold it for seconds.
 CREATED_AT_ONCE = 100
@@ -48,49 +45,49 @@ class _Wanted(NamedTuple):
     image: PartitionImage
 
 
+class ReplicaObserver(Protocol):
+    """What else of a broker hears of its replicas. Everything here is called on the loop's thread."""
+
+    def placed(self, topic_id: Uuid, partition: int, directory: LogDirectory) -> None:
+        """A replica lies in a directory that the metadata does not name."""
+
+    def log_created(self, log: Log) -> None: ...
+
+    def role_changed(self, partition: Partition) -> None:
+        """The metadata of a replica was applied; its role may be another one now."""
+
+    def removed(self, partition: Partition) -> None:
+        """A replica has left this node."""
+
+    def damaged(self, partition: Partition) -> None:
+        """A replica found corrupt bytes. It must not lead, nor count as in sync."""
+
+    def copy_found(self, partition: Partition, log: Log, directory: LogDirectory) -> None:
+        """A move to another directory was under way when the node stopped, and has left this copy."""
+
+
 class ReplicaPublisher:
     def __init__(
         self,
-        node_id: int,
+        context: NodeContext,
         replicas: LocalReplicas,
         found: FoundLogs,
-        *,
-        clock: Clock,
-        entropy: Entropy,
-        executor: Executor,
-        metrics: Metrics,
-        log: EventLog,
         removals: Removals,
-        on_placed: Callable[[Uuid, int, LogDirectory], None],
-        on_new_log: Callable[[Log], None],
-        cluster_view: ClusterView | None = None,
-        on_role: Callable[[Partition], None] = lambda _: None,
-        on_removed: Callable[[Partition], None] = lambda _: None,
-        on_lost: Callable[[Uuid, int], None] = lambda _, __: None,
-        on_copy: Callable[[Partition, Log, LogDirectory], None] = lambda _, __, ___: None,
+        cluster_view: ClusterView,
+        observer: ReplicaObserver,
     ) -> None:
-        """``found`` are the logs that were on disk at start; what the first image does not claim is put aside as stray.
-
-        ``on_placed`` hears of replicas whose directory the metadata does not know yet; ``on_role`` of every replica whose role was
-        looked at, and perhaps changed; ``on_removed`` of those that are gone;
-        ``on_lost`` of those whose bytes are damaged, so that the controller lets nobody lead or count with them;
-        ``on_copy`` of a copy in another directory, that a move has left when the node stopped.
-        """
-        self._node_id = node_id
+        """``found`` are the logs that were on disk at start; those that the first image does not claim are set aside as stray."""
+        self._node_id = context.node_id
         self._replicas = replicas
         self._found = found
-        self._clock = clock
-        self._entropy = entropy
-        self._executor = executor
-        self._metrics = metrics
-        self._log = log
-        self._on_placed = on_placed
-        self._on_new_log = on_new_log
-        self._cluster_view = cluster_view or ClusterView()
-        self._on_role = on_role
-        self._on_removed = on_removed
-        replicas.on_damage = lambda partition: on_lost(partition.topic_id, partition.partition.partition)
-        self._on_copy = on_copy
+        self._clock = context.clock
+        self._entropy = context.entropy
+        self._executor = context.executor
+        self._metrics = context.metrics
+        self._log = context.log
+        self._cluster_view = cluster_view
+        self._observer = observer
+        replicas.on_damage = observer.damaged
         self._removals = removals
         self._counters: dict[str, TopicCounters] = {}
         self._retry: asyncio.TimerHandle | None = None
@@ -102,7 +99,7 @@ class ReplicaPublisher:
         self._outdated: dict[LogDirectory, set[TopicPartition]] = {}
         self._effective: EffectiveConfigs | None = None
         self._publishing = asyncio.Lock()
-        metrics.reading(STRAY_DIRECTORIES, lambda: [((each.path,), each.strays) for each in replicas.directories])
+        context.metrics.reading(STRAY_DIRECTORIES, lambda: [((each.path,), each.strays) for each in replicas.directories])
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         async with self._publishing:
@@ -179,7 +176,7 @@ class ReplicaPublisher:
                     self._make_later(each, directory)
                 continue
             directory.add(log)
-            self._on_new_log(log)
+            self._observer.log_created(log)
             self._add(each.partition, each.topic_id, log, directory, 0, each.image)
 
     def _make_later(self, wanted: _Wanted, full: LogDirectory) -> None:
@@ -238,7 +235,7 @@ class ReplicaPublisher:
                 self._found.copies.pop(partition)
                 directory.adopt_future(partition)
                 self._log.warning("a copy takes the place of a replica that is gone", partition=str(partition), directory=directory.path)
-                self._on_new_log(found.log)
+                self._observer.log_created(found.log)
                 return directory, found
         return None
 
@@ -246,7 +243,7 @@ class ReplicaPublisher:
         """Of copies that a move has left, the one for this replica is gone on with."""
         for directory, found in self._found.copies.pop(replica.partition, []):
             if found.topic_id == replica.topic_id and directory is not replica.directory and directory.online and replica.future is None:
-                self._on_copy(replica, found.log, directory)
+                self._observer.copy_found(replica, found.log, directory)
             else:
                 names = self._put_aside(directory, directory.mark_future_stray, replica.partition)
                 self._log.warning("a copy that belongs to no replica was put aside", directories=names)
@@ -286,7 +283,7 @@ class ReplicaPublisher:
         self._replicas.add(replica)
         self._follow(replica, image)
         if image.directory_of(self._node_id) != directory.directory_id:
-            self._on_placed(topic_id, partition.partition, directory)
+            self._observer.placed(topic_id, partition.partition, directory)
         self._resume_move(replica)
 
     def _follow(self, replica: Partition, image: PartitionImage) -> None:
@@ -297,8 +294,8 @@ class ReplicaPublisher:
             replica.resign()
         if replica.online and image.directory_of(self._node_id) == LOST_DIRECTORY:
             # It was damaged, and has dropped what was: it may be fetched again and count again.
-            self._on_placed(replica.topic_id, replica.partition.partition, replica.directory)
-        self._on_role(replica)
+            self._observer.placed(replica.topic_id, replica.partition.partition, replica.directory)
+        self._observer.role_changed(replica)
 
     # -- removing -------------------------------------------------------------------------------------------------------------
 
@@ -314,7 +311,7 @@ class ReplicaPublisher:
         for replica in replicas:
             directory = replica.directory
             self._replicas.remove(replica.partition)
-            self._on_removed(replica)
+            self._observer.removed(replica)
             if directory.online:
                 try:
                     path = directory.mark_deleted(replica.partition, Uuid(random_uuid(self._entropy)))

@@ -73,19 +73,13 @@ class QuorumProcess:
             SimulatedPeers(world.network, host),
             host.clock,
             cast(Any, None),
-            on_committed=self.committed,
-            on_leader=self.elected,
-            on_resigned=self.resigned,
-            on_snapshot=self.snapshot_installed,
-            on_fatal=self.fatal,
-            report=lambda problem: world.say(f"{host.name} complains: {problem}"),
         )
         self.driver.process = self
 
     def start(self) -> None:
         self.world.network.listen(self.host, CONTROLLER_PORT, self.serve)
         self._check_snapshot()
-        self.driver.start()
+        self.driver.start(self)
 
     def serve(self, request: Any) -> Promise[Any]:
         answer = self.driver.serve(request)
@@ -103,7 +97,7 @@ class QuorumProcess:
     def committed(self, high_watermark: int) -> None:
         self.world.has_committed(self, high_watermark)
 
-    def elected(self, epoch: int, epoch_start_offset: int) -> None:
+    def became_leader(self, epoch: int, epoch_start_offset: int) -> None:
         self.world.became_leader(self, epoch)
 
     def resigned(self, epoch: int) -> None:
@@ -113,8 +107,14 @@ class QuorumProcess:
         self.world.say(f"{self.host.name} has fetched the snapshot of {snapshot.end_offset}")
         self._check_snapshot()
 
-    def fatal(self, wrong: BaseException) -> None:
-        raise HostCrashed(f"ends itself: {wrong}") from wrong
+    def leader_changed(self) -> None:
+        pass
+
+    def failed(self, error: BaseException) -> None:
+        raise HostCrashed(f"ends itself: {error}") from error
+
+    def misbehaved(self, problem: str) -> None:
+        self.world.say(f"{self.host.name} complains: {problem}")
 
     # -- logs and snapshots ---------------------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.model.promise import Promise
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.publisher import ReplicaPublisher
@@ -105,21 +106,18 @@ class Node:
             log,
             on_new_log=lambda _: None,
         )
-        self.publisher = ReplicaPublisher(
-            ME,
-            self.replicas,
-            found,
-            clock=SystemClock(),
-            entropy=SystemEntropy(),
-            executor=AtOnce(),
-            metrics=Metrics(),
-            log=log,
-            removals=removals,
-            on_placed=self.reports.placed,
-            on_new_log=lambda _: None,
-            on_copy=self.moves.resume,
-            on_removed=self.moves.forget,
+        context: Any = SimpleNamespace(
+            node_id=ME, clock=SystemClock(), entropy=SystemEntropy(), executor=AtOnce(), metrics=Metrics(), log=log
         )
+        observer: Any = SimpleNamespace(
+            placed=self.reports.placed,
+            log_created=lambda _: None,
+            role_changed=lambda _: None,
+            removed=self.moves.forget,
+            damaged=lambda _: None,
+            copy_found=self.moves.resume,
+        )
+        self.publisher = ReplicaPublisher(context, self.replicas, found, removals, ClusterView(), observer)
         self.effective = effective
 
     def _failed(self, directory: LogDirectory) -> None:

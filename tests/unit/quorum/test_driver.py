@@ -56,7 +56,7 @@ class Quorum:
     def start(self, *node_ids: int) -> None:
         for node_id in node_ids:
             self.nodes[node_id] = RunningNode(self, node_id)
-            self.nodes[node_id].driver.start()
+            self.nodes[node_id].driver.start(self.nodes[node_id])
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(SECONDS_MAX):
@@ -97,24 +97,30 @@ class RunningNode:
             self,
             SystemClock(),
             ThreadPoolExecutor(1),
-            on_committed=self._committed,
-            on_leader=lambda epoch, _: self.offices.append(epoch),
-            on_resigned=lambda epoch: self.offices.append(-epoch),
-            on_snapshot=self._snapshot,
-            on_fatal=self._fatal,
-            on_leader_known=lambda _: quorum.changed.set(),
         )
 
-    def _fatal(self, error: BaseException) -> None:
+    def failed(self, error: BaseException) -> None:
         raise error
 
-    def _committed(self, high_watermark: int) -> None:
+    def misbehaved(self, problem: str) -> None:
+        pass
+
+    def became_leader(self, epoch: int, epoch_start_offset: int) -> None:
+        self.offices.append(epoch)
+
+    def resigned(self, epoch: int) -> None:
+        self.offices.append(-epoch)
+
+    def leader_changed(self) -> None:
+        self.quorum.changed.set()
+
+    def committed(self, high_watermark: int) -> None:
         self.high_watermark = high_watermark
         self.quorum.changed.set()
 
-    def _snapshot(self, snapshot: SnapshotId) -> None:
+    def snapshot_installed(self, snapshot: SnapshotId) -> None:
         self.snapshots.append(snapshot)
-        self._committed(snapshot.end_offset)
+        self.committed(snapshot.end_offset)
 
     def die(self) -> None:
         self.driver.close()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import Any, cast
+from unittest.mock import Mock
 
 from barnabas.env.disk import Disk
 from barnabas.quorum.core.events import Event, Tick
@@ -50,11 +51,6 @@ def run(scenario: Callable[[Core, HandClock, QuorumDriver], Coroutine[Any, Any, 
             ignored,
             clock,
             ThreadPoolExecutor(1),
-            on_committed=ignored,
-            on_leader=ignored,
-            on_resigned=ignored,
-            on_snapshot=ignored,
-            on_fatal=ignored,
         )
         await scenario(core, clock, driver)
         driver.close()
@@ -70,7 +66,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def test_a_timer_that_rings_late_lets_what_has_arrived_be_read_first() -> None:
     async def scenario(core: Core, clock: HandClock, driver: QuorumDriver) -> None:
-        driver.start()  # the timer is due at once
+        driver.start(Mock())  # the timer is due at once
         clock.ms += LATE_MS + 1  # and the loop was away
         arrived: list[int] = []
 
@@ -89,7 +85,7 @@ def test_a_timer_that_rings_late_lets_what_has_arrived_be_read_first() -> None:
 
 def test_a_voter_that_finds_nothing_in_its_sockets_goes_on() -> None:
     async def scenario(core: Core, clock: HandClock, driver: QuorumDriver) -> None:
-        driver.start()
+        driver.start(Mock())
         clock.ms += LATE_MS + 1
         await until(lambda: core.ticks == 1)
 
