@@ -53,7 +53,7 @@ def register_readings(
             metric,
             lambda counts=counts: [((), sum(each.leads and counts(each) for each in partitions()))],  # type: ignore[misc]
         )
-    metrics.reading(catalogue.REPLICA_LAG_MAX, lambda: [((), max((each.lag for each in partitions()), default=0))])
+    metrics.reading(catalogue.REPLICA_LAG_MAX, lambda: [((), max((each.role.lag for each in partitions()), default=0))])
     for metric in (catalogue.ISR_SHRINKS, catalogue.ISR_EXPANSIONS, catalogue.ISR_CHANGES_FAILED, *_REPLICATION):
         # On the page from the beginning, and not only once it has happened.
         metrics.counter(metric)

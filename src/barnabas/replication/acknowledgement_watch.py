@@ -51,7 +51,7 @@ class AcknowledgementWatch:
         """A stall is reported when it has lasted for :data:`STALL_MS`, again each time its length doubles, and when it ends."""
         before, self._stalls = self._stalls, {}
         for partition in self._replicas:
-            if not partition.acknowledgements_wait:
+            if not partition.progress.acknowledgements_wait:
                 continue
             stall = before.get(partition)
             if stall is None or stall.high_watermark != partition.high_watermark:

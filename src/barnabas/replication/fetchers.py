@@ -139,7 +139,7 @@ class ReplicaFetchers:
 
     def _throttled(self, partition: Partition) -> bool:
         """Only who is behind: the others must stay in sync."""
-        return partition.lag > 0 and self._replicas.throttles.follower.holds(partition.partition, self._clock.monotonic_ms())
+        return partition.role.lag > 0 and self._replicas.throttles.follower.holds(partition.partition, self._clock.monotonic_ms())
 
     def _came(self, partition: Partition, size_bytes: int) -> None:
         self._bytes_in.value += size_bytes

@@ -242,7 +242,12 @@ class ReplicaPublisher:
     def _resume_move(self, replica: Partition) -> None:
         """Of copies that a move has left, the one for this replica is gone on with."""
         for directory, found in self._found.copies.pop(replica.partition, []):
-            if found.topic_id == replica.topic_id and directory is not replica.directory and directory.online and replica.future is None:
+            if (
+                found.topic_id == replica.topic_id
+                and directory is not replica.directory
+                and directory.online
+                and replica.health.future is None
+            ):
                 self._observer.copy_found(replica, found.log, directory)
             else:
                 names = self._put_aside(directory, directory.mark_future_stray, replica.partition)

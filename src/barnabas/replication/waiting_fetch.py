@@ -37,7 +37,7 @@ class WaitingFetch:
         self._complete: Callable[[], object] | None = complete
         self.timer: Timer | None = None
         for partition in partitions:
-            partition.await_data(self)
+            partition.progress.await_data(self)
 
     def arrived(self, size_bytes: int) -> None:
         self._missing_bytes -= size_bytes
@@ -57,4 +57,4 @@ class WaitingFetch:
         if self.timer is not None:
             self.timer.cancel()
         for partition in self._partitions:
-            partition.stop_waiting(self)
+            partition.progress.stop_waiting(self)

@@ -83,10 +83,10 @@ class SlowPartition(Partition):
         self.log.producers.replicated_up_to(self.high_watermark)
 
     def replicate(self, end_offset: int) -> None:
-        self.high_watermark = end_offset
+        self.progress.high_watermark = end_offset
         self.log.producers.replicated_up_to(end_offset)
-        while self._replicating and self._replicating[0][0] <= end_offset:
-            self._replicating.popleft()[1].resolve(ErrorCode.NONE)
+        while self.progress.replicating and self.progress.replicating[0][0] <= end_offset:
+            self.progress.replicating.popleft()[1].resolve(ErrorCode.NONE)
 
     def batch_ends(self) -> list[int]:
         """Where the high watermark may go, or a log may be cut."""
@@ -251,8 +251,8 @@ class Node:
             runtime = self._runtimes.get(partition)
             if runtime is not None:
                 runtime.unload(partition.partition)
-        replica.leads = False
-        replica._replicating.clear()
+        replica.role.leads = False
+        replica.progress.replicating.clear()
         self._loaded_up_to.pop(partition, None)
         replica.log.truncate_to(self._chance.choice([replica.high_watermark, *replica.batch_ends()]))
 

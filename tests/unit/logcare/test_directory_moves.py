@@ -147,7 +147,7 @@ class Node:
         return replica
 
     async def arrived(self, replica: Partition, directory: LogDirectory) -> None:
-        while replica.directory is not directory or replica.future is not None:
+        while replica.directory is not directory or replica.health.future is not None:
             for move in list(self.moves._moves.values()):
                 if move.task is not None and move.task.done():
                     move.task.result()
@@ -194,12 +194,12 @@ def test_what_is_appended_and_cut_meanwhile_is_appended_and_cut_there_too() -> N
         replica = await moved_halfway(node)
         for step in range(40):
             await asyncio.sleep(0)
-            if replica.future is None:
+            if replica.health.future is None:
                 break
             if step % 5 == 4:
-                replica.leads = False
+                replica.role.leads = False
                 replica.truncate_to(replica.log.log_end_offset - 3)
-                replica.leads = True
+                replica.role.leads = True
             append(replica.log, data(1, value=b"step %d" % step), leader_epoch=step)
         expected = values(replica.log)
         await node.arrived(replica, node.away)
@@ -213,7 +213,7 @@ def test_a_refusal_of_the_controller_leaves_it_where_it_is() -> None:
         node = Node(SimulatedDisk(Random(0)))
         node.reports.code = ErrorCode.UNKNOWN_TOPIC_ID
         replica = await moved_halfway(node)
-        while replica.future is not None:
+        while replica.health.future is not None:
             await asyncio.sleep(0.001)
         assert replica.directory is node.home
         assert node.reports.believed == node.home.directory_id
@@ -251,7 +251,7 @@ def test_wherever_it_is_interrupted_the_replica_is_found_whole_and_once(how: str
         found = values(replica.log)
         least = 15 if how == "killed" else flushed
         assert found[:least] == [numbered(n) for n in range(least)], f"at step {step}"
-        if replica.future is not None:
+        if replica.health.future is not None:
             await node.arrived(replica, node.away)
             assert values(replica.log) == found
         assert node.reports.believed == replica.directory.directory_id

@@ -51,7 +51,7 @@ def test_a_stall_is_reported_with_the_replica_that_causes_it_and_again_when_it_h
     assert promise.value == ErrorCode.NONE
     watch.check(2 * STALL_MS + 1)
     assert [event for event, _ in events.take()] == ["acknowledgements resumed"]
-    assert not quiet.acknowledgements_wait
+    assert not quiet.progress.acknowledgements_wait
 
 
 def test_a_partition_that_moves_on_is_not_reported_however_busy_it_is() -> None:

@@ -156,7 +156,7 @@ class DirectoryMoves:
 
     def resume(self, partition: Partition, log: Log, target: LogDirectory) -> None:
         """Go on with a copy that is there, perhaps from before a restart."""
-        future = partition.future = FutureReplica(partition.log, log, target)
+        future = partition.health.future = FutureReplica(partition.log, log, target)
         log.settings = partition.log.settings
         move = self._moves[partition] = _Move(partition, future)
         self._log.info("replica moves", partition=str(partition.partition), source=partition.directory.path, target=target.path)
@@ -190,7 +190,7 @@ class DirectoryMoves:
         """The copy goes, and the controller hears where the replica still is."""
         partition, target = move.partition, move.target
         del self._moves[partition]
-        partition.future = None
+        partition.health.future = None
         assert move.task is not None
         move.task.cancel()
         self._log.info("move of a replica called off", partition=str(partition.partition), target=target.path, reason=why)
