@@ -1,7 +1,9 @@
-"""A broker's life as the controller sees it: registered, fenced, unfenced, alive, going.
+"""A broker's lifecycle as the controller sees it: registered, fenced, unfenced, in controlled
+shutdown.
 
-The same requests as over the wire, to the controller wherever it is. One heartbeat is under way at a time; the next follows after
-``broker.heartbeat.interval.ms``, or soon when the last one did not get through. The last ones ask to be let go.
+The broker sends its requests through the controller port, wherever the active controller is. One
+heartbeat is in flight at a time. The next one follows after ``broker.heartbeat.interval.ms``, or
+sooner when the last one failed. The last heartbeats ask for a controlled shutdown.
 """
 
 from __future__ import annotations
@@ -20,14 +22,16 @@ from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, Brok
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
 UNKNOWN_EPOCH = -1
-# Between tries of what the controller did not answer, or did not want yet.
+# The pause before a request is sent again that got no response or an error that may pass.
 RETRY_SECONDS = 0.1
-# How often a broker that waits to be unfenced or to be let go asks again.
-IMPATIENT_SECONDS = 0.05
-# The first times it asks sooner: in a node that is its own controller the answer is there as soon as the disk has it.
-IMPATIENT_SECONDS_AT_FIRST = 0.002
+# The pause between heartbeats while the broker waits to be unfenced, or for permission to stop.
+HEARTBEAT_PAUSE_SECONDS_MAX = 0.05
+# The first such pauses are shorter: in a node that is its own controller the response is there as
+# soon as the record is on disk.
+HEARTBEAT_PAUSE_SECONDS_MIN = 0.002
 
-# The controller may think better of these: it is changing, or it still waits for the broker that had this id before.
+# Errors that may pass: the active controller is changing, or it still counts the session of the
+# broker that had this id before.
 _RETRIED = frozenset(
     {
         ErrorCode.NOT_CONTROLLER,
@@ -40,7 +44,7 @@ _RETRIED = frozenset(
 
 
 class RegistrationRefused(Exception):
-    """The controller does not want this broker; one sentence."""
+    """The controller refuses this broker; the text is one sentence."""
 
 
 class BrokerLifecycle:
@@ -64,14 +68,16 @@ class BrokerLifecycle:
         self._log = log
         self._interval_seconds = interval_ms / 1000
         self._registration_seconds_max = registration_timeout_ms / 1000
-        self._heart: asyncio.Task[None] | None = None
-        self._hurry = asyncio.Event()
+        self._heartbeats: asyncio.Task[None] | None = None
+        self._beat_now = asyncio.Event()
         self.epoch = UNKNOWN_EPOCH
-        # Directories of which the controller has heard that they failed.
+        # Failed directories that the controller has acknowledged.
         self.reported_offline: frozenset[Uuid] = frozenset()
 
     async def register(self) -> int:
-        """The broker's epoch, which is the offset of its registration: history, for this broker, ends there."""
+        """Register, and return the broker's epoch: the offset of its registration record in the
+        metadata log. The log up to there
+        is history to this broker."""
         give_up = asyncio.get_running_loop().time() + self._registration_seconds_max
         while True:
             answer: BrokerRegistrationResponse = await awaited(self._controller.submit(self._registration))
@@ -84,8 +90,9 @@ class BrokerLifecycle:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def become_active(self) -> None:
-        """Returns when the broker is unfenced: from then on it may lead. Heartbeats go on by themselves, also while this node is still
-        publishing that, which may take longer than a session."""
+        """Return when the broker is unfenced: from then on it may lead partitions. A task goes on
+        with the heartbeats, also while this node still publishes the image in which it is unfenced,
+        because publishing may take longer than a session."""
         for pause in _pauses():
             beat = await self._beat()
             if beat.error_code == ErrorCode.NONE and not beat.is_fenced:
@@ -93,13 +100,13 @@ class BrokerLifecycle:
             await asyncio.sleep(pause)
             if beat.error_code == ErrorCode.STALE_BROKER_EPOCH:
                 await self.register()
-        self._heart = asyncio.get_running_loop().create_task(self._keep_alive())
+        self._heartbeats = asyncio.get_running_loop().create_task(self._keep_alive())
 
     async def _keep_alive(self) -> None:
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), self._interval_seconds)
-            self._hurry.clear()
+                await asyncio.wait_for(self._beat_now.wait(), self._interval_seconds)
+            self._beat_now.clear()
             beat = await self._beat()
             while beat.error_code != ErrorCode.NONE:
                 self._log.warning("heartbeat refused", error=ErrorCode(beat.error_code).name)
@@ -108,13 +115,14 @@ class BrokerLifecycle:
                     await self._register_again()
                 beat = await self._beat()
 
-    def hurry(self) -> None:
-        """The controller should hear of something that heartbeats tell, and not only when the next is due."""
-        self._hurry.set()
+    def heartbeat_now(self) -> None:
+        """Send the next heartbeat now, because it carries news for the controller."""
+        self._beat_now.set()
 
     async def _register_again(self) -> None:
-        """Somebody else has this broker's place. A registration that this broker's last process sent before it died may have come after
-        ours: nobody is behind it, and without asking again this broker would be a stranger for ever."""
+        """Another registration has replaced this broker's. It may come from the previous process
+        with this id, sent before that process died and delivered after ours. No process stands
+        behind it, so without a new registration this broker would be fenced for ever."""
         try:
             await self.register()
         except RegistrationRefused as refused:
@@ -140,8 +148,8 @@ class BrokerLifecycle:
         return answer
 
     async def leave(self, *, seconds_max: float) -> None:
-        """Controlled shutdown: what this broker leads is given to others before it goes. Without a controller it goes all the same:
-        it will be missed soon enough."""
+        """Controlled shutdown: the controller moves leadership to other brokers before this one
+        stops. If no controller answers, the broker stops all the same, and its session expires."""
         self.stop()
         if self.epoch == UNKNOWN_EPOCH:
             return
@@ -155,13 +163,13 @@ class BrokerLifecycle:
             self._log.warning("no controller let this broker go")
 
     def stop(self) -> None:
-        if self._heart is not None:
-            self._heart.cancel()
-            self._heart = None
+        if self._heartbeats is not None:
+            self._heartbeats.cancel()
+            self._heartbeats = None
 
 
 def _pauses() -> Iterator[float]:
-    pause = IMPATIENT_SECONDS_AT_FIRST
+    pause = HEARTBEAT_PAUSE_SECONDS_MIN
     while True:
         yield pause
-        pause = min(2 * pause, IMPATIENT_SECONDS)
+        pause = min(2 * pause, HEARTBEAT_PAUSE_SECONDS_MAX)

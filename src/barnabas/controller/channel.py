@@ -1,13 +1,16 @@
-"""The way to the active controller, wherever it is: in this node, or over the wire to the quorum's leader.
+"""The way to the active controller: in this node, or over the wire to the leader of the quorum.
 
-A request is sent again, after a pause, while nobody is known to lead, the leader cannot be reached, or whoever was asked says that
-it does not lead; and at once when somebody else has come to lead in the meantime, because the one who was asked may be dead or
-paused for ever. It ends in a response of its own API: when the time is over, one that says REQUEST_TIMED_OUT.
+A request is sent again after a pause while no leader is known, while the leader is unreachable, or
+after a node answers that it is not the leader. It is sent again at once when another node becomes
+the leader, because the node that has the request may be dead or paused. It always ends in a
+response of its own API: REQUEST_TIMED_OUT when the time is over.
 
-A request can so be carried out twice, as with Kafka: a creation whose answer was lost is then told that the topic exists.
+A request may therefore be carried out twice, as with Kafka: when the response to a CreateTopics was
+lost, the second attempt answers that the topic exists.
 
-Clients' requests travel in an Envelope, with who they are and where they come from; the broker's own travel plainly. The two do not
-hold each other up, and neither holds up heartbeats.
+Requests of clients travel in an Envelope, with the client's principal and address; the broker's own
+requests travel without one. The two kinds use different connections and do not delay each other,
+and neither delays heartbeats.
 """
 
 from __future__ import annotations
@@ -30,16 +33,18 @@ from barnabas.wire.compiler import DECODE_ERRORS, FieldNotInVersion
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.messages.envelope import EnvelopeResponse
 
-# Kafka looks every 100 ms whether there is a controller; an election takes about as long as two of these.
+# Kafka looks for a controller every 100 ms; an election takes about two of these pauses.
 RETRY_BACKOFF_MS = 50
-# Clients' requests that wait for a controller; those behind are told at once that there is none. A broker that lost the quorum must
-# not collect all that its clients try, and looks after each of these as often as the pause above says.
+# Requests of clients that wait for a controller. Further ones get REQUEST_TIMED_OUT at once: a
+# broker that has lost the quorum must not collect everything that its clients try, and each waiting
+# request is tried again after every pause.
 REQUESTS_WAITING_MAX = 1000
 _HEARTBEATS, _OWN, _CLIENTS = "heartbeats", "to the controller", "forwarding"
 _ALIVE = frozenset({ApiKey.BROKER_REGISTRATION, ApiKey.BROKER_HEARTBEAT, ApiKey.CONTROLLER_REGISTRATION})
-# What the quorum itself answers, and how it says that it is not the one to ask.
+# Requests that the quorum itself answers. It refuses them with NOT_LEADER_OR_FOLLOWER rather than
+# with NOT_CONTROLLER.
 _QUORUM_APIS = frozenset({ApiKey.DESCRIBE_QUORUM, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER, ApiKey.UPDATE_RAFT_VOTER})
-_NOBODY_ANSWERED = frozenset({ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT})
+_NO_RESPONSE = frozenset({ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT})
 
 
 class Leader(Protocol):
@@ -67,21 +72,24 @@ class ControllerChannel:
         local: ControllerPort | None,
         timeout_ms: int,
     ) -> None:
-        """``local`` is None in a node that is no controller; ``timeout_ms`` is what requests get that name no time."""
+        """``local`` is None in a node without the controller role. ``timeout_ms`` applies to
+        requests that name no time of their own."""
         self.node_id = node_id
         self.quorum = quorum
         self.peers = peers
         self.local = local
         self._log = log
         self._timeout_ms = timeout_ms
-        # In the order of their coming, in which they are also asked again.
+        # In the order of arrival, which is also the order in which they are sent again.
         self._under_way: dict[_Submission, None] = {}
         self._closed = False
 
     def submit(self, request: Any, caller: Caller | None = None, timeout_ms: int | None = None) -> Promise[Any]:
-        """``caller`` is that of the client in whose name it is asked; None when this node asks for itself.
+        """``caller`` is the client that made the request; None when this node asks for itself.
 
-        A request that says how long its sender waits is answered by then: what the controller has decided happens all the same."""
+        A request with a timeout of its own gets a response within that time. The controller's
+        decision takes effect even if the response comes too late.
+        """
         if timeout_ms is None:
             named_ms = getattr(request, "timeout_ms", 0)
             timeout_ms = named_ms if named_ms > 0 else self._timeout_ms
@@ -94,7 +102,7 @@ class ControllerChannel:
         return submission.answer
 
     def leader_changed(self) -> None:
-        """Somebody else leads the quorum, or nobody is known to."""
+        """Another node leads the quorum, or no leader is known."""
         for submission in list(self._under_way):
             submission.leader_changed()
 
@@ -105,14 +113,14 @@ class ControllerChannel:
         self._log.warning("controller does not take a request", api=submission.key.api_name, error=reason.name)
 
     def close(self) -> None:
-        """Whoever waits is told that the time is over."""
+        """Every waiting request gets REQUEST_TIMED_OUT."""
         self._closed = True
         for submission in list(self._under_way):
             submission.give_up()
 
 
 class _Submission:
-    """One request on its way."""
+    """One request in flight."""
 
     def __init__(self, channel: ControllerChannel, request: Any, caller: Caller | None, timeout_ms: int) -> None:
         key = declaration_of(type(request)).key
@@ -122,7 +130,7 @@ class _Submission:
         self._channel = channel
         self._request = request
         self._client = caller
-        # What clients may not have forwarded, this broker asks in its own name.
+        # Requests of APIs that cannot be forwarded are sent in the broker's own name.
         self._caller = caller if self.key in FORWARDABLE else None
         self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
         self._asked: Leader | None = None
@@ -130,7 +138,7 @@ class _Submission:
         self._alarm: asyncio.TimerHandle | None = None
         self.answer.if_abandoned(self._abandon)
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------
+    # -- sending ----------------------------------------------------------------------------------
 
     def attempt(self) -> None:
         self._alarm = None
@@ -144,7 +152,7 @@ class _Submission:
             self._pause()
             return
         self._pending = pending
-        pending.then(lambda outcome: self._heard(pending, outcome))
+        pending.then(lambda outcome: self._received(pending, outcome))
         if self._pending is pending:
             self._set_alarm(left_ms / 1000, self._out_of_time)
 
@@ -175,16 +183,16 @@ class _Submission:
         except FieldNotInVersion:
             return ErrorCode.UNSUPPORTED_VERSION
 
-    # -- hearing --------------------------------------------------------------------------------------------------------------
+    # -- receiving --------------------------------------------------------------------------------
 
-    def _heard(self, pending: Promise[Any], outcome: Any) -> None:
+    def _received(self, pending: Promise[Any], outcome: Any) -> None:
         if self._pending is not pending:
-            return  # another one was asked meanwhile, or nobody waits any more
+            return  # the request has gone to another leader, or no caller waits any more
         self._pending = None
         if isinstance(outcome, EnvelopeResponse):
             outcome = self._unwrapped(outcome)
         if isinstance(outcome, ErrorCode):
-            if outcome in _NOBODY_ANSWERED or outcome is ErrorCode.NOT_CONTROLLER:
+            if outcome in _NO_RESPONSE or outcome is ErrorCode.NOT_CONTROLLER:
                 self._pause()
             else:
                 self._channel.refused(self, outcome)
@@ -197,7 +205,8 @@ class _Submission:
             self._finish(outcome)
 
     def _unwrapped(self, envelope: EnvelopeResponse) -> Any:
-        """The client is not told what is wrong between the nodes, since it can do nothing about it."""
+        """The client gets UNKNOWN_SERVER_ERROR for a fault between nodes, since it can do nothing
+        about it."""
         if envelope.error_code in (ErrorCode.NOT_CONTROLLER, ErrorCode.UNSUPPORTED_VERSION):
             return ErrorCode(envelope.error_code)
         caller = self._caller
@@ -208,7 +217,7 @@ class _Submission:
         except DECODE_ERRORS:
             return ErrorCode.UNKNOWN_SERVER_ERROR
 
-    # -- waiting --------------------------------------------------------------------------------------------------------------
+    # -- waiting -----------------------------------------------------------------------------------
 
     def _pause(self) -> None:
         self._set_alarm(RETRY_BACKOFF_MS / 1000, self.attempt)
@@ -218,7 +227,7 @@ class _Submission:
         self.give_up()
 
     def leader_changed(self) -> None:
-        """The one who was asked may be dead, or paused for ever: whoever leads now is asked at once."""
+        """Ask the new leader at once: the node that has the request may be dead or paused."""
         leader, asked = self._channel.quorum.leader, self._asked
         if leader is None or (asked is not None and (leader.node_id, leader.epoch) == (asked.node_id, asked.epoch)):
             return
@@ -237,7 +246,7 @@ class _Submission:
             self._alarm.cancel()
             self._alarm = None
 
-    # -- the end --------------------------------------------------------------------------------------------------------------
+    # -- the end -----------------------------------------------------------------------------------
 
     def _abandon(self) -> None:
         pending, self._pending = self._pending, None

@@ -1,4 +1,5 @@
-"""A controller makes itself known: who it is, where it listens, which features it has. To the active one, which may be itself."""
+"""A controller registers its incarnation, listeners and features with the active controller, which
+may be itself."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ RETRY_SECONDS = 0.5
 
 
 async def register_controller(registration: ControllerRegistrationRequest, controller: ControllerPort) -> None:
-    """Until it has been heard: nothing of this node waits for it, but features are not raised while a controller is unknown."""
+    """Retry until the registration succeeds. Nothing in this node waits for it, but the active
+    controller refuses to raise features while a controller is not registered."""
     while True:
         answer: ControllerRegistrationResponse = await awaited(controller.submit(registration))
         if answer.error_code == ErrorCode.NONE:

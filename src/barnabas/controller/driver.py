@@ -1,14 +1,16 @@
-"""The controller inside this node: requests in, records to the quorum, responses out when they are committed.
+"""The controller inside this node: it takes requests, appends records to the quorum, and sends
+responses when the records are committed.
 
-A node that leads the quorum is in office once it has read everything that was written before its own epoch. When it loses the
-quorum it loses the office at once: whoever waits for something that is not committed is told to ask elsewhere, because it may
-never come to be.
+A node that leads the quorum is the active controller once it has applied everything that was
+written before its own epoch. When it loses the quorum it is inactive at once: requests whose
+records are not committed get NOT_CONTROLLER, because those records may never be committed.
 
-Heartbeats keep brokers alive, so nothing that takes its time may stand in their way. A response to any other request waits until this node
-has published what was decided, because the client is likely to ask this node next; publishing makes files, and takes as long as the disk
-takes. A response to a heartbeat waits for the commit only. After a decision about many partitions the loop turns before the next one is
-made, and heartbeats pass the requests that wait for that. Brokers' sessions are counted in the time that this node spends listening
-(:mod:`barnabas.controller.listening_clock`).
+Heartbeats keep brokers alive, so no slow work may delay them. A response to any other request waits
+until this node has published the decision, because the client is likely to ask this node next;
+publishing creates files, and takes as long as the disk takes. A response to a heartbeat waits for
+the commit only. After a decision about many partitions the event loop turns before the next one is
+made, and heartbeats overtake the requests that wait for that turn. Sessions of brokers are measured
+in the time that this node spends listening (:mod:`barnabas.controller.listening_clock`).
 """
 
 from __future__ import annotations
@@ -34,16 +36,19 @@ from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 from barnabas.wire.metadata_records import AbortTransactionRecord, MetadataRecord, NoOpRecord
 
-# Requests that wait for a controller that is elected and still reads; more are told to ask again.
-WAITING_FOR_OFFICE_MAX = 1000
-# Requests that wait for the loop to turn. A connection has a handful under way; beyond this, NOT_CONTROLLER makes clients ask again.
+# Requests that wait while an elected controller still reads the log; further ones get
+# NOT_CONTROLLER and are sent again.
+WAITING_UNTIL_ACTIVE_MAX = 1000
+# Requests that wait for the loop to turn. A connection has a handful in flight; beyond this limit,
+# NOT_CONTROLLER makes clients ask again.
 POSTPONED_MAX = 10_000
 NOT_ELECTED = -1
-# However short a session is, a gap in listening counts for no more than this part of it.
+# A gap in listening counts for at most this fraction of a session, however short the session is.
 GAPS_PER_SESSION = 4
-# A decision of more records than this took the loop a few milliseconds; the next one is made in another turn.
+# A decision with more records than this took the loop a few milliseconds, so the next decision is
+# made in another turn.
 RECORDS_PER_TURN = ITEMS_PER_SLICE
-# What concerns the quorum itself is decided by it, not by the controller that stands on it.
+# Requests about the quorum itself, which the quorum answers rather than the controller.
 _QUORUM_REQUESTS = (DescribeQuorumRequest, AddRaftVoterRequest, RemoveRaftVoterRequest)
 
 
@@ -69,26 +74,27 @@ class ControllerDriver:
         self._idle: asyncio.TimerHandle | None = None
         self._last_append_ms = 0
         self._elected_epoch = NOT_ELECTED
-        self._waiting: list[tuple[Any, Promise[Any]]] = []  # for the office
+        self._waiting: list[tuple[Any, Promise[Any]]] = []  # until this controller is active
         self._postponed: deque[tuple[Any, Promise[Any]]] = deque()  # until the loop has turned
         self._next_turn: asyncio.Handle | None = None
-        self.in_office = False
+        self.active = False
 
-    # -- office ---------------------------------------------------------------------------------------------------------------
+    # -- becoming active and resigning ------------------------------------------------------------
 
     def elected(self, epoch: int, epoch_start_offset: int) -> None:
         self._elected_epoch = epoch
-        self._applier.read(epoch_start_offset).then(lambda _: self._take_office(epoch))
+        self._applier.read(epoch_start_offset).then(lambda _: self._activate(epoch))
 
-    def _take_office(self, epoch: int) -> None:
+    def _activate(self, epoch: int) -> None:
         if epoch != self._elected_epoch or not self._quorum.leading:
-            return  # lost again while it read
-        self.in_office = True
+            return  # lost the quorum while it read the log
+        self.active = True
         self._listening.start()
         if self._applier.in_transaction:
-            # An earlier controller began it and is gone: nobody will ever end it.
+            # An earlier controller began this transaction and is gone, so no controller would ever
+            # end it.
             self._append([AbortTransactionRecord(reason="The controller that began it is gone.")])
-        records = self._controller.take_office(
+        records = self._controller.activate(
             self._applier.loaded, self._bootstrap, next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms()
         )
         if records:
@@ -99,7 +105,7 @@ class ControllerDriver:
             self._decide_in_turn(request, answer)
 
     def resigned(self) -> None:
-        self.in_office = False
+        self.active = False
         self._elected_epoch = NOT_ELECTED
         waiting, self._waiting = [*self._waiting, *self._postponed], []
         self._forget_postponed()
@@ -111,15 +117,15 @@ class ControllerDriver:
         for each in parked:
             each.answer.resolve(error_response(each.request, ErrorCode.NOT_CONTROLLER))
 
-    # -- requests -------------------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def submit(self, request: Any, caller: Caller | None = None) -> Promise[Any]:
         if isinstance(request, _QUORUM_REQUESTS):
             return self._quorum.serve(request, caller.version if caller is not None else NEWEST_VERSION)
         answer: Promise[Any] = Promise()
-        if self.in_office:
+        if self.active:
             self._decide_in_turn(request, answer)
-        elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_FOR_OFFICE_MAX:
+        elif self._elected_epoch != NOT_ELECTED and len(self._waiting) < WAITING_UNTIL_ACTIVE_MAX:
             self._waiting.append((request, answer))
         else:
             answer.resolve(error_response(request, ErrorCode.NOT_CONTROLLER))
@@ -152,7 +158,8 @@ class ControllerDriver:
             self._append(outcome.records)
             if len(outcome.records) > RECORDS_PER_TURN and self._next_turn is None:
                 self._next_turn = asyncio.get_running_loop().call_soon(self._decide_postponed)
-        # Also an answer without records may rest on records of others that are not committed yet.
+        # A response without records also waits, because the decision may rest on records of earlier
+        # requests that are not committed yet.
         self._parked.append(_Parked(self._quorum.end_offset, request, outcome.response, answer))
         self._set_alarm()
         self.committed(self._quorum.high_watermark)
@@ -162,23 +169,26 @@ class ControllerDriver:
             self._answer(self._parked.popleft())
 
     def _answer(self, parked: _Parked) -> None:
-        """A client that asks here looks here next, and should see what was decided. Before its first image, this node serves no client.
-        A broker that waits for the answer to its heartbeat sends no other, so that answer must not wait for files to be made."""
+        """A client that asks this node is likely to look here next, and should see the decision, so
+        its response waits for the image. Before its first image this node serves no client. A
+        broker sends no second heartbeat while one is unanswered, so that response must not wait for
+        files to be created."""
         if not self._applier.began or isinstance(parked.request, BrokerHeartbeatRequest):
             parked.answer.resolve(parked.response)
             return
         self._applier.applied(parked.end_offset - 1).then(lambda _: parked.answer.resolve(parked.response))
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
     def keep_log_moving(self, idle_ms: int) -> None:
-        """Show followers and operators that the log moves, also when there is nothing to write."""
+        """Append a no-op record after ``idle_ms`` without a write, so that followers and operators
+        see the log move."""
         if idle_ms > 0:
             self._idle = asyncio.get_running_loop().call_later(idle_ms / 1000, self._write_no_op, idle_ms)
 
     def _write_no_op(self, idle_ms: int) -> None:
         self.keep_log_moving(idle_ms)
-        if self.in_office and self._clock.monotonic_ms() - self._last_append_ms >= idle_ms:
+        if self.active and self._clock.monotonic_ms() - self._last_append_ms >= idle_ms:
             self._controller.note(self._quorum.end_offset)
             self._append([NoOpRecord()])
 
@@ -195,7 +205,7 @@ class ControllerDriver:
 
     def _ring(self) -> None:
         self._alarm = None
-        if not self.in_office:
+        if not self.active:
             return
         records = self._controller.tick(next_offset=self._quorum.end_offset, now_ms=self._listening.now_ms())
         if records:

@@ -1,11 +1,13 @@
-"""A client's request inside a broker's (KIP-590): the bytes of both directions, for brokers that wrap and controllers that unwrap.
+"""A client's request inside a broker's request (KIP-590): the bytes of both directions, for brokers
+that wrap and controllers that unwrap.
 
-    EnvelopeRequest.request_data    the client's request: header and body, in the version the client used
-                    request_principal   two bytes of version, then who the client is
-                    client_host_address 4 or 16 bytes
-    EnvelopeResponse.response_data  the response: header and body, in the same version
+    EnvelopeRequest.request_data         the client's request: header and body, in its own version
+                    request_principal    two bytes of version, then the client's principal
+                    client_host_address  4 or 16 bytes
+    EnvelopeResponse.response_data       the response: header and body, in the same version
 
-A structure that cannot be read is :class:`MalformedMessage` or one of the decoders' errors; who calls knows what that means.
+A structure that cannot be read raises :class:`MalformedMessage` or one of the decoders' errors; the
+caller decides what follows.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from barnabas.wire.headers import request_header_version, response_header_versio
 from barnabas.wire.messages.envelope import EnvelopeRequest
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 
-# What a broker may say in a client's name; everything else it answers itself or says in its own.
+# The APIs that a broker may forward in a client's name. It answers all others itself, or sends them
+# in its own name.
 FORWARDABLE = frozenset(
     {
         ApiKey.CREATE_TOPICS,
@@ -77,7 +80,7 @@ def read_principal(data: Buffer) -> Principal:
 
 
 def read_address(data: Buffer) -> str:
-    """``ValueError`` when no address has so many bytes."""
+    """Raises ``ValueError`` when the length fits no address family."""
     return str(ip_address(bytes(data)))
 
 
@@ -88,14 +91,15 @@ def envelope_of(
     key = declaration_of(cls).key
     assert key is not None
     inside = bytearray(_HEADER.pack(key, version, correlation_id))
-    # A name that was not UTF-8 grew when it was read, perhaps over what its length can say.
+    # A client id that is not UTF-8 grows when it is decoded and encoded again, perhaps past the
+    # range of its length field.
     name = None if client_id is None else client_id.encode()[:CLIENT_ID_BYTES_MAX]
     inside += _LENGTH.pack(-1 if name is None else len(name))
     inside += name or b""
     if request_header_version(cls, version) == 2:
         inside.append(0)
     encoder(cls, version)(request, inside)
-    # An address with a zone ("fe80::1%eth0") means nothing on another machine but the address does.
+    # A zone ("fe80::1%eth0") means nothing on another machine, so only the address is sent.
     address = ip_address(client_host.partition("%")[0]).packed
     return EnvelopeRequest(request_data=bytes(inside), request_principal=principal_bytes(principal), client_host_address=address)
 

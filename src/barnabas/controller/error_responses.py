@@ -1,7 +1,8 @@
-"""A response that says nothing but what went wrong, for any request that goes to the controller.
+"""A response that carries nothing but an error, for any request to the controller.
 
-Most responses have an error code of their own. The others have one for everything that was asked for, so each topic, resource or
-user gets the same; a client that asked for nothing learns nothing, as with Kafka.
+Most responses have an error code of their own. The others have one for each item of the request, so
+every topic, resource or user gets the same code. A request without items gets a response without
+errors, as with Kafka.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from barnabas.model.errors import ErrorCode
 from barnabas.wire.apis import ApiKey, messages
 from barnabas.wire.declare import ArrayOf, StructOf, declaration_of
 
-# The field that has the outcomes, and for each outcome the fields that say whose it is.
+# The response's field with the outcomes, and a function that gives, for each outcome, the fields
+# that name its item.
 _Outcomes = tuple[str, Callable[[Any], Iterable[dict[str, Any]]]]
 
 _BY_ITEM: dict[ApiKey, _Outcomes] = {
@@ -31,20 +33,21 @@ _BY_ITEM: dict[ApiKey, _Outcomes] = {
 
 
 def error_response(request: Any, code: ErrorCode, message: str | None = None, *, version: int | None = None) -> Any:
-    """``version`` is the one it will be sent in, where that is known: ElectLeaders has its own error code only from 1 on."""
+    """``version`` is the version in which the response is sent, where it is known: ElectLeaders has
+    an error code of its own only from version 1 on."""
     key = declaration_of(type(request)).key
     assert key is not None
     response = messages(ApiKey(key))[1]
     fields: dict[str, Any] = {each.name: each.default() for each in declaration_of(response).fields}
     outcomes = _BY_ITEM.get(ApiKey(key))
     if outcomes is not None:
-        name, whose = outcomes
-        fields[name] = [_outcome(_element(response, name), code, message, each) for each in whose(request)]
+        name, items_of = outcomes
+        fields[name] = [_outcome(_element(response, name), code, message, each) for each in items_of(request)]
     else:
         fields |= {"error_code": code}
         if "error_message" in fields:
             fields["error_message"] = message
-    # These say it twice: for the request, and for every partition in it.
+    # These responses carry the error twice: for the request, and for every partition in it.
     if key == ApiKey.ALTER_PARTITION_REASSIGNMENTS:
         asked = [(topic.name, [each.partition_index for each in topic.partitions]) for topic in request.topics]
         fields["responses"] = _by_partition(response, "responses", "name", "partitions", "partition_index", asked, code, message)
@@ -58,7 +61,8 @@ def error_response(request: Any, code: ErrorCode, message: str | None = None, *,
 
 
 def carries(response: Any, *codes: ErrorCode) -> bool:
-    """Whether a response says one of these: for the request as a whole, or for anything in it."""
+    """Whether a response has one of these codes, for the request as a whole or for any item in
+    it."""
     if getattr(response, "error_code", ErrorCode.NONE) in codes:
         return True
     key = declaration_of(type(response)).key
@@ -70,15 +74,15 @@ def carries(response: Any, *codes: ErrorCode) -> bool:
 
 
 def _element(cls: type[Any], name: str) -> type[Any]:
-    """The struct that a field has a list of."""
+    """The struct of which a field holds a list."""
     kind = next(each.type for each in declaration_of(cls).fields if each.name == name)
     assert isinstance(kind, ArrayOf)
     assert isinstance(kind.element, StructOf)
     return kind.element.cls
 
 
-def _outcome(struct: type[Any], code: ErrorCode, message: str | None, whose: dict[str, Any]) -> Any:
-    return struct(error_code=code, error_message=message, **whose)
+def _outcome(struct: type[Any], code: ErrorCode, message: str | None, item: dict[str, Any]) -> Any:
+    return struct(error_code=code, error_message=message, **item)
 
 
 def _by_partition(
@@ -100,7 +104,8 @@ def _by_partition(
 
 
 def _deleted(request: Any) -> Iterable[dict[str, Any]]:
-    """Topics go by name before version 6 and by name or id from then on; only one of the two lists is filled."""
+    """Topics are named by name before version 6, and by name or id from then on. Only one of the
+    two lists is filled."""
     yield from ({"name": topic.name, "topic_id": topic.topic_id} for topic in request.topics)
     yield from ({"name": name} for name in request.topic_names)
 

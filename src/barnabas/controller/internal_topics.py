@@ -1,5 +1,6 @@
-"""Topics that a broker asks for by itself: those that coordinators keep their state in, when somebody first looks for a coordinator, and
-with ``auto.create.topics.enable`` those that clients only name."""
+"""Topics that a broker creates without a CreateTopics request: the topics that hold the state of
+coordinators, when a client first looks for a coordinator, and with ``auto.create.topics.enable``
+any topic that a client names."""
 
 from __future__ import annotations
 
@@ -15,12 +16,14 @@ from barnabas.telemetry.logs import Log
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 
 _BY_DEFAULT = -1
-# Topics that are being created because somebody named them; more are not asked for until the controller has answered.
+# Topics whose creation is in flight. Beyond this limit no further creation is requested until the
+# controller has answered.
 CREATIONS_MAX = 10_000
 
 
 def creatable(settings: BrokerSettings, name: str) -> CreatableTopic:
-    """How this broker asks for a topic that somebody only named: an internal one has settings of its own."""
+    """The creation request for a topic that a client only named. Internal topics have settings of
+    their own."""
     if name == CONSUMER_OFFSETS:
         return _topic(
             name,
@@ -42,7 +45,8 @@ def creatable(settings: BrokerSettings, name: str) -> CreatableTopic:
                 "compression.type": "uncompressed",
                 "min.insync.replicas": str(settings.integer("transaction.state.log.min.isr")),
                 "segment.bytes": str(settings.integer("transaction.state.log.segment.bytes")),
-                # A transaction that was decided must not be undecided by a replica that missed the decision.
+                # A replica that missed the decision about a transaction must not become leader and
+                # revert it.
                 "unclean.leader.election.enable": "false",
             },
         )
@@ -74,8 +78,9 @@ def _topic(name: str, *, partitions: int, replicas: int, configs: dict[str, str]
 
 
 class InternalTopics:
-    """Asks the controller for topics that somebody only named, and not again before it has answered: every client that starts asks at
-    once, and while there is no controller they all go on asking."""
+    """Asks the controller to create topics that clients only named, at most once per topic at a
+    time: many clients ask at once when they start, and they all repeat the question while there is
+    no controller."""
 
     def __init__(self, controller: ControllerPort, settings: BrokerSettings, log: Log) -> None:
         self._controller = controller
@@ -87,7 +92,7 @@ class InternalTopics:
         return self.create_all([name])[name]
 
     def create_all(self, names: Iterable[str]) -> dict[str, Promise[ErrorCode]]:
-        """What became of each: NONE also when it was there already."""
+        """The error code for each topic; NONE also when the topic existed already."""
         wanted = dict.fromkeys(names)
         under_way = {name: self._asked[name] for name in wanted if name in self._asked}
         room = CREATIONS_MAX - len(self._asked)

@@ -1,14 +1,17 @@
-"""Time as a node spends it listening: while the event loop is busy, or the process is paused, this clock stands almost still.
+"""The time that a node spends listening: while the event loop is busy, or the process is paused,
+this clock almost stands still.
 
-The controller ends the session of a broker that it has not heard of for ``broker.session.timeout.ms``. That is only fair while the
-controller can hear. When its loop is busy for seconds (a decision about ten thousand partitions on a machine without a free core), or the
-process is stopped and continued, heartbeats wait in sockets and in the loop's queue, and timers run before they are read. On a clock of
-the wall the session is over then, and the controller fences a broker that has done everything right; in a node with both roles it fences
-itself.
+The controller ends the session of a broker after ``broker.session.timeout.ms`` without a heartbeat.
+That is fair only while the controller reads heartbeats. When its loop is busy for seconds (a
+decision about ten thousand partitions on a machine without a free core), or the process is stopped
+and continued, heartbeats wait in sockets and in the loop's queue, and timers run before they are
+read. By the wall clock the session is then over, and the controller fences a healthy broker; in a
+node with both roles it fences itself.
 
-So sessions are counted on this clock. A timer rings every :data:`TURN_MS` and adds what has passed since it last rang, but never more than
-``gap_ms_max``: a loop that was away for ten seconds comes back to sessions that are ``gap_ms_max`` older, and reads its sockets before the
-next turn. A broker that has died is fenced later by as much as the controller was away, and no controller can do better.
+So sessions are measured on this clock. A timer runs every :data:`TURN_MS` and adds the time since
+its last run, but never more than ``gap_ms_max``: a loop that was busy for ten seconds comes back to
+sessions that are ``gap_ms_max`` older, and reads its sockets before the next turn. A dead broker is
+fenced later by as much as the controller was away, and no controller can do better.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from barnabas.env.clock import Clock
 
 # How often the clock advances. A session is longer than this by an order of magnitude.
 TURN_MS = 250
-# A loop that is late by less than this is merely in use. It must leave a broker time for several heartbeats of a session.
+# A loop that is late by less than this is merely in use. The limit must leave a broker time for
+# several heartbeats within a session.
 GAP_MS_MAX = 1_000
 
 
@@ -28,16 +32,16 @@ class ListeningClock:
         assert gap_ms_max > 0
         self._clock = clock
         self._gap_ms_max = gap_ms_max
-        self._turned_ms = clock.monotonic_ms()  # when the timer last rang
-        self._listened_ms = self._turned_ms  # what this clock said then
+        self._turned_ms = clock.monotonic_ms()  # when the timer last ran
+        self._listened_ms = self._turned_ms  # the time of this clock at that moment
         self._timer: asyncio.TimerHandle | None = None
 
     def now_ms(self) -> int:
-        """Never goes back, and never runs ahead of the clock that it is derived from."""
+        """Never goes back, and never runs ahead of the clock from which it is derived."""
         return self._listened_ms + min(self._clock.monotonic_ms() - self._turned_ms, self._gap_ms_max)
 
     def start(self) -> None:
-        """Begin to listen. What passed before counts as any other gap."""
+        """Start to listen. The time before the start counts as any other gap."""
         if self._timer is None:
             self._turn()
 

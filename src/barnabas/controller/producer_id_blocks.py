@@ -41,7 +41,7 @@ class ProducerIdBlocks:
     def _received(self, response: AllocateProducerIdsResponse) -> None:
         self._asking = False
         waiting, self._waiting = self._waiting, deque()
-        # An empty block is no better than none: whoever waits would be asked for again and again.
+        # An empty block counts as an error: asking for another one could go on for ever.
         if response.error_code != ErrorCode.NONE or response.producer_id_len <= 0:
             for promise in waiting:
                 promise.resolve(NO_PRODUCER_ID)
@@ -51,7 +51,8 @@ class ProducerIdBlocks:
         while waiting and self._next < self._end:
             self._next += 1
             waiting.popleft().resolve(self._next - 1)
-        # More came than one block holds. Whoever asked while these were answered stands behind them.
+        # More requests waited than one block serves. Requests that arrived in the meantime stand
+        # behind them.
         self._waiting.extendleft(reversed(waiting))
         if self._waiting and not self._asking:
             self._ask()

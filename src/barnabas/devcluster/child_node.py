@@ -1,7 +1,9 @@
-"""A node as a child process: ``barnabas server`` with a properties file, and no settings from the environment.
+"""A node as a child process: ``barnabas server`` with a properties file, and no settings from the
+environment.
 
-What becomes of it is put into a queue as events: :class:`NodeReady` at most once, :class:`NodeEnded` always. The child stops when its
-standard input ends, so that no node outlives a parent that was killed.
+The state of the process arrives in a queue as events: :class:`NodeReady` at most once,
+:class:`NodeEnded` always. The child stops when its standard input ends, so that no node outlives a
+parent that was killed.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
-_COMPLAINT = "barnabas: "
-# The file is all that a child knows. A KAFKA_... variable of the parent's environment, which may be there for quite another program,
-# would be stronger than the file.
+_ERROR_PREFIX = "barnabas: "
+# The properties file is the child's only source of settings. A KAFKA_... variable of the parent's
+# environment would override the file, and may be there for another program.
 SERVER_WITHOUT_ENVIRONMENT = (sys.executable, "-m", "barnabas", "server", "--no-environment")
 
 
@@ -32,29 +34,30 @@ class NodeReady:
 class NodeEnded:
     node_id: int
     code: int
-    complaint: str | None  # the sentence of a node that refused to start or to go on
+    error: str | None  # the error sentence of a node that refused to start or to continue
 
     @property
     def how(self) -> str:
-        if self.complaint is not None:
-            return self.complaint
+        if self.error is not None:
+            return self.error
         return f"killed by {signal.Signals(-self.code).name}." if self.code < 0 else f"it ended with code {self.code}."
 
 
 class ChildNode:
     def __init__(self, node_id: int, properties: Path, events: SimpleQueue[Any], on_line: Callable[[str], None]) -> None:
-        """``on_line`` gets what the node logs, on a thread of its own."""
+        """``on_line`` receives each line that the node logs, on a thread of its own."""
         self.node_id = node_id
         self._events = events
         self._on_line = on_line
-        self._complaint: str | None = None
+        self._error: str | None = None
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and our own module
             [*SERVER_WITHOUT_ENVIRONMENT, "--log-level", "WARN", "--until-stdin-ends", "--config", str(properties)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # Ctrl-C is for the parent, which then stops the children: a second signal would make them stop at once.
+            # Ctrl-C goes to the parent, which then stops the children. A second signal would make
+            # them stop at once instead of cleanly.
             start_new_session=True,
         )
         self._listening = threading.Thread(target=self._listen, daemon=True)
@@ -71,21 +74,21 @@ class ChildNode:
         return self._process.poll() is None
 
     def stop(self) -> None:
-        """Cleanly; its end is an event."""
+        """Ask the node to stop cleanly; its end arrives as an event."""
         self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         self._process.kill()
 
     def reap(self) -> None:
-        """Wait until it is gone and all that it said has been passed on."""
+        """Wait until the process has ended and all its output has been passed on."""
         self._watching.join()
 
     def _listen(self) -> None:
         assert self._process.stderr is not None
         for line in self._process.stderr:
-            if line.startswith(_COMPLAINT):
-                self._complaint = line.removeprefix(_COMPLAINT).rstrip("\n")
+            if line.startswith(_ERROR_PREFIX):
+                self._error = line.removeprefix(_ERROR_PREFIX).rstrip("\n")
             else:
                 self._on_line(line)
 
@@ -94,12 +97,12 @@ class ChildNode:
         assert self._process.stdin is not None
         for line in self._process.stdout:
             if line.startswith("ready "):
-                told = dict(word.split("=", 1) for word in line.split()[1:])
-                self._events.put(NodeReady(self.node_id, told["cluster"]))
+                fields = dict(word.split("=", 1) for word in line.split()[1:])
+                self._events.put(NodeReady(self.node_id, fields["cluster"]))
         code = self._process.wait()
         self._listening.join()
         self._process.stdin.close()
         self._process.stdout.close()
         assert self._process.stderr is not None
         self._process.stderr.close()
-        self._events.put(NodeEnded(self.node_id, code, self._complaint))
+        self._events.put(NodeEnded(self.node_id, code, self._error))

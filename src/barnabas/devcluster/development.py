@@ -1,6 +1,8 @@
-"""The settings of nodes for development and tests: one machine, as much replication as there are brokers for, no waiting.
+"""The settings of nodes for development and tests: one machine, as many replicas as there are
+brokers (up to three), no delays.
 
-Kafka's own names throughout; whoever outgrows ``barnabas up`` copies these into a ``server.properties``.
+The names are Kafka's own, so a user who outgrows ``barnabas up`` can copy these settings into a
+``server.properties``.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 LOCALHOST = "127.0.0.1"
-# A quorum of three survives the loss of one. More would only be more to wait for; two survive less than one alone.
+# A quorum of three survives the loss of one controller. More controllers would only slow down
+# commits; two controllers survive less than one alone.
 CONTROLLERS_MAX = 3
 _REPLICAS_MAX = 3
 _MIN_ISR_MAX = 2
@@ -23,7 +26,7 @@ class NodePorts(NamedTuple):
 def development_properties(
     *, node_id: int = 1, host: str = LOCALHOST, port: int = 0, data_dir: str, overrides: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Port 0 lets the system choose; what it chose is what the node advertises."""
+    """With port 0 the system chooses a port, and the node advertises the chosen one."""
     return {
         "process.roles": "broker,controller",
         "node.id": str(node_id),
@@ -38,14 +41,14 @@ def development_properties(
 
 
 def controllers_of(brokers: int) -> range:
-    """The nodes of a new cluster that are controllers as well."""
+    """The ids of the nodes of a new cluster that are controllers as well as brokers."""
     return range(1, 1 + (CONTROLLERS_MAX if brokers >= CONTROLLERS_MAX else 1))
 
 
 def cluster_properties(
     node_id: int, ports: Mapping[int, NodePorts], *, controllers: Sequence[int], host: str, data_dir: str, overrides: Mapping[str, str]
 ) -> dict[str, str]:
-    """One node of several. All of them know all ports beforehand."""
+    """The settings of one node among several. The ports of all nodes are known beforehand."""
     own = ports[node_id]
     is_controller = node_id in controllers
     listeners = f"PLAINTEXT://{host}:{own.clients}" + (f",CONTROLLER://{host}:{own.controllers}" if is_controller else "")

@@ -1,11 +1,12 @@
 """A cluster for development: one process per broker, on one machine.
 
-Ports are chosen before the first node starts, since every node must know the controllers'. Each node keeps its data in ``DIR/node-1`` and
-so on, and its settings in ``DIR/node-1.properties``, with which it can also be started by hand:
-``barnabas server --no-environment --config``.
+Ports are chosen before the first node starts, since every node must know the ports of the
+controllers. Each node keeps its data in ``DIR/node-1`` and so on, and its settings in
+``DIR/node-1.properties``. The file also starts the node by hand: ``barnabas server --no-environment
+--config``.
 
-Who is a controller is decided when a cluster is made, and kept: with other voters, nodes that know nothing could outvote those that hold
-the metadata.
+The set of controllers is decided when a cluster is created, and kept. With other voters, nodes with
+an empty metadata log could outvote the nodes that hold the metadata.
 """
 
 from __future__ import annotations
@@ -29,19 +30,21 @@ from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
-# A cluster of new nodes has elected a controller within seconds, on a machine with as many cores.
+# A new cluster elects a controller within seconds on a machine with a core for each node; the rest
+# is room for slower machines.
 START_SECONDS_MAX = 120.0
-# The node's own limit for a clean stop is shorter.
+# Longer than the node's own limit for a clean stop.
 STOP_SECONDS_MAX = 45.0
-# How often the end of a stop is looked for.
+# How often :meth:`DevelopmentCluster.stop` looks whether the nodes have ended.
 _POLL_SECONDS = 0.01
-# What each node must have its own value of.
+# Settings of which each node must have its own value.
 _OF_ONE_NODE = ("node.id", "process.roles", "listeners", "advertised.listeners", "controller.quorum.voters", "log.dir", "log.dirs")
 
 
 @dataclass(frozen=True, slots=True)
 class StopAsked:
-    """Put into the events by whoever wants :meth:`DevelopmentCluster.watch` to end."""
+    """An event that makes :meth:`DevelopmentCluster.watch` return to a caller that wants to
+    stop."""
 
 
 class DevelopmentCluster:
@@ -56,9 +59,12 @@ class DevelopmentCluster:
         overrides: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
     ) -> None:
-        """``CannotStart`` when the settings make no sense. The first broker has ``port``, the others the next ones that are free.
+        """Raises ``CannotStart`` when the settings contradict each other. The first broker gets
+        ``port``, the others get the next free ones.
 
-        ``on_line`` gets what nodes log; without it, that goes to this process's stderr."""
+        ``on_line`` receives each line that a node logs; the default writes it to stderr of this
+        process.
+        """
         for name in _OF_ONE_NODE:
             if name in (overrides or {}):
                 raise CannotStart(f"{name} cannot be the same for {brokers} brokers.")
@@ -69,7 +75,7 @@ class DevelopmentCluster:
         self._nodes: dict[int, ChildNode] = {}
         controllers = existing_controllers(data_dir) or list(controllers_of(brokers))
         if brokers < len(controllers):
-            raise CannotStart(f"{data_dir} holds a cluster with {len(controllers)} controllers, so it takes --brokers {len(controllers)}.")
+            raise CannotStart(f"{data_dir} holds a cluster with {len(controllers)} controllers: use --brokers {len(controllers)} or more.")
         self._kept_ports = KeptPorts(host)
         ports = _choose_ports(self._kept_ports, host, port, range(1, brokers + 1), controllers)
         self.addresses = [f"{host}:{each.clients}" for each in ports.values()]
@@ -97,7 +103,8 @@ class DevelopmentCluster:
         return self._data_dir / f"node-{node_id}.properties"
 
     def start(self) -> None:
-        """All nodes at once; ``CannotStart`` with the reason of the first that does not."""
+        """Start all nodes at once. Raises ``CannotStart`` with the reason of the first node that
+        fails."""
         self._prepare()
         try:
             for node_id in self._properties:
@@ -108,20 +115,22 @@ class DevelopmentCluster:
             raise
 
     def start_node(self, node_id: int) -> None:
-        """Also again, after it ended. It is not waited for: that it is ready, or is not, is an event."""
+        """Start a node, or restart it after it ended. The call does not wait: whether the node gets
+        ready is an event."""
         self._nodes[node_id] = ChildNode(node_id, self.properties_file(node_id), self.events, self._on_line)
 
     def kill_node(self, node_id: int) -> None:
-        """As ``kill -9`` does it."""
+        """Kill a node as ``kill -9`` does."""
         self._nodes[node_id].kill()
         self._nodes[node_id].reap()
 
     def watch(self) -> NodeReady | NodeEnded | StopAsked:
-        """The next thing that happens."""
+        """Wait for the next event."""
         return self.events.get()
 
     def stop(self) -> None:
-        """All nodes cleanly, at once: the controllers among them serve until the brokers have left. Who takes too long is killed."""
+        """Stop all nodes cleanly and at once: the controllers among them serve until the brokers
+        have left. A node that takes too long is killed."""
         running = [node for node in self._nodes.values() if node.running]
         for node in running:
             node.stop()
@@ -138,7 +147,8 @@ class DevelopmentCluster:
         self._kept_ports.close()
 
     def _prepare(self) -> None:
-        """Directories get the identity of the cluster that is there, or of a new one; files get today's ports."""
+        """Format directories with the id of the existing cluster, or of a new one, and write each
+        node's properties file with the ports of this start."""
         settings = {node_id: parse_settings(properties) for node_id, properties in self._properties.items()}
         cluster_id = None
         for each in settings.values():
@@ -170,7 +180,8 @@ class DevelopmentCluster:
 
 
 def existing_controllers(data_dir: Path) -> list[int]:
-    """The controllers of the cluster whose data is there; none when there is no data yet."""
+    """The controllers of the cluster whose data is in ``data_dir``; an empty list when there is no
+    data yet."""
     disk, first = RealDisk(), str(data_dir / "node-1")
     try:
         if not disk.exists(first) or read_meta_properties(disk, first) is None:
@@ -179,15 +190,15 @@ def existing_controllers(data_dir: Path) -> list[int]:
         entries = properties["controller.quorum.voters"].split(",")
         return sorted(parsed[0] for parsed in map(voter, entries) if parsed is not None)
     except (FileNotFoundError, KeyError):
-        return [1]  # made by `barnabas up` for one broker, which keeps no file
-    except (MetaPropertiesDamaged, ConfigError) as wrong:
-        raise CannotStart(str(wrong)) from wrong
+        return [1]  # created by `barnabas up` for one broker, which writes no properties file
+    except (MetaPropertiesDamaged, ConfigError) as error:
+        raise CannotStart(str(error)) from error
     except OSError as error:
         raise CannotStart(disk_sentence(f"cannot read the cluster in {data_dir}", error)) from error
 
 
 def _choose_ports(kept: KeptPorts, host: str, first: int, nodes: range, controllers: list[int]) -> dict[int, NodePorts]:
-    """The first port is whose it is: if somebody else listens there, the node says so."""
+    """The first port is taken as given: if another program listens there, the node reports it."""
 
     def take(port: int) -> int:
         try:
@@ -218,5 +229,5 @@ def _to_stderr(line: str) -> None:
 
 
 def _escaped(value: str) -> str:
-    """As Java reads properties: a backslash is one only when there are two."""
+    """Escape a value as Java's properties require: two backslashes stand for one."""
     return value.replace("\\", "\\\\")

@@ -1,8 +1,10 @@
-"""Ports that are kept for nodes which do not listen yet, or not at the moment.
+"""Ports reserved for nodes that do not listen yet, or not at the moment.
 
-What the system chose is nobody's until somebody listens there, and the port of a node that was killed goes to whoever asks the system for
-one next. On Linux a socket that is bound and does not listen keeps its port from being chosen, and lets those listen there who ask for it
-by its number (both with ``SO_REUSEADDR``). Elsewhere what is bound is taken, so nothing is kept.
+A port that the system chose is free again until a node listens on it, and the port of a node that
+was killed goes to the next program that asks the system for one. On Linux a socket that is bound
+and does not listen keeps the system from choosing its port, while a process that names the port may
+still listen on it (both with ``SO_REUSEADDR``). On other systems a bound port is taken, so no port
+is reserved there.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ class KeptPorts:
         self._held: list[socket.socket] = []
 
     def choose(self, port: int = 0) -> int:
-        """``port``, or with 0 one that is free; ``OSError`` when it is not."""
+        """Reserve ``port``, or a free one if it is 0. Raises ``OSError`` when the port is taken."""
         bound = socket.socket(socket.AF_INET6 if ":" in self._host else socket.AF_INET)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -32,7 +34,8 @@ class KeptPorts:
         return chosen
 
     def all_are_chosen(self) -> None:
-        """Until now none could be chosen twice, on any system. From now on nodes may listen."""
+        """Call this when every port is chosen. Until then each port is held on every system, so
+        that none is chosen twice; from then on nodes may listen."""
         if not _BOUND_IS_NOT_TAKEN:
             self.close()
 

@@ -210,7 +210,7 @@ class BrokerRole:
         return self.lifecycle.epoch
 
     def _heartbeat_soon(self) -> None:
-        self.lifecycle.hurry()
+        self.lifecycle.heartbeat_now()
 
     def _directory_failed(self, directory: LogDirectory, error: OSError) -> None:
         self._moves.directory_failed(directory)

@@ -48,7 +48,7 @@ class Decides:
         self.partitions = 1
         self.fenced_ms: list[int] = []
 
-    def take_office(self, image: MetadataImage, bootstrap: object, *, next_offset: int, now_ms: int) -> Sequence[MetadataRecord]:
+    def activate(self, image: MetadataImage, bootstrap: object, *, next_offset: int, now_ms: int) -> Sequence[MetadataRecord]:
         self.heard_ms = now_ms
         return ()
 

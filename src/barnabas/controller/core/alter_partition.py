@@ -1,8 +1,10 @@
-"""The leader of a partition reports who keeps up with it, and the controller makes that so, or says why not.
+"""AlterPartition: the leader of a partition reports its in-sync replicas, and the controller
+accepts the set or refuses it.
 
-The partition epoch of the report guards it: whoever decided on an older state of the partition must look again. Who is to be in sync
-must be alive *as the broker the leader saw*: by its epoch, a replica that has restarted meanwhile, and may have lost its tail, is
-told apart from the one that had caught up (KIP-903).
+The partition epoch guards the report: a leader that decided on an older state of the partition must
+look again. A replica that enters the set must be active *with the broker epoch that the leader
+saw*. The epoch distinguishes the process that had caught up from one that has restarted since and
+may have lost its tail (KIP-903).
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def alter_partition(partitions: Partitions, request: AlterPartitionRequest) -> O
 
 
 def _altered(partitions: Partitions, topic: TopicImage, broker_id: int, asked: PartitionData) -> ResponsePartitionData:
-    # Before version 3 a leader did not say which epochs it had seen.
+    # Before version 3 a leader did not report the epochs that it had seen.
     new_isr = asked.new_isr_with_epochs or [BrokerState(broker_id=each) for each in asked.new_isr]
     partition = partitions.find(topic, asked.partition_index)
     if partition is None:
@@ -53,7 +55,7 @@ def _altered(partitions: Partitions, topic: TopicImage, broker_id: int, asked: P
     wanted = Wanted(isr=tuple(each.broker_id for each in new_isr), recovery_state=asked.leader_recovery_state)
     now = partitions.change(topic, asked.partition_index, wanted) or partition
     if now.leader != broker_id:
-        # The report completed a reassignment, and who reported is not part of the partition any more.
+        # The report completed a reassignment, and the broker that reported is no longer a replica.
         return _refused(asked.partition_index, ErrorCode.NEW_LEADER_ELECTED)
     return ResponsePartitionData(
         partition_index=asked.partition_index,
@@ -69,7 +71,7 @@ def _altered(partitions: Partitions, topic: TopicImage, broker_id: int, asked: P
 def _refusal(
     cluster: ClusterImage, partition: PartitionImage, broker_id: int, asked: PartitionData, new_isr: list[BrokerState]
 ) -> ErrorCode:
-    # A leader that knows more than this controller has a newer one.
+    # A leader that knows a newer state than this controller has heard it from a newer controller.
     if asked.leader_epoch > partition.leader_epoch or asked.partition_epoch > partition.partition_epoch:
         return ErrorCode.NOT_CONTROLLER
     if asked.leader_epoch < partition.leader_epoch:

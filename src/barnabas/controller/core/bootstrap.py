@@ -1,5 +1,6 @@
-"""The first records of a new cluster: the feature levels it starts with. ``storage format`` writes them into ``bootstrap.checkpoint``;
-the first controller that finds an empty metadata log puts them into it, as one transaction."""
+"""The first records of a new cluster: the feature levels with which it starts. ``storage format``
+writes them into ``bootstrap.checkpoint``; the first controller that finds an empty metadata log
+appends them to it, as one transaction."""
 
 from __future__ import annotations
 

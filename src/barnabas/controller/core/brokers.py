@@ -1,13 +1,18 @@
-"""Brokers and controllers announce themselves, and are let go.
+"""Brokers and controllers register, and operators unregister brokers.
 
-A broker's epoch is the offset of its registration, so a later one is always larger and a zombie's requests can be told apart.
+A broker's epoch is the offset of its registration record, so a later registration always has a
+larger epoch, and the controller can recognise the requests of a zombie.
 
-An id belongs to one process at a time. While one of that id is heard of, another (another *incarnation*) is refused, and may come back
-when the session is over: a lost machine's id can be taken over, a running one's cannot. One exception to Kafka's rule: who brings a
-directory that the registered process had holds the lock on it, so that process is gone, and a restart need not wait.
+An id belongs to one process at a time. While the registered process sends heartbeats, another
+process (another *incarnation*) with its id is refused, and may try again when the session is over.
+So the id of a lost machine can be taken over, and that of a running one cannot. There is one
+exception to Kafka's rule: a process that brings a directory of the registered process holds the
+lock on that directory, so the registered process is gone, and a restart need not wait for its
+session.
 
-The epoch before, as a clean stop left it on the broker's disk, shows that nothing was lost. Without it the broker may have lost what it
-acknowledged last, so it leaves the eligible replicas as well (KIP-966).
+A clean stop leaves the broker's epoch on its disk, and the next registration brings it as the
+previous epoch: it proves that nothing was lost. Without it the broker may have lost the records
+that it acknowledged last, so it leaves the eligible replicas as well (KIP-966).
 """
 
 from __future__ import annotations
@@ -45,7 +50,8 @@ def register_broker(
     known = image.cluster.brokers.get(request.broker_id)
     records: list[MetadataRecord] = []
     if known is not None and known.incarnation_id == request.incarnation_id:
-        # The same process asks again: the answer to its first request was lost, or it has something to add.
+        # The same process registers again: the response to its first request was lost, or its
+        # registration has changed.
         broker = replace(
             _registration(request, epoch=known.epoch),
             fenced=known.fenced,
@@ -108,7 +114,8 @@ def _directories_valid(image: MetadataImage, request: BrokerRegistrationRequest)
 
 
 def _features_refusal(image: MetadataImage, request: BrokerRegistrationRequest) -> ErrorCode:
-    """A broker must support the level of every feature that the cluster uses and this controller knows."""
+    """A broker must support the level of every feature that the cluster uses and this controller
+    knows."""
     offered = {feature.name: feature for feature in request.features}
     for name, feature in offered.items():
         if name in SUPPORTED_FEATURES and not feature.min_supported_version <= image.features.level(name) <= feature.max_supported_version:
@@ -120,7 +127,8 @@ def _features_refusal(image: MetadataImage, request: BrokerRegistrationRequest) 
 
 
 def unregister_broker(partitions: Partitions, sessions: BrokerSessions, request: UnregisterBrokerRequest) -> Outcome:
-    """An operator says that a broker will not come back. What it was in sync with it need not be any more."""
+    """An operator states that a broker will not come back, so it leaves the in-sync and the
+    eligible replicas."""
     broker = partitions.image.cluster.brokers.get(request.broker_id)
     if broker is None:
         message = f"Broker ID {request.broker_id} is not currently registered"

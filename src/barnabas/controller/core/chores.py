@@ -1,5 +1,6 @@
-"""What the controller does every so often: leadership goes back to preferred leaders, and partitions without a leader get an unclean one
-where their topics allow it. The latter is also due as soon as a setting allows it."""
+"""Periodic work of the controller: it gives leadership back to preferred leaders, and elects
+unclean leaders for partitions without a leader whose topics allow that. The latter is also due as
+soon as a setting allows it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
 
 @dataclass(slots=True)
 class Chore:
-    run: Callable[[Partitions], bool]  # whether there may be more to do
+    run: Callable[[Partitions], bool]  # returns whether there may be more to do
     interval_ms: int
     due_ms: int
 

@@ -1,6 +1,7 @@
 """Settings changed at run time: of topics, brokers, all brokers, groups and client metrics.
 
-Every resource of a request is decided by itself. A change is applied to what is set now, and the result must be valid as a whole.
+Each resource of a request is decided separately. A change is applied to the present settings of the
+resource, and the result must be valid as a whole.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Operation(IntEnum):
 
 Changes = Sequence[tuple[str, int, str | None]]  # name, operation, value
 
-# What TLS reads from files, which may be read again while a listener runs; each listener has its own.
+# Key and trust stores are files that TLS may read again while a listener runs, and each listener
+# has its own.
 _STORES_OF_KEYS = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
 
 _KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
@@ -51,7 +53,8 @@ _KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
 }
 
 
-# Kafka can open and close listeners while it runs; this node cannot yet, and must not say that it did.
+# Kafka can open and close listeners while it runs. This node cannot yet, and must refuse the change
+# rather than ignore it.
 _FIXED_WHILE_RUNNING = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
 
 
@@ -75,7 +78,7 @@ def incremental_alter_configs(
 
 
 def alter_configs(image: MetadataImage, effective: EffectiveConfigs, request: replacing.AlterConfigsRequest) -> Outcome:
-    """The old way: what the request does not name is removed."""
+    """The older API: settings that the request does not name are removed."""
     records: list[MetadataRecord] = []
     responses = []
     times = Counter((resource.resource_type, resource.resource_name) for resource in request.resources)
@@ -96,7 +99,8 @@ def alter_configs(image: MetadataImage, effective: EffectiveConfigs, request: re
 
 
 def _no_longer_eligible(image: MetadataImage, changes: Sequence[MetadataRecord]) -> Iterator[MetadataRecord]:
-    """Replicas became eligible under the old minimum. With a smaller one records may be acknowledged that they do not have."""
+    """Replicas became eligible under the old minimum. Under a smaller one, records may be
+    acknowledged that these replicas do not have."""
     if not image.features.eligible_leader_replicas:
         return
     for record in changes:
@@ -112,7 +116,8 @@ def _decide(
     changes: Changes,
     records: list[MetadataRecord],
 ) -> tuple[ErrorCode, str | None]:
-    """Check one resource, collect the records of its change; the error to answer."""
+    """Check one resource and collect the records of its change. Returns the error code and message
+    of the response."""
     try:
         if times > 1:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
@@ -120,9 +125,10 @@ def _decide(
         changed = _altered(image, effective, resource, changes)
     except KafkaError as refused:
         return refused.code, refused.message
-    except ConfigError as wrong:
-        # Kafka tells a broker's wrong setting from a wrong setting of anything else, for no reason but history.
-        return ErrorCode.INVALID_REQUEST if resource.type == ResourceType.BROKER else ErrorCode.INVALID_CONFIG, str(wrong)
+    except ConfigError as error:
+        # Kafka answers an invalid setting of a broker with another code than one of any other
+        # resource, for historical reasons only.
+        return ErrorCode.INVALID_REQUEST if resource.type == ResourceType.BROKER else ErrorCode.INVALID_CONFIG, str(error)
     records.extend(
         ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value) for name, value in changed.items()
     )
@@ -134,9 +140,9 @@ def _check_resource(image: MetadataImage, resource: ConfigResource) -> None:
         case ResourceType.TOPIC:
             if not resource.name:
                 raise KafkaError(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
-            wrong = why_illegal(resource.name)
-            if wrong is not None:
-                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {wrong}.")
+            reason = why_illegal(resource.name)
+            if reason is not None:
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}.")
             if resource.name not in image.topics.by_name:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
         case ResourceType.BROKER:
@@ -178,7 +184,8 @@ def _altered(image: MetadataImage, effective: EffectiveConfigs, resource: Config
 
 
 def _check_min_isr_of_brokers(resource: ConfigResource, values: Mapping[str, str], touched: set[str]) -> None:
-    """Who is eligible to lead depends on the minimum, so brokers must agree about it: there is one for all, and it cannot go."""
+    """The eligible leader replicas depend on the minimum, so all brokers must have the same one:
+    there is one for the cluster, and it cannot be removed."""
     if resource.type != ResourceType.BROKER or MIN_INSYNC_REPLICAS not in touched:
         return
     if resource.name:
@@ -188,7 +195,7 @@ def _check_min_isr_of_brokers(resource: ConfigResource, values: Mapping[str, str
 
 
 def _inherited(effective: EffectiveConfigs, resource: ConfigResource, values: Mapping[str, str], name: str) -> str | None:
-    """What a list setting is before something is appended to it."""
+    """The value of a list setting before an item is appended or removed."""
     if name in values:
         return values[name]
     if resource.type == ResourceType.TOPIC and name in TOPIC_KEYS:
@@ -200,7 +207,8 @@ def _inherited(effective: EffectiveConfigs, resource: ConfigResource, values: Ma
 
 
 def _changed_list(key: ConfigKey | None, name: str, operation: Operation, value: str, before: str | None) -> str:
-    # Kafka's controller does not know the types of client metrics, so nothing there is a list to it.
+    # Kafka's controller does not know the types of client metrics settings, so none of them is a
+    # list to it.
     if key is None or key.type is not ConfigType.LIST or key.name in CLIENT_METRICS_KEYS:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"Can't {operation.name} to key {name} because its type is not LIST.")
     items = [item for item in (before or "").split(",") if item]
@@ -227,7 +235,7 @@ def _validate(resource: ConfigResource, values: Mapping[str, str], touched: set[
 
 
 def check_topic_configs(topic: str, own: Mapping[str, str], effective: EffectiveConfigs) -> None:
-    """Whether a topic, which need not exist yet, may have these settings of its own."""
+    """Check the own settings of a topic, which need not exist yet."""
     values = parse_topic_config(own)
     before = effective.topic(topic)
     if values.get(REMOTE_STORAGE_ENABLE) and (topic in INTERNAL_TOPICS or topic == REMOTE_LOG_METADATA):
@@ -241,7 +249,7 @@ def check_topic_configs(topic: str, own: Mapping[str, str], effective: Effective
 
 
 def _check_group_bounds(values: Mapping[str, Value], effective: EffectiveConfigs) -> None:
-    """A group chooses within what the broker's configuration allows."""
+    """A group may choose values within the bounds of the broker's configuration."""
     for name, value in values.items():
         kind, _, rest = name.partition(".")
         for bound, out_of_it in (("min", operator.lt), ("max", operator.gt)):
@@ -269,7 +277,8 @@ def _validate_client_metrics(values: Mapping[str, str]) -> None:
 
 
 def _check_together(resource: ConfigResource, values: Mapping[str, str], effective: EffectiveConfigs) -> None:
-    """The rules over several settings, with the changed ones among them: a broker could not start with what breaks these."""
+    """Check the rules over several settings together: a broker could not start with settings that
+    break them."""
     configs = ConfigsImage({**effective.configs.by_resource, resource: values})
     changed = EffectiveConfigs(effective.settings, configs, int(resource.name or effective.settings.integer("node.id")))
     check(replace(effective.settings, values=changed.broker))

@@ -1,13 +1,15 @@
 """The controller: every change to the cluster is decided here, by one node at a time.
 
-``step(request, ...)`` takes a request of the protocol and returns an :class:`Outcome`: records for the metadata log and the
-response to send once they are committed. ``tick(...)`` is what time alone decides: brokers that are not heard of are fenced, leadership
-goes back to preferred leaders. Nothing else happens. The requests are those that brokers send over the wire, also where the
-broker is in the same process, so there is one way in.
+``step(request, ...)`` takes a request of the protocol and returns an :class:`Outcome`: records for
+the metadata log, and the response to send once they are committed. ``tick(...)`` decides what time
+alone brings: it fences brokers whose sessions are over, and gives leadership back to preferred
+leaders. Nothing else changes the state. The requests are those that brokers send over the wire,
+also where the broker is in the same process, so there is one way in.
 
-The controller decides on :attr:`image`, which contains everything it has *written*, committed or not, because its next
-decision must build on its last. If the node loses its office, the image is thrown away with the uncommitted records, and so are the
-sessions of brokers, which are in no log.
+The controller decides on :attr:`image`, which contains everything it has *written*, committed or
+not, because its next decision must build on its last. When the node stops being the active
+controller, the image is thrown away with the uncommitted records, and so are the sessions of
+brokers, which are in no log.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ from barnabas.wire.metadata_records import MetadataRecord
 
 
 class Controller:
-    """Times are monotonic milliseconds: sessions must not end because somebody set a clock."""
+    """Times are monotonic milliseconds: a change of the wall clock must not end sessions."""
 
     def __init__(
         self, node_id: NodeId, cluster_id: str, settings: BrokerSettings, entropy: Entropy, quorum: QuorumFeature | None = None
@@ -82,17 +84,18 @@ class Controller:
     def _no_sessions(self) -> BrokerSessions:
         return BrokerSessions(timeout_ms=self.session_timeout_ms)
 
-    def take_office(
+    def activate(
         self, image: MetadataImage, bootstrap: Sequence[MetadataRecord], *, next_offset: int, now_ms: int
     ) -> Sequence[MetadataRecord]:
-        """Begin to lead, with everything committed so far in ``image``; the records to write first."""
+        """Become the active controller, with everything committed so far in ``image``. Returns the
+        records to write first."""
         self._loader = Loader(image)
         self._sessions = self._no_sessions()
         self._chores = Chores(self._settings, now_ms=now_ms)
         for broker in image.cluster.brokers.values():
             if not broker.fenced:
-                # When it was heard of last only the controller before knew.
-                self._sessions.heard(broker.broker_id, broker.epoch, now_ms=now_ms)
+                # Only the previous controller knew when the broker sent its last heartbeat.
+                self._sessions.touch(broker.broker_id, broker.epoch, now_ms=now_ms)
         if image.features.levels:
             return []
         records = first_records(bootstrap, self._settings)
@@ -100,7 +103,7 @@ class Controller:
         return records
 
     def step(self, request: Any, *, next_offset: int, now_ms: int) -> Outcome:
-        """Decide a request, as if the first of its records went to ``next_offset`` of the log."""
+        """Decide a request; the first of its records gets the offset ``next_offset`` of the log."""
         outcome = self._decide(request, next_offset, now_ms)
         if outcome.records:
             self._advance(outcome.records, next_offset)
@@ -108,13 +111,15 @@ class Controller:
         return outcome
 
     def tick(self, *, next_offset: int, now_ms: int) -> Sequence[MetadataRecord]:
-        """What is due by now; the records go into the log as one batch that begins at ``next_offset``."""
+        """Decide everything that is due by now. The records go into the log as one batch that
+        begins at ``next_offset``."""
         records: list[MetadataRecord] = []
         for broker_id in self._sessions.expired(now_ms):
             self._sessions.end(broker_id)
             broker = self.image.cluster.brokers.get(broker_id)
             if broker is not None and not broker.fenced:
-                # One after the other, so that the second does not give what it led to the first.
+                # Fence one after the other, so that the partitions of the second do not go to the
+                # first.
                 self._do(fence(self._partitions(), broker), records, next_offset)
         for chore in self._chores.due(now_ms):
             partitions = self._partitions()
@@ -129,12 +134,12 @@ class Controller:
 
     @property
     def next_deadline_ms(self) -> int:
-        """When :meth:`tick` has something to do, if nothing happens before."""
+        """When :meth:`tick` has work to do next, unless a request comes first."""
         deadline_ms = self._sessions.next_deadline_ms
         return self._chores.next_deadline_ms if deadline_ms is None else min(deadline_ms, self._chores.next_deadline_ms)
 
     def note(self, offset: int) -> None:
-        """A record without meaning was written at ``offset``."""
+        """Account for a no-op record that was written at ``offset``."""
         self._loader.load((), Provenance(offset, self.image.provenance.epoch, -1))
 
     def _advance(self, records: Sequence[MetadataRecord], next_offset: int) -> None:

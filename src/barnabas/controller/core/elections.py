@@ -1,7 +1,8 @@
-"""Leaders elected by hand, and given back by themselves.
+"""Leader elections on request, and the periodic return to preferred leaders.
 
-The first replica of a list is the preferred leader: the lists were made so that preferred leaders are spread evenly, and after restarts
-they are not. An election by hand names partitions or means all.
+The first replica of a partition is its preferred leader. Replicas are placed so that preferred
+leaders are spread evenly; after restarts the actual leaders are not. A request names partitions, or
+means all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from barnabas.wire.messages.elect_leaders import (
     ReplicaElectionResult,
 )
 
-# Elections made by themselves come in batches of this many: one batch is one write, and heartbeats must come between.
+# Periodic elections come in batches of this size: one batch is one write, and heartbeats must be
+# served in between.
 ELECTIONS_PER_TICK_MAX = 1000
 _PREFERRED, _UNCLEAN = 0, 1
 _ELECTIONS = {_PREFERRED: Election.PREFERRED, _UNCLEAN: Election.UNCLEAN}
@@ -33,9 +35,9 @@ def elect_leaders(partitions: Partitions, request: ElectLeadersRequest) -> Outco
     if request.topic_partitions is None:
         for name, topic in topics.items():
             elected = [_elect(partitions, name, index, election) for index in topic.partitions]
-            # Who asks for all does not want to hear of those that were well.
-            told = [each for each in elected if each.error_code != ErrorCode.ELECTION_NOT_NEEDED]
-            results.append(ReplicaElectionResult(topic=name, partition_result=told))
+            # A request for all partitions gets no entries for those that needed no election.
+            needed = [each for each in elected if each.error_code != ErrorCode.ELECTION_NOT_NEEDED]
+            results.append(ReplicaElectionResult(topic=name, partition_result=needed))
     else:
         for asked in request.topic_partitions:
             elected = [_elect(partitions, asked.topic, index, election) for index in asked.partitions]
@@ -65,7 +67,8 @@ def _elect(partitions: Partitions, name: str, index: int, election: Election) ->
 
 
 def balance_leaders(partitions: Partitions) -> bool:
-    """Give leadership back to preferred leaders that may lead; whether there may be more to do."""
+    """Give leadership back to preferred leaders that may lead. Returns whether there may be more to
+    do."""
     for topic, index, partition in partitions:
         if partition.leader != partition.preferred_leader:
             partitions.change(topic, index, Wanted(), election=Election.PREFERRED)
@@ -75,7 +78,8 @@ def balance_leaders(partitions: Partitions) -> bool:
 
 
 def elect_unclean(partitions: Partitions) -> bool:
-    """Elect anybody alive for partitions without a leader whose topics allow that; whether there may be more to do."""
+    """Elect any live replica for partitions without a leader whose topics allow that. Returns
+    whether there may be more to do."""
     for topic, index, partition in partitions:
         if partition.leader == NO_NODE and partitions.unclean_allowed(topic):
             partitions.change(topic, index, Wanted(), election=Election.UNCLEAN)

@@ -1,4 +1,5 @@
-"""Feature levels: which this software supports, and changes to the level the cluster has agreed on."""
+"""Feature levels: the levels that this software supports, and changes to the levels of the
+cluster."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ from barnabas.wire.versions import Versions
 METADATA_VERSION_4_3 = 30
 _UPGRADE, _SAFE_DOWNGRADE, _UNSAFE_DOWNGRADE = 1, 2, 3
 
-# What is true of this node, and only that: a range is widened in the change that makes it so. Records are written in the
-# versions of 4.3, so no older level of metadata.version can be offered.
+# A range is widened only by the change that implements it. Records are written in the versions of
+# 4.3, so no older level of metadata.version can be offered.
 SUPPORTED_FEATURES = MappingProxyType(
     {
         METADATA_VERSION: Versions(METADATA_VERSION_4_3, METADATA_VERSION_4_3),
@@ -43,23 +44,25 @@ SUPPORTED_FEATURES = MappingProxyType(
         ELIGIBLE_LEADER_REPLICAS_VERSION: Versions(0, 1),
     }
 )
-# What nodes say of themselves: also the quorum's own feature, which no record of ours ever sets.
+# The features that nodes register. They include the quorum's own feature, which no record of the
+# controller ever sets.
 REGISTERED_FEATURES = MappingProxyType({**SUPPORTED_FEATURES, KRAFT_VERSION: Versions(0, 1)})
 _DISABLED = Versions(0, 0)
 
 
 class QuorumFeature(Protocol):
-    """What must be known of the quorum to change its own feature level."""
+    """The view of the quorum that a change of its own feature level needs."""
 
     @property
     def kraft_version(self) -> int: ...
 
     def kraft_upgrade_problem(self, version: int) -> str | None:
-        """Why it cannot be raised to ``version``, in a sentence."""
+        """A sentence with the reason why the level cannot be raised to ``version``; None if it
+        can."""
 
 
 class ConfiguredVoters:
-    """A quorum that stays as it was configured."""
+    """A quorum whose voters are configured and cannot change."""
 
     kraft_version = 0
 
@@ -68,7 +71,7 @@ class ConfiguredVoters:
 
 
 def update_features(image: MetadataImage, settings: BrokerSettings, quorum: QuorumFeature, request: UpdateFeaturesRequest) -> Outcome:
-    """All or nothing: the first update that cannot be made refuses the request."""
+    """All or nothing: the first update that cannot be made makes the whole request fail."""
     records: list[MetadataRecord] = []
     results = []
     kraft_version = None
@@ -93,7 +96,8 @@ def _answer(error: ErrorCode, message: str) -> UpdateFeaturesResponse:
 
 def _records(image: MetadataImage, settings: BrokerSettings, update: FeatureUpdateKey) -> Iterator[MetadataRecord]:
     if update.feature == KRAFT_VERSION:
-        # The quorum writes what it needs; this is for whoever waits for something of ours to be applied.
+        # The quorum writes the records that it needs. This one gives the caller a record of the
+        # controller whose application it can await.
         yield NoOpRecord()
         return
     if update.feature == ELIGIBLE_LEADER_REPLICAS_VERSION and update.max_version_level:
@@ -128,7 +132,8 @@ def _refusal(image: MetadataImage, settings: BrokerSettings, quorum: QuorumFeatu
 
 
 def _support(image: MetadataImage, settings: BrokerSettings, feature: str) -> Iterator[tuple[str, Versions | None]]:
-    """What every node of the cluster supports of a feature; None if it has never said."""
+    """The levels of a feature that each node of the cluster supports; None for a node that has not
+    registered."""
     here = settings.integer("node.id")
     yield f"Local controller {here}", REGISTERED_FEATURES.get(feature, _DISABLED)
     for broker in image.cluster.brokers.values():
@@ -146,7 +151,8 @@ def _range(features: tuple[FeatureRange, ...], name: str) -> Versions:
 
 
 def _one_min_isr_for_all(image: MetadataImage, settings: BrokerSettings) -> Iterator[MetadataRecord]:
-    """Who is eligible depends on min.insync.replicas, so from now on all brokers must agree about it."""
+    """The eligible leader replicas depend on min.insync.replicas, so from now on all brokers must
+    have the same one."""
     if MIN_INSYNC_REPLICAS not in image.configs.by_resource.get(CLUSTER_DEFAULT, {}):
         yield cluster_min_isr(settings)
     for resource, values in image.configs.by_resource.items():

@@ -1,11 +1,14 @@
-"""Brokers stay alive, and leave.
+"""Heartbeats: how brokers become active, stay active, and leave.
 
-    fenced               --caught up with its own registration-->               active
-    active               --asks for it, or is not heard of-->                   fenced
-    active               --wants to stop, leads something-->                    in controlled shutdown: its partitions are given to others
-    in controlled shutdown --leads nothing, and everybody has heard so-->       fenced, may stop
+    fenced     --caught up with its own registration-->           active
+    active     --asks for it, or its session expires-->           fenced
+    active     --wants to stop, leads partitions-->               in controlled shutdown:
+                                                                  its partitions go to others
+    in controlled
+    shutdown   --leads nothing, all brokers have seen that-->     fenced, may stop
 
-A broker that leads nothing, or is fenced, may stop at once. When it is told to, its session is over: its successor need not wait.
+A broker that leads nothing, or is fenced, may stop at once. With the permission to stop its session
+ends, so that its successor need not wait.
 """
 
 from __future__ import annotations
@@ -28,16 +31,16 @@ def heartbeat(
     if broker is None or broker.epoch != request.broker_epoch:
         refused = BrokerHeartbeatResponse(throttle_time_ms=0, error_code=ErrorCode.STALE_BROKER_EPOCH, should_shut_down=False)
         return Outcome(refused)
-    sessions.heard(broker.broker_id, broker.epoch, now_ms=now_ms, metadata_offset=request.current_metadata_offset)
-    # A broker that has not yet seen its own registration would answer clients from an older world.
+    sessions.touch(broker.broker_id, broker.epoch, now_ms=now_ms, metadata_offset=request.current_metadata_offset)
+    # A broker that has not yet seen its own registration would serve clients from older metadata.
     caught_up = request.current_metadata_offset >= broker.epoch
-    # Without any directory it can serve nothing, whatever it wants.
+    # A broker without a working directory can serve nothing, so it is fenced in any case.
     want_fence = request.want_fence or (bool(broker.directories) and set(broker.directories) <= set(request.offline_log_dirs))
     fenced, may_stop = broker.fenced, False
     records: list[MetadataRecord] = []
     if broker.fenced:
         may_stop = request.want_shut_down
-        # Who once said that it stops stops: it may come back as another process.
+        # A broker in controlled shutdown stays fenced until it comes back as another process.
         if caught_up and not request.want_shut_down and not want_fence and not broker.in_controlled_shutdown:
             with_broker(partitions, broker.broker_id)
             records = [_change(broker, fenced=UNFENCE), *partitions.records]
@@ -66,7 +69,8 @@ def fence(partitions: Partitions, broker: BrokerImage) -> list[MetadataRecord]:
 
 
 def _may_stop(partitions: Partitions, sessions: BrokerSessions, broker: BrokerImage) -> bool:
-    """Whether nobody will miss it: others lead, and every broker that serves clients knows who."""
+    """Whether other brokers lead all of its partitions, and every active broker has seen the
+    change."""
     if partitions.led_by(broker.broker_id):
         return False
     stop_offset = sessions.stop_offset(broker.broker_id)
@@ -77,13 +81,13 @@ def _may_stop(partitions: Partitions, sessions: BrokerSessions, broker: BrokerIm
 def _directory_records(partitions: Partitions, broker: BrokerImage, request: BrokerHeartbeatRequest) -> list[MetadataRecord]:
     records: list[MetadataRecord] = []
     offline = set(request.offline_log_dirs) & set(broker.directories)
-    # An empty list would say that nothing changed.
+    # An empty list in the record would mean that nothing changed.
     if offline and offline < set(broker.directories):
         before = len(partitions.records)
         without_directories(partitions, broker.broker_id, offline)
         records.extend(partitions.records[before:])
         records.append(_change(broker, directories=[each for each in broker.directories if each not in offline]))
-    # Not said until the broker has read its own settings.
+    # The field is None until the broker has read its own settings.
     if request.cordoned_log_dirs is not None and set(request.cordoned_log_dirs) != set(broker.cordoned_directories):
         records.append(_change(broker, cordoned=list(request.cordoned_log_dirs)))
     return records

@@ -1,4 +1,4 @@
-"""What a broker's coming and going does to partitions."""
+"""The changes to partitions when a broker, a directory or a replica comes or goes."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from barnabas.model.ids import NO_NODE, Uuid
 
 
 def without_broker(partitions: Partitions, broker_id: int) -> None:
-    """A broker is fenced or stops: it leaves the in-sync replicas and leads nothing. It still has its log, so it may stay eligible."""
+    """A broker is fenced or stops: it leaves the in-sync replicas and leads nothing. It still has
+    its log, so it may stay eligible."""
     for topic, index, partition in partitions:
         if broker_id == partition.leader or broker_id in partition.isr:
             without_replica(partitions, topic, index, broker_id)
 
 
 def without_tail(partitions: Partitions, broker_id: int) -> None:
-    """A broker restarted without having stopped, or is gone for good: what it acknowledged last may be lost, so it is not eligible."""
+    """A broker restarted after an unclean stop, or was unregistered: it may have lost the records
+    that it acknowledged last, so it is not eligible."""
     lost = frozenset({broker_id})
     for topic, index, partition in partitions:
         if broker_id == partition.leader or broker_id in partition.isr or broker_id in partition.eligible_leader_replicas:
@@ -33,7 +35,7 @@ def without_directories(partitions: Partitions, broker_id: int, gone: Collection
 
 
 def without_replica(partitions: Partitions, topic: TopicImage, index: int, broker_id: int) -> None:
-    """One replica is out of sync and does not lead."""
+    """One replica leaves the in-sync replicas and does not lead."""
     partition = partitions.find(topic, index)
     if partition is not None:
         isr = tuple(each for each in partition.isr if each != broker_id)
@@ -41,7 +43,7 @@ def without_replica(partitions: Partitions, topic: TopicImage, index: int, broke
 
 
 def with_broker(partitions: Partitions, broker_id: int) -> None:
-    """A broker becomes active: what nobody leads it may lead."""
+    """A broker becomes active: it may lead partitions that have no leader."""
     active = partitions.image.cluster.active
     for topic, index, partition in partitions:
         if partition.leader == NO_NODE:

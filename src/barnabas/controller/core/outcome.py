@@ -1,4 +1,5 @@
-"""What the controller answers: the records that make it so, and the response to send once they are committed."""
+"""The result of a decision: the records that carry it out, and the response to send once they are
+committed."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from barnabas.wire.metadata_records import MetadataRecord
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``records`` take effect together: they go into the log as one batch. Before it, the quorum is raised to ``kraft_version``, if any:
-    that is written in records of its own."""
+    """``records`` take effect together: they go into the log as one batch. If there is a
+    ``kraft_version``, the quorum is raised to it before that batch, with records of its own."""
 
     response: Any
     records: Sequence[MetadataRecord] = ()

@@ -1,16 +1,19 @@
-"""What becomes of a partition when somebody wants it changed: its in-sync and eligible replicas, its leader, its epochs.
+"""A change of a partition: its in-sync and eligible replicas, its leader, its epochs.
 
-Every change of an existing partition is computed here, whoever asks: a broker that goes, a leader that reports who keeps up, an operator
-who moves replicas or elects. In this order:
+Every change of an existing partition is computed here, whether a broker goes, a leader reports its
+in-sync replicas, or an operator moves replicas or elects a leader. The steps, in this order:
 
-    reassignment done?  ->  eligible replicas  ->  election  ->  what differs becomes a record
+    reassignment done?  ->  eligible replicas  ->  election  ->  a record of the differences
 
-A leader comes from the in-sync replicas. Where none is left, from the *eligible* ones (KIP-966): they were in sync when the set fell
-below ``min.insync.replicas``, and below that nothing is acknowledged, so they have all that was. Where none of those is left either,
-who led last may lead again: it has the most, though maybe not all, so it leads *recovering*. Any other replica only if unclean
-elections are allowed: acknowledged records are lost then.
+A leader comes from the in-sync replicas. Where none is left, it comes from the *eligible* ones
+(KIP-966): they were in sync when the set fell below ``min.insync.replicas``, and below that no
+record is acknowledged, so they have all acknowledged records. Where none of those is left either,
+the last leader may lead again: it has the most records, though maybe not all, so it leads
+*recovering*. Any other replica may lead only if unclean elections are allowed: acknowledged records
+are lost then.
 
-Without eligible replicas (feature level 0) the last in-sync replica never leaves the set, since it alone is known to have everything.
+Without eligible replicas (feature level 0) the last in-sync replica never leaves the set, since it
+alone is known to have everything.
 """
 
 from __future__ import annotations
@@ -26,14 +29,14 @@ from barnabas.wire.metadata_records import PartitionChangeRecord
 
 
 class Election(Enum):
-    ONLINE = auto()  # the leader stays if it can; else the first in the list of replicas that may lead
-    PREFERRED = auto()  # the first replica of the list leads if it may
-    UNCLEAN = auto()  # as ONLINE, and rather than nobody, anybody who is there
+    ONLINE = auto()  # the leader stays if it can; otherwise the first replica that may lead
+    PREFERRED = auto()  # the first replica leads if it may
+    UNCLEAN = auto()  # as ONLINE, and any live replica rather than no leader
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What somebody wants a partition to be. None: as it is."""
+    """The requested state of a partition. None leaves a field as it is."""
 
     isr: tuple[int, ...] | None = None
     replicas: tuple[int, ...] | None = None
@@ -68,7 +71,8 @@ class _Elected(NamedTuple):
 def partition_change(
     topic_id: Uuid, index: int, partition: PartitionImage, wanted: Wanted, circumstances: Circumstances
 ) -> PartitionChangeRecord | None:
-    """The record that brings ``partition`` as close to what is wanted as the circumstances allow; None if nothing changes."""
+    """The record that brings ``partition`` as close to the wanted state as the circumstances allow;
+    None if nothing changes."""
     assignment = _reassigned(
         _Assignment(
             partition.replicas if wanted.replicas is None else wanted.replicas,
@@ -82,13 +86,13 @@ def partition_change(
     isr = assignment.isr
     recovery_state = partition.leader_recovery_state if wanted.recovery_state is None else wanted.recovery_state
     if elected.unclean:
-        # From its first batch on nobody else has what it has.
+        # From its first batch on no other replica has the same log.
         isr, eligible, recovery_state = (elected.leader,), (), RECOVERING
     elif not isr and elected.leader != NO_NODE:
         isr, eligible = (elected.leader,), tuple(each for each in eligible if each != elected.leader)
     elif not isr and not circumstances.eligible_enabled:
         isr = partition.isr
-    # Followers that are to stop must notice, and they notice a leader epoch.
+    # A follower that is removed must notice that it has to stop, and it notices a new leader epoch.
     leads = elected.leader != partition.leader or not set(partition.replicas) <= set(assignment.replicas)
     last_known = _last_known_leader(partition, elected.leader, circumstances) if leads else partition.last_known_elr
     directories = _directories(partition, assignment.replicas, wanted.directories, circumstances.default_directory)
@@ -105,11 +109,11 @@ def partition_change(
         eligible_leader_replicas=_different(eligible, partition.eligible_leader_replicas),
         last_known_elr=_different(last_known, partition.last_known_elr),
     )
-    return None if _says_nothing(record) else record
+    return None if _is_empty(record) else record
 
 
-def _says_nothing(record: PartitionChangeRecord) -> bool:
-    """Spelled out, since a broker that comes or goes has this asked for each of its partitions."""
+def _is_empty(record: PartitionChangeRecord) -> bool:
+    """Spelled out for speed: a broker that comes or goes needs this for each of its partitions."""
     return (
         record.leader == NO_LEADER_CHANGE
         and record.leader_recovery_state == RECOVERY_UNCHANGED
@@ -128,7 +132,8 @@ def _different(now: tuple[int, ...], before: tuple[int, ...]) -> list[int] | Non
 
 
 def _reassigned(assignment: _Assignment) -> _Assignment:
-    """The assignment with its reassignment completed, if it can be: everyone new is in sync and somebody stays."""
+    """Complete the reassignment if possible: every added replica is in sync, and at least one
+    replica stays."""
     replicas, isr, removing, adding = assignment
     if not removing and not adding:
         return assignment
@@ -136,7 +141,8 @@ def _reassigned(assignment: _Assignment) -> _Assignment:
     in_sync = tuple(each for each in isr if each not in removing)
     if not staying or not in_sync or not set(adding) <= set(in_sync):
         return assignment
-    # Where the factor shrinks, all that stay must be in sync first: else the in-sync set would shrink for nothing.
+    # Where the replication factor shrinks, all replicas that stay must be in sync first. Otherwise
+    # the in-sync set would shrink without need.
     if len(adding) < len(removing) and not set(staying) <= set(in_sync):
         return assignment
     return _Assignment(staying, in_sync, (), ())
@@ -145,7 +151,8 @@ def _reassigned(assignment: _Assignment) -> _Assignment:
 def _eligible(
     partition: PartitionImage, assignment: _Assignment, lost_their_tail: frozenset[int], circumstances: Circumstances
 ) -> tuple[int, ...]:
-    """While too few are in sync to acknowledge anything, whoever was in sync goes on to have all that was acknowledged."""
+    """While too few replicas are in sync to acknowledge records, every replica that was in sync
+    still has all acknowledged records."""
     if not circumstances.eligible_enabled or len(assignment.isr) >= circumstances.min_isr:
         return ()
     had_everything = {*partition.eligible_leader_replicas, *partition.isr}
@@ -178,7 +185,8 @@ def _elect(partition: PartitionImage, assignment: _Assignment, eligible: tuple[i
 
 
 def _last_known_leader(partition: PartitionImage, leader: int, circumstances: Circumstances) -> tuple[int, ...]:
-    """Kept in the field of the last known eligible replicas, which has no other use yet: who led before nobody did."""
+    """The last leader before the partition had none. It is kept in the field of the last known
+    eligible replicas, which has no other use yet."""
     if not circumstances.eligible_enabled:
         return partition.last_known_elr
     if leader != NO_NODE:

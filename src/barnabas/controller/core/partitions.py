@@ -1,7 +1,8 @@
-"""The partitions as one decision sees them: as they are, with everything that the decision has changed so far.
+"""The partitions as one decision sees them: their present state, with every change that the
+decision has made so far.
 
-A decision often changes many partitions, and may change one twice. Each change builds on the one before, and all become the records of
-one batch.
+A decision often changes many partitions, and may change one twice. Each change builds on the one
+before, and all of them become the records of one batch.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Partitions:
         self._rules: dict[Uuid, _TopicRules] = {}
 
     def __iter__(self) -> Iterator[tuple[TopicImage, int, PartitionImage]]:
-        """All of them; changes may be made meanwhile."""
+        """All partitions; the caller may change them during the iteration."""
         for topic in self.image.topics.by_id.values():
             for index, partition in topic.partitions.items():
                 yield topic, index, self._changed.get((topic.topic_id, index), partition)
@@ -58,10 +59,11 @@ class Partitions:
         election: Election | None = None,
         alive: Callable[[int], bool] | None = None,
     ) -> PartitionImage | None:
-        """The partition after the change, whose record is added to :attr:`records`; None when nothing changes.
+        """The partition after the change, whose record is added to :attr:`records`; None when
+        nothing changes.
 
-        Who may lead must be ``alive``, by default active, and have the directory of its replica. Without an ``election``
-        the topic's own setting says whether it may be unclean.
+        A new leader must be ``alive``, by default active, and have the directory of its replica
+        online. Without an ``election`` the topic's own setting decides whether it may be unclean.
         """
         partition = self.find(topic, index)
         assert partition is not None, "only partitions that exist are changed"
@@ -97,7 +99,7 @@ class Partitions:
             min_isr, unclean = settings[MIN_INSYNC_REPLICAS], settings[UNCLEAN_ELECTION_ENABLE]
             assert isinstance(min_isr, int)
             assert isinstance(unclean, bool)
-            # A topic with fewer replicas than that could never be written to.
+            # A topic with fewer replicas than the minimum could otherwise never be written to.
             rules = _TopicRules(min(min_isr, len(topic.partitions[0].replicas)), unclean)
             self._rules[topic.topic_id] = rules
         return rules

@@ -1,9 +1,11 @@
 """Which brokers get the replicas of new partitions: evenly, and spread over racks.
 
-Leaders are dealt out like cards: one rack after the other, within a rack one broker after the other. The first replica of a partition is
-its preferred leader, so leaders come out even. Followers then go where the fewest replicas are, leaders counted in, racks that do not
-have the partition yet before those that do. Together, brokers differ by one replica at most wherever racks allow it: six brokers, ten
-partitions and three replicas are five each. A random start keeps many small topics from all beginning at the same broker.
+Leaders are dealt out like cards: one rack after the other, within a rack one broker after the
+other. The first replica of a partition is its preferred leader, so leaders come out even. Followers
+then go to the brokers with the fewest replicas, leaders included, and to racks without the
+partition before racks that have it. Together, brokers differ by one replica at most wherever racks
+allow it: six brokers, ten partitions and three replicas make five each. A random start keeps many
+small topics from all beginning at the same broker.
 """
 
 from __future__ import annotations
@@ -14,17 +16,19 @@ from typing import NamedTuple
 
 
 class PlacementFailed(ValueError):
-    """One sentence for the client."""
+    """The replicas cannot be placed; the text is one sentence for the client."""
 
 
 class Candidate(NamedTuple):
     broker_id: int
     rack: str | None
-    usable: bool  # fenced brokers are placed last: they may come back, but should not lead
+    # false for fenced brokers: they may come back, so they are placed last and should not lead
+    usable: bool
 
 
 def place(candidates: Sequence[Candidate], *, partitions: int, replication_factor: int, below: Callable[[int], int]) -> list[list[int]]:
-    """Replicas for each partition, preferred leader first. ``below(n)`` is a random number under ``n``."""
+    """The replicas of each partition, preferred leader first. ``below(n)`` is a random number under
+    ``n``."""
     if replication_factor > len(candidates):
         raise PlacementFailed(
             f"The target replication factor of {replication_factor} cannot be reached because only {len(candidates)} "
@@ -42,7 +46,8 @@ def place(candidates: Sequence[Candidate], *, partitions: int, replication_facto
     load.update(leaders)
     placed = []
     for index, leader in enumerate(leaders):
-        # After each full round the followers shift against the leaders, so that the load of a lost broker spreads.
+        # After each full round the followers shift against the leaders, so that the load of a lost
+        # broker spreads.
         first = (start + index) % len(dealt)
         shift = (index // len(dealt)) % max(1, len(dealt) - 1)
         others = dealt[first + 1 :] + dealt[:first]
@@ -65,7 +70,8 @@ def _deal(brokers: Sequence[Candidate]) -> list[int]:
 
 
 def _spread(leader: int, others: list[int], rack_of: Mapping[int, str | None], load: Counter[int], count: int) -> list[int]:
-    """As many of ``count`` followers as there are: racks not used yet first, and of those the brokers with the fewest replicas."""
+    """Choose up to ``count`` followers: unused racks first, and among those the brokers with the
+    fewest replicas."""
     chosen: list[int] = []
     used = {rack_of[leader]}
     left = list(others)
@@ -79,7 +85,8 @@ def _spread(leader: int, others: list[int], rack_of: Mapping[int, str | None], l
 
 
 def _even_out(placed: list[list[int]], rack_of: Mapping[int, str | None], load: Counter[int]) -> None:
-    """The last partitions may have found the emptiest brokers taken by their own leaders: exchange followers until it is even."""
+    """The last partitions may find that their own leaders are the emptiest brokers, so exchange
+    followers until the load is even."""
     while True:
         fullest, emptiest = max(load, key=load.__getitem__), min(load, key=load.__getitem__)
         if load[fullest] - load[emptiest] < 2:

@@ -1,4 +1,4 @@
-"""Producer ids, handed to brokers in blocks, each id once in the life of a cluster."""
+"""Producer ids, given to brokers in blocks. Each id is given once in the lifetime of a cluster."""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""Replicas moved to other brokers: added first, and once they are in sync, the others removed.
+"""Replicas moved to other brokers: the new ones are added first, and once they are in sync, the
+others are removed.
 
-    replicas [1,2,3], wanted [1,2,4]:   [1,2,4,3], adding [4], removing [3]   ->   4 is in sync   ->   [1,2,4]
+    replicas [1,2,3], wanted [1,2,4]:   [1,2,4,3], adding [4], removing [3]
+    4 is in sync:                       [1,2,4]
 
-A second request replaces the first: what the first was adding and the second does not want is dropped at once, unless nobody else is in
-sync. A cancelled one leaves the replicas that were there before. Completion is no matter of this file: every change of the
-partition looks for it (``partition_change``).
+A second request replaces the first: replicas that the first was adding and the second does not want
+are dropped at once, unless no other replica is in sync. Cancelling a reassignment restores the
+earlier replicas. Completion is not decided in this file: every change of the partition checks for
+it (``partition_change``).
 """
 
 from __future__ import annotations
@@ -83,7 +86,8 @@ class Reassignment(NamedTuple):
 def planned(partition: PartitionImage, target: tuple[int, ...]) -> Reassignment:
     before = tuple(each for each in partition.replicas if each not in partition.adding_replicas)
     if not set(partition.isr) & {*before, *target}:
-        # All that is in sync is what an earlier reassignment was adding: it cannot be dropped yet.
+        # Only replicas that an earlier reassignment was adding are in sync, so they cannot be
+        # dropped yet.
         before = partition.replicas
     removing = tuple(sorted(set(before) - set(target)))
     adding = tuple(sorted(set(target) - set(before)))
@@ -99,7 +103,7 @@ def _cancelled(partitions: Partitions, topic: TopicImage, index: int, partition:
         raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, "Invalid replica assignment: addingReplicas contains all replicas.")
     eligible = set(partition.eligible_leader_replicas) & set(replicas)
     if not isr and not eligible:
-        # Only new replicas are in sync: without them nobody is known to have everything.
+        # Only added replicas are in sync: without them no replica is known to have every record.
         if not partitions.unclean_allowed(topic):
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,

@@ -1,5 +1,5 @@
-"""A broker with several directories says where it put its replicas (KIP-858). One that it put into a directory that has failed meanwhile
-is out of sync, and does not lead."""
+"""A broker with several directories reports the directory of each replica (KIP-858). A replica in a
+directory that has failed in the meantime is out of sync, and does not lead."""
 
 from __future__ import annotations
 

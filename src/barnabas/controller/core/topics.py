@@ -1,6 +1,7 @@
-"""Topics made, grown and deleted.
+"""Topics created, grown and deleted.
 
-Every topic of a request is decided by itself: one that cannot be made gets an error in the response, and the others are made.
+Each topic of a request is decided separately: a topic that cannot be created gets an error in the
+response, and the others are created.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: En
     records: list[MetadataRecord] = []
     results = []
     named = Counter(topic.name for topic in request.topics)
-    # Only names with a '.' or a '_' can collide with another name; with thousands of topics, most have neither.
+    # Only names with a '.' or a '_' can collide with another name; among thousands of topics, most
+    # have neither.
     taken = {collision_key(name): name for name in image.topics.by_name if "." in name or "_" in name}
     if _partitions_wanted(request, effective) > PARTITIONS_PER_REQUEST_MAX:
         too_many = KafkaError(
@@ -52,10 +54,11 @@ def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: En
         )
         refused_all = [_refused_topic(topic.name, too_many) for topic in request.topics]
         return Outcome(CreateTopicsResponse(throttle_time_ms=0, topics=refused_all))
-    # Names that can never be made are answered behind the others, as Kafka does: it takes them out before it decides.
-    hopeless = {name: _hopeless(name, times) for name, times in named.items()}
+    # Names that can never be created are answered after the others, as with Kafka, which removes
+    # them before it decides.
+    always_refused = {name: _always_refused(name, times) for name, times in named.items()}
     for topic in request.topics:
-        if hopeless[topic.name] is not None:
+        if always_refused[topic.name] is not None:
             continue
         try:
             _check_name(topic.name, image, taken)
@@ -73,7 +76,7 @@ def create_topics(image: MetadataImage, effective: EffectiveConfigs, entropy: En
                 ConfigRecord(resource_type=2, resource_name=topic.name, name=name, value=value) for name, value in configs.items()
             )
         results.append(_made_topic(made, effective, configs))
-    results.extend(_refused_topic(name, refused) for name, refused in hopeless.items() if refused is not None)
+    results.extend(_refused_topic(name, refused) for name, refused in always_refused.items() if refused is not None)
     return Outcome(CreateTopicsResponse(throttle_time_ms=0, topics=results), records)
 
 
@@ -84,7 +87,7 @@ def _partitions_wanted(request: CreateTopicsRequest, effective: EffectiveConfigs
     )
 
 
-def _hopeless(name: str, times: int) -> KafkaError | None:
+def _always_refused(name: str, times: int) -> KafkaError | None:
     if times > 1:
         return KafkaError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     if name == METADATA_TOPIC:
@@ -93,9 +96,9 @@ def _hopeless(name: str, times: int) -> KafkaError | None:
 
 
 def _check_name(name: str, image: MetadataImage, taken: Mapping[str, str]) -> None:
-    wrong = why_illegal(name)
-    if wrong is not None:
-        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {wrong}.")
+    reason = why_illegal(name)
+    if reason is not None:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}.")
     if name in image.topics.by_name:
         raise KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     other = taken.get(collision_key(name))
@@ -106,7 +109,7 @@ def _check_name(name: str, image: MetadataImage, taken: Mapping[str, str]) -> No
 
 
 def _assignments(topic: CreatableTopic, image: MetadataImage, effective: EffectiveConfigs, entropy: Entropy) -> list[list[int]]:
-    """The replicas of every partition: as asked for by hand, or placed."""
+    """The replicas of every partition: as the request assigns them, or placed by the controller."""
     if topic.assignments:
         if topic.replication_factor != _UNSET:
             raise KafkaError(
@@ -138,7 +141,8 @@ def _assignments(topic: CreatableTopic, image: MetadataImage, effective: Effecti
 
 
 def _place(image: MetadataImage, entropy: Entropy, *, partitions: int, factor: int) -> list[list[int]]:
-    # Whoever is stopping or has no room gets nothing new; whoever is fenced may come back, and gets what the others cannot take.
+    # A broker that is stopping or has no room gets no new replicas. A fenced broker may come back,
+    # and gets only the replicas that the others cannot take.
     candidates = [
         Candidate(broker.broker_id, broker.rack, usable=not broker.fenced)
         for _, broker in sorted(image.cluster.brokers.items())
@@ -169,13 +173,13 @@ def _checked_configs(topic: CreatableTopic, effective: EffectiveConfigs) -> dict
     configs = {config.name: config.value for config in topic.configs if config.value is not None}
     try:
         check_topic_configs(topic.name, configs, effective)
-    except ConfigError as wrong:
-        raise KafkaError(ErrorCode.INVALID_CONFIG, str(wrong)) from None
+    except ConfigError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
     return configs
 
 
 def _new_partitions(image: MetadataImage, assignments: list[list[int]], *, by_hand: bool) -> list[PartitionImage]:
-    """Fenced brokers start outside the in-sync replicas: they do not have the log that is about to begin."""
+    """Fenced brokers start outside the in-sync replicas, because they cannot create the log yet."""
     made = []
     for replicas in assignments:
         brokers = [image.cluster.brokers[replica] for replica in replicas]
@@ -218,13 +222,15 @@ def _made_topic(made: TopicImage, effective: EffectiveConfigs, configs: dict[str
 
 
 def delete_topics(image: MetadataImage, effective: EffectiveConfigs, request: DeleteTopicsRequest) -> Outcome:
-    """Both ways of naming topics arrive here: names alone before version 6, names or ids from then on."""
+    """Serves both ways of naming topics: names alone before version 6, names or ids from then
+    on."""
     asked = list(request.topics) + [DeleteTopicState(name=name, topic_id=ZERO_UUID) for name in request.topic_names]
     times = Counter((state.name, state.topic_id) for state in asked)
     by_id = {state.topic_id for state in asked if state.name is None}
     records: list[MetadataRecord] = []
     results = []
-    # A topic named by its name and by its id stays, and is answered once, under its name.
+    # A topic that the request names both by name and by id is not deleted, and gets one result,
+    # under its name.
     named_both_ways = {topic.topic_id for topic in (image.topics.by_name.get(state.name or "") for state in asked) if topic} & by_id
     for state in {(state.name, state.topic_id): state for state in asked}.values():
         name, topic_id = state.name, state.topic_id
@@ -304,7 +310,7 @@ def _added_assignments(
         raise KafkaError(
             ErrorCode.POLICY_VIOLATION, f"Excessively large number of partitions: one request may create {PARTITIONS_PER_REQUEST_MAX}."
         )
-    # While replicas are moved there are more of them than there will be.
+    # During a reassignment a partition has more replicas than its replication factor.
     factor = len(topic.partitions[0].replicas_wanted)
     if asked.assignments is None:
         return _place(image, entropy, partitions=wanted, factor=factor)
@@ -319,6 +325,6 @@ def _added_assignments(
         if len(replicas) != factor:
             raise KafkaError(
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-                f"The topic's partitions have {factor} replica(s), a new one must have as many, not {len(replicas)}.",
+                f"The topic's partitions have {factor} replica(s), so a new one must have {factor}, not {len(replicas)}.",
             )
     return assignments

@@ -39,7 +39,7 @@ class DirectoryFailures:
         if not self._directories.any_online or self._directories.holds_metadata(directory):
             self._context.fatal(error)
             return
-        self._lifecycle.hurry()
+        self._lifecycle.heartbeat_now()
         seconds = self._context.settings.integer("log.dir.failure.timeout.ms") / 1000
         self._timers[directory] = asyncio.get_running_loop().call_later(seconds, self._check_told, directory, error)
 

@@ -40,7 +40,7 @@ class Office:
         settings = parse_broker_config(development_properties(data_dir="/data", overrides=file))
         self.controller = Controller(NodeId(1), CLUSTER_ID, settings, Dice(seed))
         self.next_offset, self.now_ms = 100, NOW_MS
-        written = self.controller.take_office(after([*bootstrap_records(), *records]), [], next_offset=100, now_ms=self.now_ms)
+        written = self.controller.activate(after([*bootstrap_records(), *records]), [], next_offset=100, now_ms=self.now_ms)
         assert written == []
 
     @property

@@ -7,7 +7,7 @@ from barnabas.controller.core.broker_sessions import NOT_STOPPING, BrokerSession
 
 def test_a_session_lasts_exactly_as_long_as_it_says() -> None:
     sessions = BrokerSessions(timeout_ms=100)
-    sessions.heard(1, 7, now_ms=1000)
+    sessions.touch(1, 7, now_ms=1000)
     assert sessions.alive(1, 7, now_ms=1100)
     assert sessions.expired(1100) == []
     assert sessions.next_deadline_ms == 1101
@@ -17,24 +17,24 @@ def test_a_session_lasts_exactly_as_long_as_it_says() -> None:
 
 def test_every_heartbeat_prolongs_it() -> None:
     sessions = BrokerSessions(timeout_ms=100)
-    sessions.heard(1, 7, now_ms=1000)
-    sessions.heard(1, 7, now_ms=1090)
+    sessions.touch(1, 7, now_ms=1000)
+    sessions.touch(1, 7, now_ms=1090)
     assert sessions.alive(1, 7, now_ms=1190)
 
 
 def test_it_belongs_to_one_epoch() -> None:
     sessions = BrokerSessions(timeout_ms=100)
-    sessions.heard(1, 7, now_ms=1000)
+    sessions.touch(1, 7, now_ms=1000)
     assert not sessions.alive(1, 6, now_ms=1000)
     sessions.stop(1, offset=5)
-    sessions.heard(1, 8, now_ms=1001)
+    sessions.touch(1, 8, now_ms=1001)
     assert (sessions.alive(1, 7, now_ms=1001), sessions.stop_offset(1)) == (False, NOT_STOPPING)
 
 
 def test_the_longest_silent_is_first() -> None:
     sessions = BrokerSessions(timeout_ms=100)
     for broker, heard in ((3, 1), (1, 2), (2, 1), (4, 1000)):
-        sessions.heard(broker, 0, now_ms=heard)
+        sessions.touch(broker, 0, now_ms=heard)
     assert sessions.expired(200) == [2, 3, 1]
 
 
@@ -48,7 +48,7 @@ def test_nobody_has_no_deadline() -> None:
 
 def test_when_a_broker_began_to_stop_is_remembered_once() -> None:
     sessions = BrokerSessions(timeout_ms=100)
-    sessions.heard(1, 7, now_ms=0, metadata_offset=4)
+    sessions.touch(1, 7, now_ms=0, metadata_offset=4)
     sessions.stop(1, offset=5)
     sessions.stop(1, offset=9)
     assert (sessions.stop_offset(1), sessions.seen_by(1)) == (5, 4)

@@ -88,7 +88,7 @@ def test_the_same_process_may_come_with_fewer_directories_and_does_not_lead_what
     office = Office([registered(2)])
     epoch = office.ask(registration(directories=[uuid(50), uuid(51)])).broker_epoch
     office.ask(beat(epoch))
-    office.controller.take_office(
+    office.controller.activate(
         after([topic(1, "t")[0], partition(1, 0, [1, 2], directories=[uuid(51), uuid(20)])], office.image),
         [],
         next_offset=office.next_offset,

@@ -40,7 +40,7 @@ def wanted(name: str) -> CreateTopicsRequest:
 
 def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_transaction() -> None:
     controller = new_controller()
-    written = controller.take_office(MetadataImage(), bootstrap_records(), next_offset=1, now_ms=NOW_MS)
+    written = controller.activate(MetadataImage(), bootstrap_records(), next_offset=1, now_ms=NOW_MS)
     kinds = [type(record).__name__ for record in written]
     assert kinds == ["BeginTransactionRecord", *["FeatureLevelRecord"] * len(SUPPORTED_FEATURES), "ConfigRecord", "EndTransactionRecord"]
     assert controller.image.features.level(METADATA_VERSION) == METADATA_VERSION_4_3
@@ -51,13 +51,13 @@ def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_tran
 
 def test_without_eligible_leaders_there_is_no_setting_for_all() -> None:
     bootstrap = [FeatureLevelRecord(name=METADATA_VERSION, feature_level=METADATA_VERSION_4_3)]
-    assert new_controller().take_office(MetadataImage(), bootstrap, next_offset=1, now_ms=NOW_MS) == as_transaction(bootstrap)
+    assert new_controller().activate(MetadataImage(), bootstrap, next_offset=1, now_ms=NOW_MS) == as_transaction(bootstrap)
 
 
 def test_a_later_one_writes_nothing_and_has_everything() -> None:
     image = after([*bootstrap_records(), *topic(1, "t", [1])])
     controller = new_controller()
-    assert controller.take_office(image, bootstrap_records(), next_offset=100, now_ms=NOW_MS) == []
+    assert controller.activate(image, bootstrap_records(), next_offset=100, now_ms=NOW_MS) == []
     assert controller.image is image
 
 
@@ -65,7 +65,7 @@ def test_taking_office_again_forgets_what_was_never_committed() -> None:
     office = Office([registered(1)])
     office.ask(wanted("uncommitted"))
     assert "uncommitted" in office.image.topics.by_name
-    office.controller.take_office(after(bootstrap_records()), [], next_offset=100, now_ms=NOW_MS)
+    office.controller.activate(after(bootstrap_records()), [], next_offset=100, now_ms=NOW_MS)
     assert office.image.topics.by_name == {}
 
 
@@ -208,7 +208,7 @@ class Quorum:
 def test_the_quorums_own_level_is_raised_by_the_quorum() -> None:
     settings = parse_broker_config(development_properties(data_dir="/d"))
     controller = Controller(NodeId(1), CLUSTER_ID, settings, Dice(), Quorum())
-    controller.take_office(after(bootstrap_records()), [], next_offset=100, now_ms=NOW_MS)
+    controller.activate(after(bootstrap_records()), [], next_offset=100, now_ms=NOW_MS)
     dry = controller.step(update("kraft.version", 1, dry=True), next_offset=100, now_ms=NOW_MS)
     assert (dry.response.error_code, dry.kraft_version, dry.records) == (0, None, ())
     raised = controller.step(update("kraft.version", 1), next_offset=100, now_ms=NOW_MS)

@@ -166,7 +166,7 @@ def test_a_broker_that_once_said_that_it_stops_does_not_lead_again() -> None:
 def test_a_new_controller_lets_a_stopping_broker_go_that_leads_nothing_any_more() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1, 2])])
     office.decide(beat(101, stop=True))
-    office.controller.take_office(office.image, [], next_offset=office.next_offset, now_ms=office.now_ms)
+    office.controller.activate(office.image, [], next_offset=office.next_offset, now_ms=office.now_ms)
     assert office.ask(beat(101, stop=True)).should_shut_down
 
 
