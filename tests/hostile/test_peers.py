@@ -18,7 +18,7 @@ from barnabas.model.ids import METADATA_TOPIC_ID, LeaderEpoch, NodeId, Uuid
 from barnabas.quorum.core.effects import Flush, InstallSnapshot, Reply, ReplyWithRecords, ReplyWithSnapshot, Send, Truncate
 from barnabas.quorum.core.events import Flushed, SnapshotInstalled, SnapshotRefused, Tick, Truncated
 from barnabas.quorum.core.quorum_state import QuorumState
-from barnabas.quorum.core.settings import EPOCH_HEARD_MAX
+from barnabas.quorum.core.settings import EPOCH_ACCEPTED_MAX
 from barnabas.records.batch_header import assign_offset, seal
 from barnabas.records.control_batch import ControlType
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -138,7 +138,7 @@ class Quarrel:
         core = self.node.core
         assert core.high_watermark >= self.committed
         assert core.log_end_offset >= core.high_watermark
-        assert core.epoch < EPOCH_HEARD_MAX + 2**20
+        assert core.epoch < EPOCH_ACCEPTED_MAX + 2**20
         self.committed = core.high_watermark
 
     def _learn(self) -> None:

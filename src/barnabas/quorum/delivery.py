@@ -1,4 +1,5 @@
-"""What the quorum has committed, on its way to the image: each batch once and in order, or a snapshot in place of those before it."""
+"""Delivers the committed part of the metadata log to the applier: each batch once and in order, or
+a snapshot in place of the batches before its end."""
 
 from __future__ import annotations
 
@@ -17,23 +18,23 @@ class MetadataDelivery:
         self._log = log
         self._applier = applier
         self._snapshots = snapshots
-        self._delivered = 0  # committed batches up to here have been handed on
+        self._delivered = 0  # committed batches up to here have been delivered
 
     def begin(self) -> None:
-        """With what is on disk."""
+        """Start with the snapshot and the log that are on disk."""
         latest = self._log.read_latest_snapshot()
         if latest is not None:
             self._load(*latest)
 
     def committed(self, high_watermark: int) -> None:
-        # A snapshot that was fetched may stand for more than the quorum has told this node to be committed.
+        # A snapshot that was fetched may cover more than this node knows to be committed.
         if high_watermark > self._delivered:
             batches = list(self._log.batches(self._delivered, high_watermark))
             self._delivered = high_watermark
             self._applier.apply(batches)
 
     def snapshot_came(self, snapshot: SnapshotId) -> None:
-        """This node had fallen behind what the leader still has of the log."""
+        """A snapshot was installed, because this node was behind the start of the leader's log."""
         latest = self._log.read_latest_snapshot()
         assert latest is not None, f"snapshot {snapshot} was installed and is not there"
         self._load(*latest)

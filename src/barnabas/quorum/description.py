@@ -1,4 +1,4 @@
-"""The answer to DescribeQuorum, from what the quorum says of itself."""
+"""The response to DescribeQuorum, from the status of the quorum."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def describe_quorum(status: QuorumStatus, request: DescribeQuorumRequest, versio
 
 
 def fit_to_version(response: DescribeQuorumResponse, version: int) -> DescribeQuorumResponse:
-    """Leave out what older versions have no place for."""
+    """Leave out the fields that older versions do not have."""
     if version < _DIRECTORIES_VERSION_MIN:
         response.nodes = []
         for topic in response.topics:

@@ -25,7 +25,8 @@ def quorum_node(
     directory_id: Uuid,
     endpoints: Iterable[tuple[str, str, int]],
 ) -> QuorumNode:
-    """``directory_id`` is that of the metadata log, ``endpoints`` where controllers reach this one, by listener."""
+    """``directory_id`` is the id of the directory with the metadata log; ``endpoints`` are the
+    listeners on which other controllers reach this one."""
     names = settings.strings("controller.listener.names")
     identity = Identity(
         key=ReplicaKey(NodeId(settings.integer("node.id")), directory_id),
@@ -39,7 +40,7 @@ def quorum_node(
 
 
 def static_voters(settings: BrokerSettings) -> VoterSet:
-    """Those of ``controller.quorum.voters``; none in a quorum whose voters are in the log."""
+    """The voters of ``controller.quorum.voters``; empty in a quorum whose voters are in the log."""
     names = settings.strings("controller.listener.names")
     parsed = (voter(each) for each in settings.strings("controller.quorum.voters"))
     addresses = [(NodeId(node_id), host, port) for node_id, host, port in (each for each in parsed if each is not None)]

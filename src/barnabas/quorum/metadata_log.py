@@ -1,7 +1,8 @@
-"""``__cluster_metadata-0`` on disk: the quorum's log, its snapshots and its state, in Kafka's files.
+"""``__cluster_metadata-0`` on disk: the quorum's log, its snapshots and its state, in Kafka's
+files.
 
-The log is an ordinary partition log whose batches carry metadata records. What is different: nothing counts before it is flushed, and the
-front of it may be replaced by a snapshot.
+The log is an ordinary partition log whose batches carry metadata records, with two differences: a
+batch counts only when it is flushed, and a snapshot may replace the front of the log.
 """
 
 from __future__ import annotations
@@ -44,12 +45,14 @@ from barnabas.wire.metadata_records import MetadataRecord, decode_metadata_recor
 
 @dataclass(frozen=True, slots=True)
 class EncodedRecords:
-    """The records of a batch, each decoded when the iteration reaches it: decoding ten thousand in one turn would hold up the loop."""
+    """The records of a batch. Each is decoded when the iteration reaches it, because decoding ten
+    thousand in one turn would block the event loop."""
 
     batch: Buffer
 
     def __iter__(self) -> Iterator[MetadataRecord]:
-        """``MalformedMessage`` or ``MalformedRecord`` where the bytes are no metadata records."""
+        """Raises ``MalformedMessage`` or ``MalformedRecord`` where the bytes are no metadata
+        records."""
         for record in open_batch(self.batch):
             yield decode_metadata_record(record.value or b"")
 
@@ -79,20 +82,21 @@ class MetadataLog:
             now_ms=now_ms,
         )
         if not clean:
-            # What a process that died had written may still be with the kernel, and a voter answers for all that its log has.
+            # The last writes of a process that died may still be in the page cache, and a voter
+            # vouches for everything that its log has.
             log.flush()
         snapshots = self.snapshots()
         if snapshots:
             latest = snapshots[-1]
             if log.log_end_offset < latest.end_offset or 0 <= log.leader_epochs.latest < latest.epoch:
-                # The snapshot was fetched or kept while the log behind it is gone, or has parted from the quorum's: it begins where
-                # the snapshot ends.
+                # The snapshot was fetched or kept, while the log behind it is gone or diverges from
+                # the quorum's log. The log begins where the snapshot ends.
                 log.truncate_fully(latest.end_offset)
             elif log.log_start_offset > 0:
                 log.advance_start(max(log.log_start_offset, snapshots[0].end_offset))
         return log, report
 
-    # -- the log --------------------------------------------------------------------------------------------------------------
+    # -- the log -----------------------------------------------------------------------------------
 
     @property
     def end_offset(self) -> int:
@@ -112,7 +116,8 @@ class MetadataLog:
         self._append(build_control_batch(list(records), base_offset=0, timestamp=now_ms, leader_epoch=epoch), epoch, now_ms)
 
     def write_fetched(self, batches: Buffer, *, now_ms: int) -> None:
-        """Batches that were checked, with the offsets and epochs their leader gave them; those that are here already are passed over."""
+        """Append checked batches, with the offsets and epochs that the leader gave them. Batches
+        that the log has already are skipped."""
         view = memoryview(batches)
         for position, header in walk(view):
             if header.base_offset < self._log.log_end_offset:
@@ -121,12 +126,13 @@ class MetadataLog:
             self._log.append_as_follower(view[position : position + header.size_bytes], header, now_ms)
 
     def truncate(self, end_offset: int) -> int:
-        """Durable on return; where the log ends now, which is lower when a batch spanned the place."""
+        """Truncate durably. Returns the new end of the log, which is lower than ``end_offset`` when
+        a batch spans it."""
         self._log.truncate_to(end_offset)
         return self._log.log_end_offset
 
     def read(self, offset: int, *, size_bytes_max: int) -> bytes:
-        """Batches from ``offset`` on, at least one; the last may be cut off."""
+        """Batches from ``offset`` on, at least one; the last may be incomplete."""
         read = self._log.read(offset, size_bytes_max=size_bytes_max, end_offset=self._log.log_end_offset, at_least_one=True)
         if read.region is None:
             return b""
@@ -142,20 +148,21 @@ class MetadataLog:
         assert not isinstance(outcome, Refused), f"the metadata log refuses its own leader: {outcome}"
 
     def flushable(self) -> tuple[int, list[Segment]]:
-        """What to sync, on whatever thread, and the offset to give to :meth:`flushed` afterwards."""
+        """The segments to sync, on any thread, and the offset to pass to :meth:`flushed`
+        afterwards."""
         return self._log.flushable()
 
     def flushed(self, end_offset: int) -> None:
         self._log.flushed(end_offset)
 
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
-        """Whole batches from ``start`` up to ``end``, which must be at batch boundaries."""
+        """Whole batches from ``start`` up to ``end``, which must be batch boundaries."""
         for header, batch in self._log.batches(start, end):
             records: Iterable[MetadataRecord] = () if header.control else EncodedRecords(batch)
             provenance = Provenance(header.last_offset, header.leader_epoch, header.max_timestamp)
             yield MetadataBatch(records, provenance, header.size_bytes)
 
-    # -- what the quorum knows of it ------------------------------------------------------------------------------------------
+    # -- what the quorum needs to know of the log --------------------------------------------------
 
     def outline(self) -> LogOutline:
         log = self._log
@@ -171,7 +178,8 @@ class MetadataLog:
         log = self._log
         found = [EpochStart(epoch, start) for epoch, start in log.leader_epochs.entries if start < log.log_end_offset]
         if not found:
-            # Without its checkpoint the log is asked itself: a voter that took its log for older than it is would vote wrongly.
+            # Without the checkpoint the epochs are read from the log itself: a voter that took its
+            # log for older than it is could vote for the wrong candidate.
             for header, _ in log.batches(log.log_start_offset, log.log_end_offset):
                 if not found or header.leader_epoch > found[-1].epoch:
                     found.append(EpochStart(header.leader_epoch, header.base_offset))
@@ -181,7 +189,8 @@ class MetadataLog:
         return [OffsetAndEpoch(*snapshot) for snapshot in self.snapshots()]
 
     def control_changes(self) -> list[ControlChange]:
-        """What the latest snapshot and the log behind it say of voters and kraft.version."""
+        """The changes of voters and kraft.version in the latest snapshot and in the log behind
+        it."""
         changes: list[ControlChange] = []
         start = self.start_offset
         latest = self._latest_whole_snapshot()
@@ -199,24 +208,25 @@ class MetadataLog:
     def abandon(self) -> None:
         self._log.abandon()
 
-    # -- the quorum's state ---------------------------------------------------------------------------------------------------
+    # -- the quorum's state ------------------------------------------------------------------------
 
     def read_quorum_state(self) -> QuorumState:
         path = f"{self.directory}/{QUORUM_STATE}"
         return decode_quorum_state(self._disk.read(path).decode()) if self._disk.exists(path) else QuorumState()
 
     def write_quorum_state(self, state: QuorumState, voters: list[NodeId] | None) -> None:
-        """``voters`` are the configured ones; None when they are in the log."""
+        """``voters`` are the configured ones; None when the voters are in the log."""
         write_atomically(self._disk, f"{self.directory}/{QUORUM_STATE}", encode_quorum_state(state, voters).encode())
 
-    # -- snapshots ------------------------------------------------------------------------------------------------------------
+    # -- snapshots ---------------------------------------------------------------------------------
 
     def snapshots(self) -> list[SnapshotId]:
         found = (parse_snapshot_name(name) for name in self._disk.names(self.directory))
         return sorted(each for each in found if each is not None)
 
     def read_latest_snapshot(self) -> tuple[SnapshotId, list[MetadataRecord], int] | None:
-        """The newest that is whole and has records, with the timestamp of its last record."""
+        """The newest snapshot that is complete and has records, with the timestamp of its last
+        record."""
         latest = self._latest_whole_snapshot()
         if latest is None or OffsetAndEpoch(*latest[0]) == EMPTY:
             return None
@@ -231,7 +241,7 @@ class MetadataLog:
                 decode_snapshot(data)
             except SnapshotDamaged:
                 if snapshot.end_offset > self.start_offset:
-                    # The log still has what this one tried to replace.
+                    # The log still has everything that this incomplete snapshot was to replace.
                     self._disk.remove(path)
                     continue
                 raise
@@ -247,7 +257,8 @@ class MetadataLog:
         now_ms: int,
         controls: Sequence[tuple[ControlType, bytes]] = (),
     ) -> None:
-        """Durable under its name only when it is whole. ``controls`` are the quorum's own records as of its end."""
+        """Write a snapshot that gets its name only when it is complete and durable. ``controls``
+        are the quorum's own records as of its end."""
         path = f"{self.directory}/{snapshot.file_name}"
         part = path.removesuffix(".checkpoint") + PART_SUFFIX
         file = self._disk.open(part)
@@ -271,20 +282,23 @@ class MetadataLog:
         self._disk.sync_directory(self.directory)
 
     def read_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, *, size_bytes_max: int) -> tuple[int, bytes] | None:
-        """The size of the whole and the bytes from ``position`` on; None when there is no such snapshot."""
+        """The size of the whole snapshot and its bytes from ``position`` on; None when there is no
+        such snapshot."""
         path = f"{self.directory}/{SnapshotId(*snapshot).file_name}"
         if not self._disk.exists(path):
             return None
         file = self._disk.open(path)
         try:
             size_bytes = file.size_bytes()
-            # A position that no file has is an error of the disk to the kernel, and it is the peer's.
+            # The kernel reports a read behind the end as an error of the disk, but it is an error
+            # of the peer that asks for it.
             return size_bytes, file.read_at(position, size_bytes_max) if position < size_bytes else b""
         finally:
             file.close()
 
     def write_snapshot_piece(self, snapshot: OffsetAndEpoch, position: int, data: Buffer) -> None:
-        """The first piece, at position 0, begins a file that counts once it is installed."""
+        """The first piece, at position 0, creates a file that is valid only once it is
+        installed."""
         if position == 0:
             self._forget_unfinished()
             file = self._disk.open(self._part_path(snapshot))
@@ -295,7 +309,8 @@ class MetadataLog:
         self._unfinished[1].write_at(position, data)
 
     def install_snapshot(self, snapshot: OffsetAndEpoch) -> list[ControlChange] | None:
-        """The snapshot whose pieces were written takes the log's place; what it says of voters. None, and it is gone, if it is damaged."""
+        """Put the snapshot whose pieces were written in the place of the log. Returns the control
+        records in it; None, and the snapshot is removed, if it is damaged."""
         assert self._unfinished is not None
         assert self._unfinished[0] == snapshot
         file, part = self._unfinished[1], self._part_path(snapshot)
@@ -312,7 +327,7 @@ class MetadataLog:
         older = self.snapshots()
         self._disk.rename(part, f"{self.directory}/{name.file_name}")
         self._disk.sync_directory(self.directory)
-        # Only now: until here the log and the older snapshots are all there is.
+        # This comes last: until here the log and the older snapshots are the only valid copy.
         self._log.truncate_fully(snapshot.offset)
         for each in older:
             if each != name:
@@ -328,9 +343,11 @@ class MetadataLog:
             self._unfinished = None
 
     def retain(self, *, size_bytes_max: int, older_than_ms: int) -> int:
-        """Drop the oldest snapshots, and log that a kept snapshot covers, while all together is too large or they are too old.
+        """Remove the oldest snapshots, and the part of the log that a kept snapshot covers, while
+        everything together is too large or they are too old.
 
-        The newest snapshot is always kept, and log only goes in whole segments. How many bytes that frees.
+        The newest snapshot is always kept, and the log shrinks only by whole segments. Returns the
+        number of bytes that were freed.
         """
         freed = 0
         snapshots = self.snapshots()
@@ -342,12 +359,12 @@ class MetadataLog:
         if snapshots and self._total_bytes(snapshots) > size_bytes_max:
             freed += self._log.drop_segments_below(snapshots[0].end_offset)
             if self._log.log_start_offset > 0:
-                # As Kafka has it: a log whose front is gone begins where its oldest snapshot ends.
+                # As with Kafka, a log without its front begins where its oldest snapshot ends.
                 self._log.advance_start(max(self._log.log_start_offset, snapshots[0].end_offset))
         return freed
 
     def _time_of(self, snapshot: SnapshotId) -> int:
-        """When the last record of a snapshot was written: the header, which is the first batch, says it."""
+        """When the last record of a snapshot was written, from the header in its first batch."""
         head = self._disk.read(f"{self.directory}/{snapshot.file_name}")
         return snapshot_time(head)
 
@@ -362,7 +379,8 @@ class MetadataLog:
 
 
 def snapshot_control_changes(snapshot: SnapshotId, data: Buffer) -> list[ControlChange]:
-    """As of the last record it contains, since the offsets inside mean nothing. ``ValueError`` when it is damaged."""
+    """The control records, each as of the last record that the snapshot contains, since the offsets
+    inside a snapshot mean nothing. Raises ``ValueError`` when it is damaged."""
     changes: list[ControlChange] = []
     view = memoryview(data)
     for position, header in walk(view):

@@ -1,4 +1,5 @@
-"""Snapshots of the metadata log: when enough was written since the last one, or enough time has passed."""
+"""Writes snapshots of the metadata log, when enough bytes or enough time have passed since the last
+one."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ class Snapshots:
         self.start()
 
     def write(self) -> None:
-        """Of what is published now. The records are made here, the file on a worker's thread."""
+        """Write a snapshot of the image that is published now. The records are made here, the file
+        on a worker thread."""
         image = self._applier.image
         snapshot = SnapshotId(image.provenance.offset + 1, image.provenance.epoch)
         self._latest_ms = self._clock.monotonic_ms()
@@ -87,7 +89,8 @@ class Snapshots:
             return
         failure = done.exception()
         if isinstance(failure, OSError) and out_of_room(failure):
-            # The log is still there; the next one may find room, when the log has grown by as much again.
+            # The log still has everything. The next attempt, when the log has grown by as much
+            # again, may find room.
             self._latest_ms = self._clock.monotonic_ms()
             return
         if failure is not None:

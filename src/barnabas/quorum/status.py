@@ -10,7 +10,8 @@ from barnabas.model.ids import Uuid
 
 @dataclass(frozen=True, slots=True)
 class QuorumReplica:
-    """How far a replica of the metadata log has come; times are on the wall, -1 where there is none."""
+    """The progress of one replica of the metadata log. Times are wall clock times, -1 where there
+    is none."""
 
     replica_id: int
     directory_id: Uuid
@@ -21,7 +22,8 @@ class QuorumReplica:
 
 @dataclass(frozen=True, slots=True)
 class QuorumStatus:
-    """As the leader sees it; another node knows the leader and the voters, and nothing of their progress."""
+    """The view of the leader. Other nodes know the leader and the voters, and nothing about their
+    progress."""
 
     leader_id: int
     leader_epoch: int

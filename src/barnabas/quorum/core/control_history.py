@@ -1,7 +1,9 @@
-"""What the control records of the log say about the quorum itself: its voters and its kraft.version, by offset.
+"""The control records of the log, which describe the quorum itself: its voters and its
+kraft.version, by offset.
 
-A voter set counts from the moment it is written, committed or not: a majority is of the newest set in the log. When the log is
-truncated the set before comes back, and so the history is kept, as far back as the log reaches.
+A voter set counts from the moment it is written, committed or not: a majority is a majority of the
+newest set in the log. When the log is truncated, the set before applies again. So the history is
+kept, as far back as the log reaches.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from barnabas.wire.compiler import decode, encode
 from barnabas.wire.embedded.control_records import KRaftVersionRecord, VotersRecord
 
 KRAFT_VERSION_RECORD_VERSION = 0
-# Where a voter set stands that no record of the log holds: it came from the checkpoint a node was formatted with.
+# The offset of a voter set that is in no record of the log, because it came from the checkpoint
+# with which the node was formatted.
 BOOTSTRAP_OFFSET = -1
 
 
@@ -55,7 +58,7 @@ class ControlHistory:
         self.add(changes)
 
     def at(self, offset: int) -> tuple[int, VotersAt | None]:
-        """The kraft.version and the voters in the log as of ``offset``, which is included."""
+        """The kraft.version and the voters in the log as of ``offset``, inclusive."""
         version, voters = 0, None
         for change in self._changes:
             if change.offset > offset:
@@ -72,7 +75,7 @@ class ControlHistory:
 
     @property
     def previous_voters(self) -> VoterSet:
-        """The set before the latest."""
+        """The voter set before the latest one."""
         sets = [change.voters for change in self._changes if isinstance(change, VotersAt)]
         return sets[-2] if len(sets) > 1 else self.configured
 
@@ -91,7 +94,8 @@ class ControlHistory:
 
 
 def control_changes(header: BatchHeader, batch: Buffer, *, at_offset: int | None = None) -> list[ControlChange]:
-    """What a batch changes. ``at_offset`` stands for the offsets in a snapshot, which mean nothing. ``ValueError`` when it is malformed."""
+    """The changes in a batch. ``at_offset`` replaces the offsets in a snapshot, which mean nothing.
+    Raises ``ValueError`` when the batch is malformed."""
     if not header.control:
         return []
     changes: list[ControlChange] = []

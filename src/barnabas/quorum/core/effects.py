@@ -1,7 +1,8 @@
-"""What a quorum node wants done, in this order. An effect that fails ends the node: later effects rely on earlier ones.
+"""The effects that a quorum node asks for, to be performed in order. An effect that fails ends the
+node, because later effects rely on earlier ones.
 
-Three want to be told when they are done: :class:`Flush` (which may take its time on another thread), :class:`Truncate` and
-:class:`InstallSnapshot`.
+The shell reports the completion of three of them as an event: :class:`Flush` (which may run on
+another thread), :class:`Truncate` and :class:`InstallSnapshot`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from barnabas.records.control_batch import ControlType
 
 @dataclass(frozen=True, slots=True)
 class Persist:
-    """Write the quorum state and wait for the disk: a vote that a crash forgets could be given twice."""
+    """Write the quorum state and wait for the disk: a node could vote twice if a crash made it
+    forget its vote."""
 
     state: QuorumState
 
 
 @dataclass(frozen=True, slots=True)
 class WriteControl:
-    """Append a control batch: the leader change that opens an epoch, new voters."""
+    """Append a control batch: the leader change that opens an epoch, or new voters."""
 
     epoch: LeaderEpoch
     base_offset: int
@@ -34,7 +36,7 @@ class WriteControl:
 
 @dataclass(frozen=True, slots=True)
 class WriteBatch:
-    """Append one batch of data records, atomic for its readers."""
+    """Append one batch of data records, which readers see whole or not at all."""
 
     epoch: LeaderEpoch
     base_offset: int
@@ -43,7 +45,7 @@ class WriteBatch:
 
 @dataclass(frozen=True, slots=True)
 class WriteFetched:
-    """Append batches as the leader has them: checked, whole, with their offsets and epochs."""
+    """Append batches as the leader has them: checked, complete, with their offsets and epochs."""
 
     base_offset: int
     batches: Buffer
@@ -51,14 +53,16 @@ class WriteFetched:
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Remove everything at and above ``end_offset``, durably, then report :class:`~barnabas.quorum.core.events.Truncated`."""
+    """Remove everything at and above ``end_offset``, durably, then report
+    :class:`~barnabas.quorum.core.events.Truncated`."""
 
     end_offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """Sync the log up to ``end_offset``, then report :class:`~barnabas.quorum.core.events.Flushed`. May be done in the background."""
+    """Sync the log up to ``end_offset``, possibly in the background, then report
+    :class:`~barnabas.quorum.core.events.Flushed`."""
 
     end_offset: int
     generation: int = 0
@@ -66,7 +70,8 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Ask another node, and report :class:`~barnabas.quorum.core.events.Answered` with what comes back."""
+    """Send a request to another node, and report its response as
+    :class:`~barnabas.quorum.core.events.Answered`."""
 
     request_id: int
     host: str
@@ -83,7 +88,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ReplyWithRecords:
-    """A fetch response whose records are still in the log."""
+    """Respond to a fetch with records that the shell reads from the log."""
 
     token: int
     response: Any
@@ -93,7 +98,8 @@ class ReplyWithRecords:
 
 @dataclass(frozen=True, slots=True)
 class ReplyWithSnapshot:
-    """A piece of a snapshot. The snapshot may be gone when it is read, and the position may be none: the shell knows its size."""
+    """Respond with a piece of a snapshot. The shell checks the position against the size, and the
+    snapshot may be gone when it is read."""
 
     token: int
     response: Any
@@ -104,7 +110,8 @@ class ReplyWithSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class WriteSnapshotPiece:
-    """A piece of a snapshot that is being fetched; the first, at position 0, begins it anew."""
+    """Write a piece of a snapshot that is being fetched. The first piece, at position 0, starts the
+    file over."""
 
     snapshot: OffsetAndEpoch
     position: int
@@ -113,15 +120,17 @@ class WriteSnapshotPiece:
 
 @dataclass(frozen=True, slots=True)
 class InstallSnapshot:
-    """The last piece is written: check it, make it durable, begin the log behind it, and report
-    :class:`~barnabas.quorum.core.events.SnapshotInstalled`, or :class:`~barnabas.quorum.core.events.SnapshotRefused`."""
+    """The last piece is written: check the snapshot, make it durable, begin the log behind it, and
+    report :class:`~barnabas.quorum.core.events.SnapshotInstalled` or
+    :class:`~barnabas.quorum.core.events.SnapshotRefused`."""
 
     snapshot: OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True)
 class BecameLeader:
-    """This node leads ``epoch``; its log up to ``epoch_start_offset`` must be applied before it decides anything."""
+    """This node leads ``epoch``. Its log up to ``epoch_start_offset`` must be applied before the
+    controller decides anything."""
 
     epoch: LeaderEpoch
     epoch_start_offset: int
@@ -129,7 +138,7 @@ class BecameLeader:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """Everything below ``high_watermark`` is decided for ever."""
+    """Everything below ``high_watermark`` is committed."""
 
     high_watermark: int
 
@@ -143,7 +152,7 @@ class Resigned:
 
 @dataclass(frozen=True, slots=True)
 class LeaderKnown:
-    """Who leads ``epoch`` became known, or (-1) that nobody is known to."""
+    """The leader of ``epoch`` is known, or is unknown (-1)."""
 
     leader_id: NodeId
     epoch: LeaderEpoch
@@ -151,7 +160,7 @@ class LeaderKnown:
 
 @dataclass(frozen=True, slots=True)
 class Complain:
-    """Something that a correct peer does not do; somebody should look at it."""
+    """A peer did something that a correct peer does not do. The shell logs it for an operator."""
 
     problem: str
 

@@ -1,7 +1,8 @@
-"""Asking for votes, giving them, and hearing who won.
+"""Elections: asking for votes, granting them, and learning the result.
 
-A vote is given once per epoch, to a candidate whose log is at least as far as one's own; so whoever wins has everything that was
-ever committed. A pre-vote promises nothing and is refused by who hears from a leader.
+A voter grants one vote per epoch, to a candidate whose log is at least as far as its own; so the
+winner has every record that was ever committed. A pre-vote is no promise, and a voter that
+hears from a leader refuses it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from barnabas.quorum.core.messages import (
     vote_request,
     vote_response,
 )
-from barnabas.quorum.core.quorum import Quorum, believable, endpoints_or_known, validate_voter_request
+from barnabas.quorum.core.quorum import Quorum, endpoints_or_known, plausible_epoch, validate_voter_request
 from barnabas.quorum.core.roles import Candidate, Follower, Leader, LeaderResigned, Prospective, Unattached
 from barnabas.quorum.core.transitions import after_lost_prevote, grant_vote, to_candidate, to_follower, to_leader, to_unattached
 from barnabas.quorum.core.voters import Endpoint, ReplicaKey, address_of
@@ -33,7 +34,7 @@ from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from barnabas.wire.messages.end_quorum_epoch import EndQuorumEpochRequest, EndQuorumEpochResponse
 from barnabas.wire.messages.vote import VoteRequest, VoteResponse
 
-# -- what others ask ----------------------------------------------------------------------------------------------------------------
+# -- requests of other nodes -------------------------------------------------------------------
 
 
 def on_vote_request(quorum: Quorum, token: int, request: VoteRequest, version: int) -> None:
@@ -47,7 +48,8 @@ def on_vote_request(quorum: Quorum, token: int, request: VoteRequest, version: i
     candidate = ReplicaKey(NodeId(partition.replica_id), Uuid(partition.replica_directory_id))
     end_of_log = OffsetAndEpoch(partition.last_offset, partition.last_offset_epoch)
     epoch, pre_vote = partition.replica_epoch, partition.pre_vote
-    # Who asks for a vote has made a new epoch, so its log cannot have batches of it; who only asks whether may.
+    # A candidate has started a new epoch, so its log cannot have batches of that epoch; the log of
+    # a node that asks for a pre-vote can.
     illegal_epoch = end_of_log.epoch > epoch or (end_of_log.epoch == epoch and not pre_vote)
     error = validate_voter_request(quorum, candidate.node_id, epoch)
     granted = False
@@ -56,7 +58,7 @@ def on_vote_request(quorum: Quorum, token: int, request: VoteRequest, version: i
     elif error == ErrorCode.NONE:
         if epoch > quorum.epoch:
             to_unattached(quorum, LeaderEpoch(epoch))
-        if not quorum.meant_for_me(ReplicaKey(NodeId(request.voter_id), Uuid(partition.voter_directory_id))):
+        if not quorum.names_this_replica(ReplicaKey(NodeId(request.voter_id), Uuid(partition.voter_directory_id))):
             error = ErrorCode.INVALID_VOTER_KEY
         else:
             granted = _would_grant(quorum, candidate, up_to_date=quorum.log.is_behind(end_of_log), pre_vote=pre_vote)
@@ -88,8 +90,8 @@ def on_begin_request(quorum: Quorum, token: int, request: BeginQuorumEpochReques
     if isinstance(partition, ErrorCode):
         quorum.emit(Reply(token, refused_begin(partition)))
         return
-    error = _hear(quorum, request, partition)
-    if error == ErrorCode.NONE and not quorum.meant_for_me(ReplicaKey(NodeId(request.voter_id), Uuid(partition.voter_directory_id))):
+    error = _accept_leader(quorum, request, partition)
+    if error == ErrorCode.NONE and not quorum.names_this_replica(ReplicaKey(NodeId(request.voter_id), Uuid(partition.voter_directory_id))):
         error = ErrorCode.INVALID_VOTER_KEY
     quorum.emit(Reply(token, begin_response(error, quorum.leader_info, version)))
 
@@ -99,7 +101,7 @@ def on_end_request(quorum: Quorum, token: int, request: EndQuorumEpochRequest, v
     if isinstance(partition, ErrorCode):
         quorum.emit(Reply(token, refused_end(partition)))
         return
-    error = _hear(quorum, request, partition)
+    error = _accept_leader(quorum, request, partition)
     if error == ErrorCode.NONE and isinstance(quorum.role, Follower) and quorum.role.leader_id == partition.leader_id:
         quorum.role.fetch_deadline_ms = quorum.now_ms + _succession_backoff_ms(quorum, successors_in(partition))
     quorum.emit(Reply(token, end_response(error, quorum.leader_info, version)))
@@ -112,20 +114,22 @@ def _partition_for_this(quorum: Quorum, request: BeginQuorumEpochRequest | EndQu
     return ErrorCode.INVALID_REQUEST if partition is None else partition
 
 
-def _hear(quorum: Quorum, request: BeginQuorumEpochRequest | EndQuorumEpochRequest, partition: Any) -> ErrorCode:
-    """A leader speaks, of its beginning or its end: whether it is one to be believed."""
+def _accept_leader(quorum: Quorum, request: BeginQuorumEpochRequest | EndQuorumEpochRequest, partition: Any) -> ErrorCode:
+    """Accept the statement of a leader that its epoch begins or ends, or return the error code of
+    the refusal."""
     error = validate_voter_request(quorum, partition.leader_id, partition.leader_epoch)
     if error != ErrorCode.NONE:
         return error
     endpoints = [Endpoint(each.name, each.host, each.port) for each in request.leader_endpoints]
-    heard = hear_of_leader(quorum, NodeId(partition.leader_id), LeaderEpoch(partition.leader_epoch), endpoints)
-    return ErrorCode.NONE if heard else ErrorCode.INVALID_REQUEST
+    learned = learn_leader(quorum, NodeId(partition.leader_id), LeaderEpoch(partition.leader_epoch), endpoints)
+    return ErrorCode.NONE if learned else ErrorCode.INVALID_REQUEST
 
 
 def _succession_backoff_ms(quorum: Quorum, successors: list[ReplicaKey]) -> int:
-    """The first successor stands at once, each further one waits twice as long as the one before, so that they do not split the vote."""
+    """The first successor stands at once and each further one waits twice as long as the one
+    before, so that they do not split the vote."""
     most_ms = quorum.settings.election_backoff_max_ms
-    position = next((index for index, key in enumerate(successors) if quorum.meant_for_me(key)), len(successors))
+    position = next((index for index, key in enumerate(successors) if quorum.names_this_replica(key)), len(successors))
     if position == 0 and successors:
         return 0
     if position >= len(successors):
@@ -133,21 +137,24 @@ def _succession_backoff_ms(quorum: Quorum, successors: list[ReplicaKey]) -> int:
     return min(most_ms, (most_ms >> (len(successors) - 1)) << (position - 1))
 
 
-# -- what others tell ---------------------------------------------------------------------------------------------------------------
+# -- what other nodes report -------------------------------------------------------------------
 
 
-def hear_of_leader(quorum: Quorum, leader_id: NodeId, epoch: LeaderEpoch, endpoints: list[Endpoint] | tuple[Endpoint, ...]) -> bool:
-    """Follow whom a peer says leads. False when that cannot be: two leaders of an epoch, or this node one without knowing."""
+def learn_leader(quorum: Quorum, leader_id: NodeId, epoch: LeaderEpoch, endpoints: list[Endpoint] | tuple[Endpoint, ...]) -> bool:
+    """Follow the leader that a peer names. False when the peer must be wrong: the epoch has another
+    leader, or this node would lead it without knowing."""
     mine = leader_id == quorum.me.node_id
     if (mine and not isinstance(quorum.role, Leader)) or (
         epoch == quorum.epoch and NO_NODE not in (leader_id, quorum.leader_id) and leader_id != quorum.leader_id
     ):
         if mine and isinstance(quorum.role, LeaderResigned) and epoch == quorum.epoch:
-            return True  # An echo of the epoch it has resigned from.
-        quorum.emit(Complain(f"a peer says that {leader_id} leads epoch {epoch}, here {quorum.leader_id} leads epoch {quorum.epoch}"))
+            return True  # The peer repeats the epoch from which this node has resigned.
+        quorum.emit(
+            Complain(f"a peer reports that {leader_id} leads epoch {epoch}, but here {quorum.leader_id} leads epoch {quorum.epoch}")
+        )
         return False
     if mine and epoch > quorum.epoch:
-        quorum.emit(Complain(f"a peer says that this node leads epoch {epoch}, it leads epoch {quorum.epoch}"))
+        quorum.emit(Complain(f"a peer reports that this node leads epoch {epoch}, but it leads epoch {quorum.epoch}"))
         return False
     known = endpoints_or_known(quorum, endpoints, leader_id) if leader_id != NO_NODE else ()
     reachable = address_of(known, quorum.identity.listener_name) is not None
@@ -165,30 +172,32 @@ def hear_of_leader(quorum: Quorum, leader_id: NodeId, epoch: LeaderEpoch, endpoi
 
 
 def settle(quorum: Quorum, error: int, leader_id: int, epoch: int, endpoints: tuple[Endpoint, ...]) -> bool | None:
-    """What an answer says apart from what was asked: who leads. None when the rest of it counts too, else whether the peer was well."""
+    """Handle the part that every response has: the leader and its epoch. Returns None when the rest
+    of the response counts too; otherwise whether the peer gave a usable response, after which no
+    pause is needed."""
     leader = NodeId(leader_id) if leader_id >= 0 else NO_NODE
-    if not believable(quorum, epoch):
-        quorum.emit(Complain(f"a peer says that {leader_id} leads epoch {epoch}, which is too far from epoch {quorum.epoch}"))
+    if not plausible_epoch(quorum, epoch):
+        quorum.emit(Complain(f"a peer reports that {leader_id} leads epoch {epoch}, which is too far from epoch {quorum.epoch}"))
         return False
     if epoch < quorum.epoch or error == ErrorCode.UNKNOWN_LEADER_EPOCH:
         return True
     if epoch > quorum.epoch or error in (ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER):
-        return hear_of_leader(quorum, leader, LeaderEpoch(epoch), endpoints)
+        return learn_leader(quorum, leader, LeaderEpoch(epoch), endpoints)
     if leader != NO_NODE and quorum.leader_id == NO_NODE:
-        heard = hear_of_leader(quorum, leader, LeaderEpoch(epoch), endpoints)
-        return None if heard and error == ErrorCode.NONE else heard
+        learned = learn_leader(quorum, leader, LeaderEpoch(epoch), endpoints)
+        return None if learned and error == ErrorCode.NONE else learned
     if error in (ErrorCode.BROKER_NOT_AVAILABLE, ErrorCode.INVALID_REQUEST):
         return False
     return True if error == ErrorCode.INVALID_VOTER_KEY else None
 
 
-# -- standing -----------------------------------------------------------------------------------------------------------------------
+# -- standing for election ---------------------------------------------------------------------
 
 
 def ask_for_votes(quorum: Quorum, role: Prospective | Candidate) -> None:
     if role.votes.lost:
         return
-    for voter_id in role.votes.unheard:
+    for voter_id in role.votes.unrecorded:
         voter, address = quorum.voters.get(voter_id), quorum.address_of_voter(voter_id)
         if voter is None or address is None:
             continue
@@ -204,9 +213,9 @@ def ask_for_votes(quorum: Quorum, role: Prospective | Candidate) -> None:
 
 
 def on_vote_answer(quorum: Quorum, voter_id: NodeId, response: VoteResponse) -> bool:
-    """Whether the peer was well."""
+    """Count a vote. Returns whether the peer gave a usable response."""
     if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
-        no_prevote_there(quorum)
+        prevote_unsupported(quorum)
         return True
     partition = one_partition(response.topics)
     if response.error_code != ErrorCode.NONE or partition is None:
@@ -227,13 +236,14 @@ def on_vote_answer(quorum: Quorum, voter_id: NodeId, response: VoteResponse) -> 
     return True
 
 
-def no_prevote_there(quorum: Quorum) -> None:
-    """A voter from before KIP-996: without its answer there may be no majority, so stand at once as was done then."""
+def prevote_unsupported(quorum: Quorum) -> None:
+    """The voter is older than KIP-996 and knows no pre-vote. Without it there may be no majority,
+    so stand at once, as such versions do."""
     if isinstance(quorum.role, Prospective):
         to_candidate(quorum)
 
 
-# -- resigning ----------------------------------------------------------------------------------------------------------------------
+# -- resigning -------------------------------------------------------------------------------------
 
 
 def tell_of_resignation(quorum: Quorum, role: LeaderResigned) -> None:

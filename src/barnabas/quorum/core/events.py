@@ -1,4 +1,4 @@
-"""What can happen to a quorum node."""
+"""The events that a quorum node reacts to."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from barnabas.quorum.core.log_outline import LogOutline, OffsetAndEpoch
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The process is up, its log is open and recovered. All that is in the log is on the disk.
+    """The process is up, its log is open and recovered. Everything in the log is on the disk.
 
-    ``changes`` are what the latest snapshot and the log behind it say about voters and kraft.version.
+    ``changes`` are the control records in the latest snapshot and in the log behind it, about
+    voters and kraft.version.
     """
 
     log: LogOutline = field(default_factory=LogOutline)
@@ -24,19 +25,20 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed: the node's deadline has come."""
+    """The node's deadline has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """The active controller wants a batch in the log. Only a leader is asked."""
+    """The active controller appends a batch. Only a leader gets this event."""
 
     payloads: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
-    """Everything below ``end_offset`` is on this node's disk; ``generation`` is that of the log when the flush began."""
+    """Everything below ``end_offset`` is on this node's disk. ``generation`` is the log's
+    generation when the flush began."""
 
     end_offset: int
     generation: int = 0
@@ -44,14 +46,14 @@ class Flushed:
 
 @dataclass(frozen=True, slots=True)
 class Truncated:
-    """The log ends here now: below what was asked when a batch spanned it."""
+    """The log ends here now; below the requested offset when a batch spanned it."""
 
     end_offset: int
 
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Somebody asks, in ``version`` of the request's API; the answer goes to ``token``."""
+    """A request arrived, in ``version`` of its API; the response goes to ``token``."""
 
     token: int
     request: Any
@@ -60,7 +62,8 @@ class Requested:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came back for :class:`~barnabas.quorum.core.effects.Send`: a response, or why there is none."""
+    """The result of :class:`~barnabas.quorum.core.effects.Send`: a response, or the error code when
+    there is none."""
 
     request_id: int
     response: Any | ErrorCode
@@ -68,7 +71,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotInstalled:
-    """The snapshot that was fetched is in place and the log begins behind it; ``changes`` are the control records in it."""
+    """The fetched snapshot is in place and the log begins behind it. ``changes`` are its control
+    records."""
 
     snapshot: OffsetAndEpoch
     changes: Sequence[ControlChange]
@@ -76,14 +80,14 @@ class SnapshotInstalled:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRefused:
-    """The snapshot that was fetched is damaged, and gone."""
+    """The fetched snapshot was damaged, and is removed."""
 
     snapshot: OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True)
 class LogTrimmed:
-    """A snapshot was written here, or old ones and log in front of them removed."""
+    """This node wrote a snapshot, or removed old ones and the log in front of them."""
 
     start_offset: int
     snapshots: Sequence[OffsetAndEpoch]
@@ -91,21 +95,22 @@ class LogTrimmed:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeKRaftVersion:
-    """The voters move from the configuration into the log. Only a leader is asked, that has no reason against it."""
+    """The voters move from the configuration into the log. Only a leader gets this event, after
+    ``upgrade_problem`` found none."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class Resign:
-    """The active controller cannot go on; another should."""
+    """The active controller cannot continue, and another node should lead."""
 
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The process is going to end in good order."""
+    """The process is going to stop cleanly."""
 
 
 Event = (

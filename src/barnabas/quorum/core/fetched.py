@@ -1,7 +1,8 @@
-"""What a follower takes from its leader's log, checked before a byte of it is written.
+"""Batches that a follower fetched from its leader, checked before a byte of them is written.
 
-Batches must follow on the own log without a gap, with epochs that do not fall and are not above the leader's, and with checksums that
-hold. The last may be cut off; the rest of it comes with the next fetch. What does not hold is dropped with all behind it and fetched again.
+Batches must continue the follower's log without a gap, with epochs that do not fall and are not
+above the leader's, and with correct checksums. The last one may be incomplete; the next fetch
+brings it again. A batch that fails a check is dropped with everything behind it, and fetched again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from barnabas.records.batches import check_crc, walk
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """``batches`` may be appended as they are; ``problem`` says why not everything could."""
+    """``batches`` may be appended as they are; ``problem`` is the reason why the rest was
+    dropped."""
 
     batches: Buffer
     end_offset: int
@@ -35,15 +37,15 @@ def check_fetched(records: Buffer, *, end_of_log: OffsetAndEpoch, leader_epoch: 
         for position, header in walk(view):
             batch = view[position : position + header.size_bytes]
             if header.base_offset != offset:
-                raise ValueError(f"a batch at offset {header.base_offset} where {offset} is next")
+                raise ValueError(f"a batch at offset {header.base_offset}, where {offset} is next")
             if not epoch <= header.leader_epoch <= leader_epoch:
-                raise ValueError(f"a batch of epoch {header.leader_epoch} behind epoch {epoch}, in the time of epoch {leader_epoch}")
+                raise ValueError(f"a batch of epoch {header.leader_epoch} behind epoch {epoch}, from the leader of epoch {leader_epoch}")
             check_crc(batch, header)
             if header.producer_id >= 0:
-                raise ValueError(f"a batch of producer {header.producer_id} at offset {header.base_offset}, where only controllers write")
+                raise ValueError(f"a batch of producer {header.producer_id} at offset {header.base_offset}, though only controllers write")
             changes += control_changes(header, batch)
             epochs.append(EpochStart(header.leader_epoch, header.base_offset))
             offset, epoch, size = header.last_offset + 1, header.leader_epoch, position + header.size_bytes
-    except ValueError as wrong:
-        problem = str(wrong)
+    except ValueError as error:
+        problem = str(error)
     return Fetched(view[:size], offset, tuple(epochs), tuple(changes), problem)

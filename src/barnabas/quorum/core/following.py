@@ -1,7 +1,9 @@
-"""The follower's work: fetch from the leader, truncate where it says the logs part, take a snapshot when the log alone does not do.
+"""The follower's work: fetch from the leader, truncate where the logs diverge, and fetch a snapshot
+when the leader no longer has the log.
 
-The offset of a voter's fetch says what is on its disk, so it fetches again only when what it got is flushed. Observers that can never
-vote need not wait. All truncation is by epoch and never below the high watermark: what was committed is not given up for anybody.
+The offset of a voter's fetch acknowledges everything below it as flushed, so a voter fetches again
+only when the last batches are on its disk. Observers that can never vote need not wait. Truncation
+is always by epoch, and never below the high watermark: committed records are never given up.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from barnabas.quorum.core.quorum import Quorum
 from barnabas.quorum.core.roles import Follower, SnapshotDownload
 from barnabas.quorum.core.settings import FETCH_WAIT_MS_MAX, SNAPSHOT_BYTES_MAX
 from barnabas.quorum.core.transitions import to_prospective
-from barnabas.quorum.core.voter_changes import keep_voter_entry_right
+from barnabas.quorum.core.voter_changes import keep_voter_entry_current
 from barnabas.quorum.core.voters import address_of
 from barnabas.wire.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 
-# -- asking -------------------------------------------------------------------------------------------------------------------------
+# -- requests ---------------------------------------------------------------------------------
 
 
 def poll_follower(quorum: Quorum, role: Follower) -> None:
@@ -37,9 +39,9 @@ def poll_follower(quorum: Quorum, role: Follower) -> None:
     found = address_of(role.leader_endpoints, quorum.identity.listener_name)
     leader = Address(*found) if found is not None else None
     if leader is None or quorum.in_flight.backing_off(leader, quorum.now_ms):
-        # The leader is away: perhaps another has been elected and a voter knows.
+        # The leader does not answer. Another one may have been elected, and a voter may know it.
         fetch_from_anyone(quorum)
-    elif not quorum.in_flight.any and not keep_voter_entry_right(quorum, role, leader):
+    elif not quorum.in_flight.any and not keep_voter_entry_current(quorum, role, leader):
         quorum.send(leader, _next_request(quorum, role), node_id=role.leader_id)
 
 
@@ -70,7 +72,7 @@ def _fetch_request(quorum: Quorum) -> FetchRequest:
 
 
 def fetch_from_anyone(quorum: Quorum) -> None:
-    """Whoever is asked says who leads, if it knows."""
+    """Fetch from any voter: its response names the leader, if it knows one."""
     if quorum.in_flight.any:
         return
     ready = [address for address in quorum.bootstrap_addresses() if quorum.in_flight.ready(address, quorum.now_ms)]
@@ -78,11 +80,11 @@ def fetch_from_anyone(quorum: Quorum) -> None:
         quorum.send(ready[quorum.entropy.below(len(ready))], _fetch_request(quorum))
 
 
-# -- answers ------------------------------------------------------------------------------------------------------------------------
+# -- responses --------------------------------------------------------------------------------
 
 
 def on_fetch_answer(quorum: Quorum, request: FetchRequest, response: FetchResponse) -> bool:
-    """Whether the peer was well, and should be asked again without a pause."""
+    """Returns whether the peer gave a usable response, so that the next fetch needs no pause."""
     partition = one_fetch_answer(response)
     if response.error_code != ErrorCode.NONE or partition is None:
         return False
@@ -92,14 +94,15 @@ def on_fetch_answer(quorum: Quorum, request: FetchRequest, response: FetchRespon
     settled = settle(quorum, partition.error_code, current.leader_id, current.leader_epoch, endpoints)
     role = quorum.role
     if settled is not None or partition.error_code != ErrorCode.NONE or not isinstance(role, Follower):
-        # Without a pause, two nodes that both know nothing would ask each other as fast as they can.
+        # Without a pause, two nodes that both know no leader would ask each other as fast as they
+        # can.
         return bool(settled) and role is not before
     asked = request.topics[0].partitions[0]
     if (asked.fetch_offset, asked.current_leader_epoch) != (quorum.log.end_offset, quorum.epoch):
         return True
     well = _take(quorum, role, partition)
     if well:
-        _heard_from_leader(quorum, role)
+        _extend_fetch_deadline(quorum, role)
     return well
 
 
@@ -131,13 +134,17 @@ def _take(quorum: Quorum, role: Follower, partition: PartitionData) -> bool:
 def _truncate(quorum: Quorum, role: Follower, leader_end: OffsetAndEpoch) -> bool:
     end_offset = quorum.log.truncation_point(leader_end)
     if end_offset < max(quorum.high_watermark, quorum.log.start_offset):
-        quorum.emit(Complain(f"leader {role.leader_id} wants offset {end_offset} cut, but all below {quorum.high_watermark} is committed"))
+        quorum.emit(
+            Complain(
+                f"leader {role.leader_id} asks for a truncation to {end_offset}, but everything below {quorum.high_watermark} is committed"
+            )
+        )
         return False
     if end_offset < quorum.log.end_offset:
         role.busy = True
         quorum.emit(Truncate(end_offset))
         return True
-    # Nothing to cut, and still no agreement: asking again would only repeat this.
+    # There is nothing to truncate, and still the logs diverge: asking again would only repeat this.
     return False
 
 
@@ -145,7 +152,7 @@ def on_truncated(quorum: Quorum, event: Truncated) -> None:
     quorum.log.truncate(event.end_offset)
     quorum.history.truncate_end(event.end_offset)
     if quorum.log.flushed_offset < quorum.log.end_offset:
-        # A flush that is under way belongs to the log before.
+        # A flush in flight belongs to the log before the truncation.
         quorum.emit(Flush(quorum.log.end_offset, quorum.log.generation))
     if isinstance(quorum.role, Follower):
         quorum.role.busy = False
@@ -153,7 +160,8 @@ def on_truncated(quorum: Quorum, event: Truncated) -> None:
 
 def _begin_download(quorum: Quorum, role: Follower, snapshot: OffsetAndEpoch) -> bool:
     if snapshot.offset <= quorum.high_watermark or snapshot.epoch < 0 or snapshot.epoch > quorum.epoch:
-        # Older than what is known to be decided here: it could only take something away.
+        # The snapshot is older than what this node knows to be committed: it could only lose
+        # records.
         quorum.emit(Complain(f"leader {role.leader_id} offers the snapshot of offset {snapshot.offset} and epoch {snapshot.epoch}"))
         return False
     role.download = SnapshotDownload(snapshot)
@@ -173,9 +181,9 @@ def on_snapshot_answer(quorum: Quorum, response: FetchSnapshotResponse) -> bool:
         return bool(settled) and role is not before
     download = role.download
     if piece.error_code == ErrorCode.SNAPSHOT_NOT_FOUND or piece.snapshot_id.end_offset < 0 or piece.snapshot_id.epoch < 0:
-        # It was replaced by a newer one: the next fetch says which.
+        # A newer snapshot has replaced it; the next fetch names that one.
         role.download = None
-        _heard_from_leader(quorum, role)
+        _extend_fetch_deadline(quorum, role)
         return bool(piece.error_code == ErrorCode.SNAPSHOT_NOT_FOUND)
     data = piece.unaligned_records
     said = (OffsetAndEpoch(piece.snapshot_id.end_offset, piece.snapshot_id.epoch), piece.position)
@@ -184,13 +192,13 @@ def on_snapshot_answer(quorum: Quorum, response: FetchSnapshotResponse) -> bool:
         role.download = None
         return False
     if piece.size > SNAPSHOT_BYTES_MAX or piece.size < end or download.size_bytes not in (None, piece.size):
-        # What has no end, or another at each look, would only fill the disk.
+        # A snapshot that never ends, or changes its size, would only fill the disk.
         quorum.emit(Complain(f"leader {role.leader_id} sent bytes {download.position} to {end} of a snapshot of {piece.size} bytes"))
         role.download = None
         return False
     quorum.emit(WriteSnapshotPiece(download.snapshot, download.position, data))
     download.position, download.size_bytes = end, piece.size
-    _heard_from_leader(quorum, role)
+    _extend_fetch_deadline(quorum, role)
     if download.position >= piece.size:
         role.busy = True
         role.download = None
@@ -212,6 +220,6 @@ def on_snapshot_refused(quorum: Quorum, event: SnapshotRefused) -> None:
         quorum.emit(Complain(f"the snapshot of offset {event.snapshot.offset} from leader {quorum.role.leader_id} is damaged"))
 
 
-def _heard_from_leader(quorum: Quorum, role: Follower) -> None:
+def _extend_fetch_deadline(quorum: Quorum, role: Follower) -> None:
     role.fetch_deadline_ms = quorum.fetch_deadline()
     role.has_fetched = True

@@ -1,6 +1,6 @@
-"""Requests on their way: at most one to each address at a time, and a pause after one that failed.
+"""Requests in flight: at most one to each address at a time, and a pause after a failed one.
 
-Answers to requests that were forgotten (the role that asked is over) are not taken any more.
+A response is ignored when its request was forgotten, because the role that sent it is over.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What was asked, and of whom, to make sense of the answer; ``node_id`` is -1 where only the address is known."""
+    """The request and its receiver, to make sense of the response. ``node_id`` is -1 where only the
+    address is known."""
 
     address: Address
     request: object
     node_id: int
     sent_ms: int
-    # A request that must not stand in the way of the ordinary ones to the same address.
+    # This request does not count as the one request to its address, so that it does not delay the
+    # ordinary ones.
     aside: bool = False
 
 
@@ -61,19 +63,20 @@ class InFlight:
         self._backing_off.pop(address, None)
 
     def forget_all(self) -> None:
-        """A new role asks anew; pauses end too, because what is asked now is something else."""
+        """A new role starts without requests in flight. Pauses end too, because the new requests
+        are different ones."""
         self._asked.clear()
         self._backing_off.clear()
 
     def expire(self, now_ms: int) -> None:
-        """An answer that the shell never reports must not block an address for ever."""
+        """A response that the shell never reports must not block an address for ever."""
         for request_id, asked in list(self._asked.items()):
             if now_ms - asked.sent_ms >= 2 * self.timeout_ms:
                 del self._asked[request_id]
                 self.failed(asked.address, now_ms)
 
     def next_ms(self, now_ms: int) -> int | None:
-        """When a pause ends or a request has waited too long."""
+        """When the next pause ends, or the next request has waited too long."""
         times = [until for until in self._backing_off.values() if until > now_ms]
         times += [asked.sent_ms + 2 * self.timeout_ms for asked in self._asked.values()]
         return min(times, default=None)

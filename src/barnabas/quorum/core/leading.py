@@ -1,7 +1,9 @@
-"""The leader's work: serve fetches, count who has what, commit, and notice when nobody listens any more.
+"""The leader's work: serve fetches, track the progress of replicas, commit, and resign when no
+majority fetches any more.
 
-The high watermark is the largest offset that a majority of the voters has on its disk. It only moves over a batch of the leader's own
-epoch, because batches of older epochs could still be replaced (Raft, 5.4.2); until then followers are told that it is unknown.
+The high watermark is the largest offset that a majority of the voters has on disk. It moves only
+over a batch of the leader's own epoch, because batches of older epochs could still be replaced
+(Raft, 5.4.2). Until then followers receive it as unknown.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochResponse
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
 
-# -- writing ------------------------------------------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------------------
 
 
 def append(quorum: Quorum, event: Append) -> None:
@@ -52,20 +54,21 @@ def append(quorum: Quorum, event: Append) -> None:
 
 
 def advance(quorum: Quorum, role: Leader) -> None:
-    """Commit what a majority has by now."""
+    """Commit everything that a majority has by now."""
     offset = role.progress.committed(quorum.me, quorum.log.flushed_offset)
     if offset > role.epoch_start_offset and (quorum.commit(offset) or not role.established):
         role.established = True
         finish_change(quorum, role)
         _answer_parked(quorum, role, lambda _: True)
         if not quorum.voters.includes(quorum.me) and role.change is None:
-            # Removed, and that is decided now: it has led the others over it and can go.
+            # This node was removed from the voters, and the removal is committed now: it has led
+            # the others up to it and can resign.
             latest = quorum.history.latest
             if latest is not None and latest.offset < quorum.high_watermark:
                 to_resigned(quorum)
 
 
-# -- serving fetches ----------------------------------------------------------------------------------------------------------------
+# -- serving fetches -------------------------------------------------------------------------------
 
 
 def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version: int) -> None:
@@ -92,7 +95,7 @@ def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version:
         return
     offset, epoch = partition.fetch_offset, partition.last_fetched_epoch
     size_bytes_max = min(request.max_bytes, partition.partition_max_bytes) if partition.partition_max_bytes > 0 else request.max_bytes
-    # At least one batch is sent in any case, so that everybody gets on.
+    # Every response has at least one batch, so that each follower makes progress.
     size_bytes_max = max(0, min(size_bytes_max, PIECE_BYTES_MAX))
     verdict = quorum.log.validate(offset, epoch)
     fetch = ParkedFetch(token, version, offset, epoch, size_bytes_max, quorum.now_ms + min(request.max_wait_ms, FETCH_WAIT_MS_MAX))
@@ -101,7 +104,7 @@ def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version:
         return
     if replica.node_id >= 0:
         role.progress.fetched(replica, offset, leader_end=quorum.log.end_offset, now_ms=quorum.now_ms)
-        hear_from(quorum, role, replica)
+        record_voter_fetch(quorum, role, replica)
         advance(quorum, role)
         if quorum.role is not role:
             quorum.emit(Reply(token, fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, quorum.leader_info, version)))
@@ -162,22 +165,22 @@ def on_snapshot_request(quorum: Quorum, token: int, request: FetchSnapshotReques
     if error != ErrorCode.NONE or not isinstance(role, Leader):
         quorum.emit(Reply(token, snapshot_response(error, quorum.leader_info, version)))
         return
-    hear_from(quorum, role, ReplicaKey(NodeId(request.replica_id), Uuid(partition.replica_directory_id)))
+    record_voter_fetch(quorum, role, ReplicaKey(NodeId(request.replica_id), Uuid(partition.replica_directory_id)))
     response = snapshot_response(ErrorCode.NONE, quorum.leader_info, version, snapshot)
     quorum.emit(ReplyWithSnapshot(token, response, snapshot, partition.position, min(request.max_bytes, PIECE_BYTES_MAX)))
 
 
-# -- who listens --------------------------------------------------------------------------------------------------------------------
+# -- check quorum -----------------------------------------------------------------------------
 
 
-def hear_from(quorum: Quorum, role: Leader, replica: ReplicaKey) -> None:
-    """A voter fetched. Once a majority did, counted with the leader itself, the time begins anew."""
+def record_voter_fetch(quorum: Quorum, role: Leader, replica: ReplicaKey) -> None:
+    """A voter fetched. When a majority has, including the leader itself, a new period begins."""
     if not quorum.voters.includes(replica):
         return
-    role.heard.add(replica.node_id)
+    role.fetched_voters.add(replica.node_id)
     needed = quorum.voters.majority - (1 if quorum.voters.includes(quorum.me) else 0)
-    if len(role.heard) >= needed:
-        role.heard.clear()
+    if len(role.fetched_voters) >= needed:
+        role.fetched_voters.clear()
         role.check_quorum_deadline_ms = quorum.now_ms + quorum.check_quorum_ms
 
 

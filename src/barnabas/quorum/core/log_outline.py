@@ -1,7 +1,9 @@
-"""The log as its quorum needs to know it: where it begins and ends, which epoch wrote from where, which snapshots stand beside it.
+"""The outline of the log that the quorum needs: its start and end, the start of each epoch, and its
+snapshots.
 
-The core keeps this itself and moves it with every effect it asks for, so that within one step it knows what the log will be. Two logs
-agree up to an offset exactly when they agree on the epoch of the batch before it: all questions of divergence come down to that.
+The core keeps this outline itself and changes it with every effect it asks for, so that within one
+step it knows the state after those effects. Two logs agree up to an offset exactly when they agree
+on the epoch of the batch before it: all questions of divergence reduce to that.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import NamedTuple
 
 
 class OffsetAndEpoch(NamedTuple):
-    """The end of a log or of a snapshot: the offset behind the last record, and that record's epoch."""
+    """The end of a log or of a snapshot: the offset behind the last record, and the epoch of that
+    record."""
 
     offset: int
     epoch: int
@@ -24,25 +27,25 @@ class EpochStart(NamedTuple):
     start_offset: int
 
 
-# Nothing was ever written.
+# The end of a log to which nothing was ever written.
 EMPTY = OffsetAndEpoch(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """What a follower has is the beginning of this log."""
+    """The follower's log is a prefix of this log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diverging:
-    """A follower's last epoch ended here, or it never was: it must truncate."""
+    """The follower's last epoch ended here, or never existed here: the follower must truncate."""
 
     end: OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshotted:
-    """What a follower needs is only in a snapshot."""
+    """The records that a follower needs are only in a snapshot."""
 
     snapshot: OffsetAndEpoch
 
@@ -52,15 +55,17 @@ class LogOutline:
     start_offset: int = 0
     end_offset: int = 0
     epochs: list[EpochStart] = field(default_factory=list)
-    # All on disk, oldest first.
+    # All snapshots on disk, oldest first.
     snapshots: list[OffsetAndEpoch] = field(default_factory=list)
     flushed_offset: int = 0
-    # Counts truncations: a flush that began before one does not vouch for what was written after it.
+    # Counts truncations: a flush that began before a truncation says nothing about records written
+    # after it.
     generation: int = 0
 
     @property
     def last_epoch(self) -> int:
-        """Of the last batch, or of the snapshot where the log begins when it has none."""
+        """The epoch of the last batch, or of the snapshot where the log begins when it has no
+        batch."""
         if self.epochs:
             return self.epochs[-1].epoch
         return self.snapshots[-1].epoch if self.snapshots else 0
@@ -93,14 +98,14 @@ class LogOutline:
         self.generation += 1
 
     def restart_at(self, snapshot: OffsetAndEpoch) -> None:
-        """A snapshot from elsewhere is in place; the log begins behind it."""
+        """A snapshot of another node is in place, and the log begins behind it."""
         self.start_offset = self.end_offset = self.flushed_offset = snapshot.offset
         self.epochs = []
         self.snapshots = [snapshot]
         self.generation += 1
 
     def trimmed(self, start_offset: int, snapshots: Iterable[OffsetAndEpoch]) -> None:
-        """The front is gone, and ``snapshots`` are what is there now."""
+        """The front of the log is gone, and ``snapshots`` are those that are left."""
         self.start_offset = start_offset
         self.snapshots = sorted(snapshots)
         spanning = bisect_right(self.epochs, start_offset, key=lambda entry: entry.start_offset) - 1
@@ -115,15 +120,17 @@ class LogOutline:
         end = self.epochs[higher].start_offset
         if higher > 0:
             return OffsetAndEpoch(end, self.epochs[higher - 1].epoch)
-        # Older than everything in the log: it ended with the snapshot where the log begins.
+        # The epoch is older than everything in the log: it ended with the snapshot where the log
+        # begins.
         earliest = self.snapshots[0] if self.snapshots else EMPTY
         return earliest if earliest.offset == end else OffsetAndEpoch(end, min(epoch, earliest.epoch))
 
     def validate(self, offset: int, epoch: int) -> Valid | Diverging | Snapshotted:
-        """Whether a log that ends at ``offset`` with a record of ``epoch`` is the beginning of this one."""
+        """Whether a log that ends at ``offset`` with a record of ``epoch`` is a prefix of this
+        one."""
         latest = self.latest_snapshot
         if offset == 0 and latest is not None and latest != EMPTY:
-            # All of the log would do as well, but the snapshot is shorter.
+            # The whole log would serve as well, but the snapshot is shorter.
             return Snapshotted(latest)
         if self.start_offset == 0 and offset == 0:
             return Valid()
@@ -137,6 +144,7 @@ class LogOutline:
         return Valid()
 
     def truncation_point(self, leader_end: OffsetAndEpoch) -> int:
-        """Where this log must end, given that the leader's epoch ``leader_end.epoch`` ended at ``leader_end.offset``."""
+        """The offset at which this log must end, given that the leader's epoch ``leader_end.epoch``
+        ended at ``leader_end.offset``."""
         mine = self.end_offset_for(leader_end.epoch)
         return min(mine.offset, leader_end.offset) if mine.epoch == leader_end.epoch else mine.offset

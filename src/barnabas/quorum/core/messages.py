@@ -1,7 +1,8 @@
-"""The quorum's requests and responses: how they are built, and what of them counts.
+"""The quorum's requests and responses: how they are built, and how their parts are read.
 
-All speak of one partition, the metadata log. Every response says who leads in which epoch, and from the version that came with
-dynamic voters on, where; :class:`LeaderInfo` is that part. A message of the wrong shape is None, never an exception: it came from outside.
+All concern one partition, the metadata log. Every response names the leader and its epoch, and from
+the versions with dynamic voters on also its endpoint; :class:`LeaderInfo` is that part. A message
+of the wrong shape is read as None and never raises, because it came from another node.
 """
 
 from __future__ import annotations
@@ -19,19 +20,20 @@ from barnabas.wire.messages.update_raft_voter import CurrentLeader, UpdateRaftVo
 _ENDPOINTS_VERSION_MIN = 1
 _FETCH_LEADER_VERSION_MIN = 12
 _FETCH_ENDPOINTS_VERSION_MIN = 17
-# The last records of a log in a response; a follower without a high watermark says so.
+# The high watermark in a response of a node that does not know it.
 UNKNOWN_HIGH_WATERMARK = -1
 
 
 class LeaderInfo(NamedTuple):
     leader_id: NodeId
     epoch: LeaderEpoch
-    # Where the asker's listener reaches the leader.
+    # The leader's endpoint on the listener of the node that asks.
     address: tuple[str, int] | None = None
 
 
 def one_partition(topics: Sequence[Any]) -> Any | None:
-    """The one partition of the one topic of a vote, begin or end message; None unless it is the metadata log."""
+    """The single partition of the single topic in a vote, begin or end message; None unless it is
+    the metadata log."""
     if len(topics) != 1 or topics[0].topic_name != METADATA_TOPIC or len(topics[0].partitions) != 1:
         return None
     partition = topics[0].partitions[0]
@@ -48,11 +50,12 @@ def one_fetched_partition(request: fetch.FetchRequest) -> fetch.FetchPartition |
 
 
 def endpoints_in(nodes: Iterable[Any], leader_id: int, listener_name: str) -> tuple[Endpoint, ...]:
-    """The leader's endpoint in a response, which gives those of the listener it was asked on without the name."""
+    """The leader's endpoint in a response. The response gives only the endpoints of the listener on
+    which the request arrived, without its name."""
     return tuple(Endpoint(listener_name, node.host, node.port) for node in nodes if node.node_id == leader_id and node.host)
 
 
-# -- votes --------------------------------------------------------------------------------------------------------------------
+# -- votes -----------------------------------------------------------------------------------------
 
 
 def vote_request(
@@ -94,7 +97,7 @@ def refused_vote(error: ErrorCode) -> vote.VoteResponse:
     return vote.VoteResponse(error_code=error, topics=[])
 
 
-# -- the beginning and the end of an epoch ----------------------------------------------------------------------------------------
+# -- the beginning and the end of an epoch -----------------------------------------------------
 
 
 def begin_request(
@@ -171,7 +174,7 @@ def refused_end(error: ErrorCode) -> end.EndQuorumEpochResponse:
     return end.EndQuorumEpochResponse(error_code=error, topics=[])
 
 
-# -- fetches ----------------------------------------------------------------------------------------------------------------------
+# -- fetches ---------------------------------------------------------------------------------------
 
 
 def fetch_request(
@@ -230,7 +233,8 @@ def fetch_response(
         records=b"",
     )
     if version >= _FETCH_LEADER_VERSION_MIN:
-        # Replicas say their last epoch from this version on; whoever asks in an older one is refused anyway.
+        # Replicas send their last epoch from this version on; requests in older versions are
+        # refused anyway.
         partition.current_leader = fetch.LeaderIdAndEpoch(leader_id=leader.leader_id, leader_epoch=leader.epoch)
     if diverging is not None:
         partition.diverging_epoch = fetch.EpochEndOffset(epoch=diverging.epoch, end_offset=diverging.offset)
@@ -256,7 +260,7 @@ def one_fetch_answer(response: fetch.FetchResponse) -> fetch.PartitionData | Non
     return topic.partitions[0] if topic.partitions[0].partition_index == METADATA_PARTITION.partition else None
 
 
-# -- snapshots --------------------------------------------------------------------------------------------------------------------
+# -- snapshots -------------------------------------------------------------------------------------
 
 
 def snapshot_request(
@@ -278,7 +282,7 @@ def snapshot_request(
 
 
 def one_snapshot_partition(topics: Sequence[Any]) -> Any | None:
-    """Of a request or of a response."""
+    """The partition of a request or of a response."""
     if len(topics) != 1 or topics[0].name != METADATA_TOPIC or len(topics[0].partitions) != 1:
         return None
     partition = topics[0].partitions[0]
@@ -289,7 +293,7 @@ def one_snapshot_partition(topics: Sequence[Any]) -> Any | None:
 def snapshot_response(
     error: ErrorCode, leader: LeaderInfo, version: int, snapshot: OffsetAndEpoch = OffsetAndEpoch(-1, -1)
 ) -> fetch_snapshot.FetchSnapshotResponse:
-    """Without the piece; the size and the bytes are added where they are read."""
+    """The response without the piece; the shell adds the size and the bytes when it reads them."""
     partition = fetch_snapshot.ResponsePartitionSnapshot(
         index=METADATA_PARTITION.partition,
         error_code=error,
@@ -314,7 +318,7 @@ def refused_snapshot(error: ErrorCode) -> fetch_snapshot.FetchSnapshotResponse:
     return fetch_snapshot.FetchSnapshotResponse(throttle_time_ms=0, error_code=error, topics=[])
 
 
-# -- voters -------------------------------------------------------------------------------------------------------------------------
+# -- voters ----------------------------------------------------------------------------------------
 
 
 def update_voter_response(error: ErrorCode, leader: LeaderInfo) -> UpdateRaftVoterResponse:

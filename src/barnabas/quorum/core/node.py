@@ -1,15 +1,19 @@
-"""The quorum's state machine: ``step(event, now_ms) -> effects``, in the order in which they must be performed.
+"""The quorum's state machine: ``step(event, now_ms) -> effects``, in the order in which they must
+be performed.
 
-Kafka's Raft is pull-based: followers fetch, and the offset they fetch from is their acknowledgement. The roles and how they follow one
-another are in :mod:`barnabas.quorum.core.roles`. What holds at every moment:
+Kafka's Raft is pull-based: followers fetch, and the offset from which they fetch is their
+acknowledgement. The roles and their transitions are in :mod:`barnabas.quorum.core.roles`. These
+invariants hold at every moment:
 
-- an epoch has at most one leader: a voter votes once in it, and remembers that on disk before it answers;
-- the high watermark is the largest offset that a majority has on its disk, never falls, and only moves over a batch of the leader's
-  own epoch;
-- what lies below the high watermark is never truncated.
+- An epoch has at most one leader: a voter votes once in it, and has that vote on disk before it
+  answers.
+- The high watermark is the largest offset that a majority has on disk, never falls, and only moves
+  over a batch of the leader's own epoch.
+- Records below the high watermark are never truncated.
 
-A node that is the only voter elects itself when it starts, without waiting: there is nobody to hear of. After every event the
-node does whatever its role is ready to do; :attr:`QuorumNode.deadline_ms` says when time alone will make it ready for something.
+A node that is the only voter elects itself when it starts, without a timeout, because no other
+leader can exist. After every event the node does everything that its role is ready to do;
+:attr:`QuorumNode.deadline_ms` is the time at which the role is ready for more without an event.
 """
 
 from __future__ import annotations
@@ -53,7 +57,8 @@ from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest, Rem
 from barnabas.wire.messages.update_raft_voter import UpdateRaftVoterRequest, UpdateRaftVoterResponse
 from barnabas.wire.messages.vote import VoteRequest, VoteResponse
 
-# A role may hand over to the next a few times within one step (a lone voter: prospective, candidate, leader); more would be a loop.
+# A role may hand over to the next a few times within one step (a lone voter becomes prospective,
+# candidate, leader); more would be an endless loop.
 TURNS_MAX = 8
 
 
@@ -66,14 +71,15 @@ class QuorumNode:
         settings: QuorumSettings | None = None,
         entropy: Entropy | None = None,
     ) -> None:
-        """``configured`` are the voters of ``controller.quorum.voters``; voters in the log replace them."""
+        """``configured`` are the voters of ``controller.quorum.voters``; voters in the log replace
+        them."""
         self.quorum = Quorum(identity, configured, state, settings or QuorumSettings(), entropy or SystemEntropy())
         self._announced = (NO_NODE, LeaderEpoch(-1))
         self._started = False
-        # Voters whose last answer was none at all.
+        # Voters that did not answer the last request.
         self._unreachable: set[NodeId] = set()
 
-    # -- what is known ----------------------------------------------------------------------------------------------------------
+    # -- state ------------------------------------------------------------------------------------
 
     @property
     def node_id(self) -> NodeId:
@@ -114,7 +120,7 @@ class QuorumNode:
 
     @property
     def leader_id(self) -> NodeId:
-        """Who leads the current epoch; -1 while nobody is known to. One that has resigned leads no more."""
+        """The leader of the current epoch; -1 while it is unknown, and after it has resigned."""
         return NO_NODE if isinstance(self.quorum.role, LeaderResigned) else self.quorum.leader_id
 
     @property
@@ -125,12 +131,13 @@ class QuorumNode:
 
     @property
     def told_high_watermark(self) -> int:
-        """As followers are told it: -1 while nothing of the leader's own epoch is committed."""
+        """The high watermark as followers receive it: -1 while no batch of the leader's own epoch
+        is committed."""
         role = self.quorum.role
         return -1 if isinstance(role, Leader) and not role.established else self.quorum.high_watermark
 
     def replicas(self, now_ms: int) -> tuple[list[ReplicaProgress], list[ReplicaProgress]]:
-        """Voters and observers, as the leader knows them; nobody else knows any."""
+        """Voters and observers as the leader knows them; empty on any other node."""
         quorum = self.quorum
         if not isinstance(quorum.role, Leader):
             return [], []
@@ -143,7 +150,8 @@ class QuorumNode:
 
     @property
     def handed_over(self) -> bool:
-        """A node that was told to stop need not stay: another leads, or nobody is left who could."""
+        """Whether a node that is stopping may stop now: another node leads, or none is left that
+        could."""
         quorum = self.quorum
         match quorum.role:
             case Leader():
@@ -155,7 +163,8 @@ class QuorumNode:
 
     @property
     def deadline_ms(self) -> int:
-        """When to send a :class:`~barnabas.quorum.core.events.Tick`, unless something else happens before."""
+        """When to send a :class:`~barnabas.quorum.core.events.Tick`, unless another event comes
+        first."""
         quorum = self.quorum
         requests_ms = quorum.in_flight.next_ms(quorum.now_ms)
         match quorum.role:
@@ -171,7 +180,7 @@ class QuorumNode:
             role_ms = NEVER_MS
         return min(role_ms, requests_ms if requests_ms is not None else NEVER_MS)
 
-    # -- what happens -----------------------------------------------------------------------------------------------------------
+    # -- events -----------------------------------------------------------------------------------
 
     def step(self, event: Event, now_ms: int) -> list[Effect]:
         quorum = self.quorum
@@ -222,7 +231,7 @@ class QuorumNode:
         quorum.log = event.log
         quorum.log.flushed_offset = event.log.end_offset
         quorum.history.add(event.changes)
-        # A snapshot is only ever made of what is committed.
+        # A snapshot only ever contains committed records.
         snapshot = event.log.latest_snapshot
         quorum.high_watermark = max(event.log.start_offset, snapshot.offset if snapshot is not None else 0)
         transitions.start(quorum)
@@ -256,7 +265,7 @@ class QuorumNode:
             case UpdateRaftVoterRequest() as request:
                 voter_changes.on_update_request(quorum, token, request)
             case other:
-                raise AssertionError(f"{type(other).__name__} is not the quorum's business")
+                raise AssertionError(f"{type(other).__name__} is no event of the quorum")
 
     def _answered(self, event: Answered) -> None:
         quorum = self.quorum
@@ -269,7 +278,7 @@ class QuorumNode:
             case ApiVersionsRequest(), _:
                 well = voter_changes.on_versions_answer(quorum, node_id, response)
             case VoteRequest(), ErrorCode.UNSUPPORTED_VERSION:
-                elections.no_prevote_there(quorum)
+                elections.prevote_unsupported(quorum)
                 well = False
             case _, ErrorCode():
                 self._unreachable.add(node_id)
@@ -295,7 +304,7 @@ class QuorumNode:
         else:
             quorum.in_flight.failed(asked.address, quorum.now_ms)
 
-    # -- what the role is ready to do -------------------------------------------------------------------------------------------
+    # -- what the role is ready to do --------------------------------------------------------------
 
     def _take_turns(self) -> None:
         for _ in range(TURNS_MAX):

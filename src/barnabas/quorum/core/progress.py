@@ -1,6 +1,8 @@
-"""How far every replica has come, as its leader sees it, and the high watermark that follows.
+"""The progress of every replica, as the leader sees it, and the high watermark that follows from
+it.
 
-A replica that fetches from an offset has everything below it on its disk. The leader itself counts with what it has flushed.
+A replica that fetches from an offset has everything below it on its disk. The leader itself counts
+with the part of its log that is flushed.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ class ReplicaProgress:
         if offset >= leader_end:
             self.last_caught_up_ms = now_ms
         elif 0 < self.leader_end_at_last_fetch <= offset:
-            # It has what was there when it asked before, so at that time it was about to be caught up.
+            # The replica now has everything that was in the log at its previous fetch, so it was
+            # caught up at that time.
             self.last_caught_up_ms = max(self.last_caught_up_ms, self.last_fetch_ms)
         self.last_fetch_ms = now_ms
         self.leader_end_at_last_fetch = leader_end
@@ -43,7 +46,7 @@ class Progress:
         self._voters = voters
 
     def follow(self, voters: VoterSet) -> None:
-        """The voters changed; everybody keeps what is known of them."""
+        """The voters changed; the progress of each replica is kept."""
         self._voters = voters
 
     def of(self, key: ReplicaKey) -> ReplicaProgress:
@@ -60,18 +63,20 @@ class Progress:
         replica.fetched(offset, leader_end=leader_end, now_ms=now_ms)
 
     def voters(self) -> Iterator[ReplicaProgress]:
-        """One for each voter, whether it was ever heard of or not."""
+        """One entry for each voter, whether it has fetched or not."""
         for voter in self._voters.values():
-            heard = [replica for key, replica in self._replicas.items() if voter.is_replica(key)]
-            # A configured voter has no directory: of several that fetched under its id, the one that did so last is it.
-            yield max(heard, key=lambda each: each.last_fetch_ms, default=ReplicaProgress(voter.key))
+            fetched = [replica for key, replica in self._replicas.items() if voter.is_replica(key)]
+            # A configured voter has no directory id. Of several replicas that fetched under its
+            # node id, the latest one counts.
+            yield max(fetched, key=lambda each: each.last_fetch_ms, default=ReplicaProgress(voter.key))
 
     def observers(self, now_ms: int) -> list[ReplicaProgress]:
         self._forget_silent(now_ms)
         return [replica for key, replica in sorted(self._replicas.items()) if not self._voters.includes(key)]
 
     def committed(self, myself: ReplicaKey, flushed_offset: int) -> int:
-        """The largest offset that a majority of the voters has on disk; -1 while too many were not heard of."""
+        """The largest offset that a majority of the voters has on disk; -1 while too many voters
+        have not fetched."""
         offsets = sorted(
             (flushed_offset if self._is(replica, myself) else replica.end_offset for replica in self.voters()),
             reverse=True,
@@ -79,7 +84,7 @@ class Progress:
         return offsets[len(offsets) // 2]
 
     def successors(self, myself: ReplicaKey) -> list[ReplicaKey]:
-        """The other voters, the one that has most first."""
+        """The other voters, the one with the longest log first."""
         others = [replica for replica in self.voters() if not self._is(replica, myself)]
         return [replica.key for replica in sorted(others, key=lambda each: (-each.end_offset, each.key))]
 

@@ -1,7 +1,8 @@
-"""What all roles share: who this node is, what it remembers, what its log is like, and the effects it asks for.
+"""The state that all roles share: the identity of this node, its persistent state, the outline of
+its log, and the effects it asks for.
 
-Roles change in :mod:`barnabas.quorum.core.transitions` only; elections, the leader's and the follower's work
-are modules of functions over this.
+Roles change in :mod:`barnabas.quorum.core.transitions` only. Elections, the leader's work and the
+follower's work are modules of functions over this state.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from barnabas.quorum.core.quorum_state import QuorumState
 from barnabas.quorum.core.roles import Follower, Leader, LeaderResigned, Prospective, Role, Unattached
 from barnabas.quorum.core.settings import (
     CHECK_QUORUM_FETCH_TIMEOUTS,
-    EPOCH_HEARD_MAX,
+    EPOCH_ACCEPTED_MAX,
     EPOCHS_AHEAD_MAX,
     FETCH_TIMEOUT_JITTER,
     QuorumSettings,
@@ -30,22 +31,23 @@ from barnabas.quorum.core.settings import (
 from barnabas.quorum.core.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter, VoterSet, address_of
 from barnabas.records.control_batch import ControlType
 
-# Observers hold no elections.
+# The election deadline of an observer, which holds no elections.
 NEVER_MS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a node is in the quorum."""
+    """The identity of a node in the quorum."""
 
     key: ReplicaKey
     cluster_id: str
     # The listener on which controllers reach each other: the first of controller.listener.names.
     listener_name: str = "CONTROLLER"
     endpoints: tuple[Endpoint, ...] = ()
-    # It has the role controller, so it may become a voter and must have on disk what it claims to have.
+    # The node has the role controller, so it may become a voter, and acknowledges only records that
+    # are on its disk.
     may_vote: bool = True
-    # Where to ask who leads.
+    # Addresses of nodes that may know the leader.
     bootstrap: tuple[Address, ...] = ()
 
 
@@ -65,7 +67,7 @@ class Quorum:
         self.now_ms = 0
         self.effects: list[Effect] = []
 
-    # -- questions --------------------------------------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------------------
 
     @property
     def epoch(self) -> LeaderEpoch:
@@ -81,8 +83,9 @@ class Quorum:
 
     @property
     def may_stand(self) -> bool:
-        """Voters, and one that is being removed as long as it cannot know that this is decided: it may be the only one that has the record
-        which removes it, and then nobody else could be elected (Raft thesis, 4.2.2)."""
+        """Voters may stand, and so may a voter that is being removed while it cannot know that its
+        removal is committed: it may be the only one that has the record which removes it, and then
+        no other voter could be elected (Raft thesis, 4.2.2)."""
         if self.is_voter:
             return True
         latest = self.history.latest
@@ -121,14 +124,15 @@ class Quorum:
 
     @property
     def leader_info(self) -> LeaderInfo:
-        """As it goes into every response."""
+        """The leader and its epoch, as in every response."""
         return LeaderInfo(self.leader_id, self.epoch, address_of(self.leader_endpoints, self.identity.listener_name))
 
     def known_cluster(self, cluster_id: str | None) -> bool:
         return cluster_id is None or cluster_id == self.identity.cluster_id
 
-    def meant_for_me(self, key: ReplicaKey) -> bool:
-        """Whether a voter that a peer names is this replica; a peer that names none means whoever it reached."""
+    def names_this_replica(self, key: ReplicaKey) -> bool:
+        """Whether a voter that a peer names is this replica. A peer that names none means the node
+        it reached."""
         if key.node_id == NO_NODE:
             return True
         return key.node_id == self.me.node_id and (not any(key.directory_id) or key.directory_id == self.me.directory_id)
@@ -138,13 +142,13 @@ class Quorum:
         return Address(*found) if found is not None else None
 
     def bootstrap_addresses(self) -> list[Address]:
-        """The configured ones, and the voters' own; without this node."""
+        """The configured addresses and those of the voters, without this node's."""
         mine = {Address(each.host, each.port) for each in self.identity.endpoints}
         voters = (self.address_of_voter(voter.key.node_id) for voter in self.voters.others(self.me.node_id))
         known = dict.fromkeys([*self.identity.bootstrap, *(each for each in voters if each is not None)])
         return [address for address in known if address not in mine]
 
-    # -- deeds ------------------------------------------------------------------------------------------------------------------
+    # -- actions ----------------------------------------------------------------------------------
 
     def emit(self, *effects: Effect) -> None:
         self.effects += effects
@@ -161,13 +165,14 @@ class Quorum:
         return self.now_ms + timeout_ms + (self.entropy.below(timeout_ms) if timeout_ms > 0 else 0)
 
     def fetch_deadline(self) -> int:
-        """A little different each time. All followers hear from their leader at the same moments; if they also gave it up at the same
-        moment they would split the vote, and a third election would come a whole election timeout later."""
+        """A deadline that differs a little each time. All followers get responses from their leader
+        at the same moments. If they also gave it up at the same moment they would split the vote,
+        and the next election would come a whole election timeout later."""
         timeout_ms = self.settings.fetch_timeout_ms
         return self.now_ms + timeout_ms + self.entropy.below(1 + int(timeout_ms * FETCH_TIMEOUT_JITTER))
 
     def send(self, address: Address, request: Any, *, node_id: int = NO_NODE, aside: bool = False) -> bool:
-        """False when there is something on its way there already, or a pause."""
+        """False when a request to that address is in flight, or a pause is not over."""
         if not aside and not self.in_flight.ready(address, self.now_ms):
             return False
         request_id = self.in_flight.sent(Asked(address, request, node_id, self.now_ms, aside))
@@ -180,7 +185,8 @@ class Quorum:
         self.emit(WriteControl(self.epoch, base_offset, records), Flush(self.log.end_offset, self.log.generation))
 
     def commit(self, offset: int) -> bool:
-        """Whether the high watermark rose. It never falls, and is never above what the log has."""
+        """Returns whether the high watermark rose. It never falls, and is never above the end of
+        the log."""
         offset = min(offset, self.log.end_offset)
         if offset <= self.high_watermark:
             return False
@@ -190,21 +196,22 @@ class Quorum:
 
 
 def endpoints_or_known(quorum: Quorum, endpoints: Sequence[Endpoint], leader_id: NodeId) -> tuple[Endpoint, ...]:
-    """What a message says of the leader's addresses, or else what the voter set does."""
+    """The leader's endpoints in a message, or those in the voter set if the message has none."""
     if address_of(endpoints, quorum.identity.listener_name) is not None:
         return tuple(endpoints)
     return quorum.voters.endpoints_of(leader_id)
 
 
-def believable(quorum: Quorum, epoch: int) -> bool:
-    """Whether a peer may be right about an epoch. One that may not leaves no trace here, since it would leave it for ever."""
-    return epoch <= quorum.epoch or epoch <= min(quorum.epoch + EPOCHS_AHEAD_MAX, EPOCH_HEARD_MAX)
+def plausible_epoch(quorum: Quorum, epoch: int) -> bool:
+    """Whether an epoch that a peer names is plausible. An implausible one is ignored, because an
+    epoch once accepted stays for ever."""
+    return epoch <= quorum.epoch or epoch <= min(quorum.epoch + EPOCHS_AHEAD_MAX, EPOCH_ACCEPTED_MAX)
 
 
 def validate_voter_request(quorum: Quorum, sender: int, epoch: int) -> ErrorCode:
     if epoch < quorum.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    return ErrorCode.INVALID_REQUEST if sender < 0 or not believable(quorum, epoch) else ErrorCode.NONE
+    return ErrorCode.INVALID_REQUEST if sender < 0 or not plausible_epoch(quorum, epoch) else ErrorCode.NONE
 
 
 def validate_leader_request(quorum: Quorum, epoch: int) -> ErrorCode:

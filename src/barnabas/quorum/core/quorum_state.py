@@ -1,7 +1,9 @@
-"""What a voter must never forget: its epoch and whom it voted for. ``quorum-state``, one line of JSON.
+"""The state that a voter must never lose: its epoch and its vote. ``quorum-state``, one line of
+JSON.
 
-Version 0 belongs to quorums whose voters are configured (``controller.quorum.voters``), version 1 to those whose voters are in the
-log (KIP-853). Pure text here; the driver writes it, durably, before anything that depends on it happens.
+Version 0 belongs to quorums whose voters are configured (``controller.quorum.voters``), version 1
+to those whose voters are in the log (KIP-853). This module only converts to and from text; the
+driver writes it durably before anything that depends on it happens.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 from barnabas.model.ids import NO_NODE, ZERO_UUID, LeaderEpoch, NodeId, Uuid, parse_uuid, uuid_text
 
 QUORUM_STATE = "quorum-state"
-FIRST_EPOCH = LeaderEpoch(0)  # of a log nobody has led yet
+FIRST_EPOCH = LeaderEpoch(0)  # of a log that no node has led yet
 
 
 class QuorumStateDamaged(ValueError):
@@ -27,22 +29,23 @@ class QuorumState:
     voted_directory_id: Uuid = ZERO_UUID
 
     def seen(self, epoch: LeaderEpoch) -> QuorumState:
-        """A later epoch has begun; nobody in it is known yet."""
+        """A later epoch has begun; its leader is unknown."""
         assert epoch > self.epoch, f"epoch {epoch} after epoch {self.epoch}"
         return QuorumState(epoch=epoch)
 
     def voted(self, epoch: LeaderEpoch, candidate: NodeId, directory_id: Uuid = ZERO_UUID) -> QuorumState:
-        """The one vote of an epoch, given in the one it is for."""
+        """The one vote of an epoch, recorded together with that epoch."""
         fresh = epoch == self.epoch and self.voted_id == NO_NODE
         assert epoch > self.epoch or fresh, f"a vote in epoch {epoch} after epoch {self.epoch}"
         return QuorumState(epoch=epoch, voted_id=candidate, voted_directory_id=directory_id)
 
     def led_by(self, leader: NodeId) -> QuorumState:
-        """Known who leads the epoch. The vote stays: whoever asks for one again must hear the same answer."""
+        """The leader of the epoch is known. The vote stays, so that a repeated request for it gets
+        the same response."""
         return replace(self, leader_id=leader)
 
     def won_by(self, leader: NodeId) -> QuorumState:
-        """This node leads; the vote for itself has done its work."""
+        """This node leads; its vote for itself is no longer needed."""
         return QuorumState(epoch=self.epoch, leader_id=leader)
 
 
@@ -78,5 +81,5 @@ def decode_quorum_state(text: str) -> QuorumState:
             voted_id=NodeId(int(fields["votedId"])),
             voted_directory_id=parse_uuid(fields["votedDirectoryId"]) if "votedDirectoryId" in fields else ZERO_UUID,
         )
-    except (ValueError, KeyError, TypeError) as wrong:
-        raise QuorumStateDamaged(f"{QUORUM_STATE} cannot be read: {wrong}.") from wrong
+    except (ValueError, KeyError, TypeError) as error:
+        raise QuorumStateDamaged(f"{QUORUM_STATE} cannot be read: {error}.") from error

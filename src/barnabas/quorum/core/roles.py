@@ -1,14 +1,18 @@
-"""What a quorum node can be, and what it must remember while it is.
+"""The roles of a quorum node, and the state of each.
 
-    unattached --election timeout--> prospective --majority would vote--> candidate --majority voted--> leader
-    prospective --refused or timed out--> follower (of the leader it knew) or unattached
-    candidate --election timeout--> prospective
-    leader --no majority fetches, removed, or stopping--> resigned --election timeout--> unattached, next epoch
-    any --a later epoch--> unattached, or follower when its leader is known
-    follower --fetch timeout--> prospective
+    unattached  --election timeout-->             prospective
+    prospective --majority would vote for it-->   candidate
+    prospective --refused or timed out-->         follower (of the leader it knew) or unattached
+    candidate   --majority voted for it-->        leader
+    candidate   --election timeout-->             prospective
+    leader      --no majority fetches, removed, or stopping-->  resigned
+    resigned    --election timeout-->             unattached, in the next epoch
+    follower    --fetch timeout-->                prospective
+    any         --a later epoch-->                unattached, or follower when its leader is known
 
-A node that is not in the voter set is an observer: it is only ever unattached or a follower. Pre-vote (KIP-996) is why a node that was
-cut off, whose epoch would otherwise have grown, does not disturb a quorum that works when it comes back.
+A node that is not in the voter set is an observer: it is only ever unattached or a follower.
+Because of pre-vote (KIP-996), a node that was cut off does not increase its epoch, and so does not
+disturb a working quorum when it comes back.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from barnabas.quorum.core.votes import Votes
 
 @dataclass(slots=True)
 class Unattached:
-    """Nobody to follow. The leader may be known by its id but not by its address."""
+    """There is no leader to follow. Its id may be known while its address is not."""
 
     election_deadline_ms: int
     leader_id: NodeId = NO_NODE
@@ -33,7 +37,7 @@ class Unattached:
 
 @dataclass(slots=True)
 class Prospective:
-    """Asks whether a vote would be given."""
+    """Asks whether the voters would grant it a vote."""
 
     votes: Votes
     election_deadline_ms: int
@@ -51,7 +55,7 @@ class Candidate:
 class SnapshotDownload:
     snapshot: OffsetAndEpoch
     position: int = 0
-    size_bytes: int | None = None  # as its first piece said
+    size_bytes: int | None = None  # from its first piece
 
 
 @dataclass(slots=True)
@@ -59,18 +63,19 @@ class Follower:
     leader_id: NodeId
     leader_endpoints: tuple[Endpoint, ...]
     fetch_deadline_ms: int
-    # When to look whether what the leader knows of this voter is still right.
+    # When to check next whether the voter set describes this node correctly.
     update_voter_ms: int
     has_fetched: bool = False
     has_updated_leader: bool = False
     download: SnapshotDownload | None = None
-    # The log is being truncated or a snapshot put in place: nothing can be asked before that is done.
+    # A truncation or the installation of a snapshot is in progress: no request is sent before it is
+    # done.
     busy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ParkedFetch:
-    """A follower that has everything, waiting for more."""
+    """A fetch at the end of the log, waiting for more."""
 
     token: int
     version: int
@@ -82,7 +87,8 @@ class ParkedFetch:
 
 @dataclass(slots=True)
 class VoterChange:
-    """An addition or a removal under way: one at a time. ``end_offset`` is behind its record, once that is written."""
+    """An addition or a removal in progress: one at a time. ``end_offset`` is behind its record,
+    once that is written."""
 
     token: int | None
     request: Any
@@ -97,18 +103,20 @@ class Leader:
     progress: Progress
     check_quorum_deadline_ms: int
     begin_epoch_ms: int
-    # What the voters of kraft.version 0 told of themselves, for the day the quorum becomes dynamic.
+    # What the voters of kraft.version 0 reported about themselves, for the upgrade to a dynamic
+    # quorum.
     updated_voters: VoterSet
-    heard: set[NodeId] = field(default_factory=set)
+    fetched_voters: set[NodeId] = field(default_factory=set)
     parked: list[ParkedFetch] = field(default_factory=list)
     change: VoterChange | None = None
-    # A batch of the own epoch is committed: from here on the high watermark is known.
+    # A batch of the leader's own epoch is committed: from here on the high watermark is known.
     established: bool = False
 
 
 @dataclass(slots=True)
 class LeaderResigned:
-    """Led this epoch and does no more; tells the others, so that they need not wait for a timeout."""
+    """A leader that has resigned from this epoch. It tells the other voters, so that they need not
+    wait for a timeout."""
 
     election_deadline_ms: int
     successors: list[ReplicaKey]

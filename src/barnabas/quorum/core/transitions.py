@@ -1,7 +1,8 @@
-"""Changes of role: what is written down before, and what is left in order behind.
+"""Changes of role: the state that is persisted before, and the effects that follow.
 
-An epoch only grows, and what a node promised in it (its vote, whom it takes for leader) is on disk before anybody hears of it:
-:class:`~barnabas.quorum.core.effects.Persist` comes before the reply or request that tells.
+An epoch only grows, and everything that a node promised in it (its vote, the leader it follows) is
+on disk before another node learns of it: :class:`~barnabas.quorum.core.effects.Persist` comes
+before the response or request that reveals it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from barnabas.quorum.core.messages import fetch_response
 from barnabas.quorum.core.progress import Progress
 from barnabas.quorum.core.quorum import NEVER_MS, Quorum
 from barnabas.quorum.core.roles import Candidate, Follower, Leader, LeaderResigned, Prospective, Role, Unattached
-from barnabas.quorum.core.voter_changes import abandon_change, same_voter
+from barnabas.quorum.core.voter_changes import end_change, same_voter
 from barnabas.quorum.core.voters import Endpoint, ReplicaKey, address_of
 from barnabas.quorum.core.votes import Votes
 from barnabas.records.control_batch import ControlType
@@ -25,16 +26,17 @@ _LEADER_CHANGE_VERSION = 0
 
 
 def start(quorum: Quorum) -> None:
-    """The role a node wakes up in, from what it wrote down in its last life."""
+    """The role in which a node starts, from the state that the previous process persisted."""
     state, log = quorum.state, quorum.log
     if state.epoch < log.last_epoch:
-        # The state was lost, or never written: at least the log remembers an epoch.
+        # The state was lost, or never written: the log still has an epoch.
         quorum.remember(state.seen(LeaderEpoch(log.last_epoch)))
         state = quorum.state
     if quorum.alone:
         to_prospective(quorum)
     elif state.leader_id == quorum.me.node_id:
-        # It led, and may have told others things it has forgotten: it never leads the same epoch again.
+        # This node led the epoch before the restart, and may have made promises that it has
+        # forgotten: it never leads the same epoch again.
         others = {voter.key.node_id for voter in quorum.voters.others(quorum.me.node_id)}
         quorum.role = LeaderResigned(quorum.random_election_deadline(), [], others)
     elif state.leader_id != NO_NODE and address_of(quorum.voters.endpoints_of(state.leader_id), quorum.identity.listener_name):
@@ -45,7 +47,8 @@ def start(quorum: Quorum) -> None:
 
 def to_unattached(quorum: Quorum, epoch: LeaderEpoch, leader_id: NodeId = NO_NODE) -> None:
     match quorum.role:
-        # The time already waited counts: requests for votes must not keep a node from ever standing itself.
+        # The time that has already passed counts: requests for votes must not keep a node from ever
+        # standing itself.
         case (
             Unattached(election_deadline_ms=deadline)
             | Candidate(election_deadline_ms=deadline)
@@ -65,7 +68,7 @@ def to_unattached(quorum: Quorum, epoch: LeaderEpoch, leader_id: NodeId = NO_NOD
 
 
 def grant_vote(quorum: Quorum, candidate: ReplicaKey) -> None:
-    """The vote of the current epoch; whoever got it gets time to make use of it."""
+    """Give the vote of the current epoch. The candidate gets a new election timeout to use it."""
     quorum.remember(quorum.state.voted(quorum.epoch, candidate.node_id, candidate.directory_id))
     match quorum.role:
         case Prospective(leader_id=leader_id, leader_endpoints=endpoints):
@@ -89,7 +92,8 @@ def to_prospective(quorum: Quorum) -> None:
 
 
 def after_lost_prevote(quorum: Quorum, role: Prospective) -> None:
-    """Others still hear from the leader, or know more: back to following it, when it is known."""
+    """Other voters still hear from the leader, or have longer logs: go back to following the
+    leader, if it is known."""
     if role.leader_id != NO_NODE and address_of(role.leader_endpoints, quorum.identity.listener_name) is not None:
         to_follower(quorum, quorum.epoch, role.leader_id, role.leader_endpoints)
     else:
@@ -124,7 +128,8 @@ def to_leader(quorum: Quorum) -> None:
 
 
 def _write_start_of_epoch(quorum: Quorum, leader: Leader, granting: list[NodeId]) -> None:
-    """The leader change, and in a dynamic quorum the voters, when the log does not have them yet or they say other things of this node."""
+    """Write the leader change and, in a dynamic quorum, the voters, when the log does not have them
+    yet or describes this node differently."""
     message = LeaderChangeMessage(
         version=_LEADER_CHANGE_VERSION,
         leader_id=quorum.me.node_id,
@@ -145,7 +150,7 @@ def _write_start_of_epoch(quorum: Quorum, leader: Leader, granting: list[NodeId]
 
 
 def to_follower(quorum: Quorum, epoch: LeaderEpoch, leader_id: NodeId, endpoints: tuple[Endpoint, ...]) -> None:
-    assert leader_id != quorum.me.node_id, "nobody follows itself"
+    assert leader_id != quorum.me.node_id, "a node does not follow itself"
     _leave(quorum)
     state = quorum.state.seen(epoch) if epoch > quorum.epoch else quorum.state
     quorum.remember(state.led_by(leader_id))
@@ -167,7 +172,7 @@ def to_resigned(quorum: Quorum) -> None:
 
 
 def _resigned_deadline(quorum: Quorum) -> int:
-    # One that was removed from the voters must leave this role too, and holds no elections.
+    # A node that was removed from the voters must leave this role too, and holds no elections.
     return quorum.now_ms + quorum.settings.election_timeout_ms if not quorum.may_stand else quorum.random_election_deadline()
 
 
@@ -175,7 +180,7 @@ def _leave(quorum: Quorum) -> None:
     role = quorum.role
     if not isinstance(role, Leader):
         return
-    abandon_change(quorum, role, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    end_change(quorum, role, ErrorCode.NOT_LEADER_OR_FOLLOWER)
     for parked in role.parked:
         quorum.emit(Reply(parked.token, fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, quorum.leader_info, parked.version)))
     role.parked = []

@@ -1,8 +1,9 @@
-"""Voters that come, go and move (KIP-853): one change at a time, each a record in the log.
+"""Voters added, removed and updated (KIP-853): one change at a time, each a record in the log.
 
-Two voter sets that follow each other differ in one voter, so every majority of the one shares a voter with every majority of the
-other, and the newest set may count from the moment it is written. That only holds when the set before is committed, and by a leader
-that has committed something of its own: otherwise the answer is REQUEST_TIMED_OUT, "ask again".
+Two consecutive voter sets differ in one voter, so every majority of the one shares a voter with
+every majority of the other, and the newest set may count from the moment it is written. That holds
+only when the previous set is committed, and under a leader that has committed a batch of its own
+epoch. Otherwise the response is REQUEST_TIMED_OUT, and the client asks again.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _BUSY = "The leader is still handling a previous change of the voters."
 _NOT_ESTABLISHED = "The leader has not committed anything in its epoch yet."
 _UNCOMMITTED = "The last change of the voters is not committed yet."
 
-# -- asked of the leader ------------------------------------------------------------------------------------------------------------
+# -- requests to the leader ---------------------------------------------------------------------
 
 
 def on_add_request(quorum: Quorum, token: int, request: AddRaftVoterRequest) -> None:
@@ -69,21 +70,22 @@ def on_add_request(quorum: Quorum, token: int, request: AddRaftVoterRequest) -> 
 
 
 def on_versions_answer(quorum: Quorum, node_id: NodeId, response: ApiVersionsResponse | ErrorCode) -> bool:
-    """What the replica that is to become a voter understands; then, when it has the log, it is one."""
+    """The versions that a new replica supports arrived. If it supports the kraft.version and has
+    caught up, it becomes a voter."""
     role = quorum.role
     change = role.change if isinstance(role, Leader) else None
     if not isinstance(role, Leader) or change is None or change.end_offset is not None or change.voter.key.node_id != node_id:
         return True
     if not isinstance(response, ApiVersionsResponse) or response.error_code != ErrorCode.NONE:
-        abandon_change(quorum, role, ErrorCode.REQUEST_TIMED_OUT, f"Node {node_id} did not say which versions it supports.")
+        end_change(quorum, role, ErrorCode.REQUEST_TIMED_OUT, f"Node {node_id} did not answer which versions it supports.")
         return False
     ranges = [VersionRange(each.min_version, each.max_version) for each in response.supported_features if each.name == KRAFT_VERSION]
     supported = ranges[0] if ranges else UNKNOWN_KRAFT_VERSIONS
     if not supported.holds(quorum.history.kraft_version):
         problem = f"Node {node_id} supports kraft.version {supported.lowest} to {supported.highest}, not {quorum.history.kraft_version}."
-        abandon_change(quorum, role, ErrorCode.INVALID_REQUEST, problem)
+        end_change(quorum, role, ErrorCode.INVALID_REQUEST, problem)
     elif not role.progress.of(change.voter.key).caught_up(quorum.now_ms):
-        abandon_change(quorum, role, ErrorCode.REQUEST_TIMED_OUT, f"Node {node_id} has not caught up with the log.")
+        end_change(quorum, role, ErrorCode.REQUEST_TIMED_OUT, f"Node {node_id} has not caught up with the log.")
     else:
         change.voter = Voter(change.voter.key, change.voter.endpoints, supported)
         change.end_offset = _write_voters(quorum, role, quorum.voters.with_voter(change.voter))
@@ -145,13 +147,14 @@ def _update(quorum: Quorum, request: UpdateRaftVoterRequest) -> ErrorCode:
     if dynamic:
         _write_voters(quorum, role, quorum.voters.with_voter(voter))
     else:
-        # Nothing is written in a quorum whose voters are configured, but it may become a dynamic one.
+        # Nothing is written in a quorum whose voters are configured, but it may become a dynamic
+        # one.
         role.updated_voters = role.updated_voters.with_voter(voter)
     return ErrorCode.NONE
 
 
 def _refusal(quorum: Quorum, cluster_id: str | None, key: ReplicaKey) -> tuple[ErrorCode, str | None] | None:
-    """Why the voters cannot be changed now, by anybody."""
+    """The reason why the voters cannot be changed now; None if they can."""
     if not quorum.known_cluster(cluster_id):
         return ErrorCode.INCONSISTENT_CLUSTER_ID, f"The cluster's id is {quorum.identity.cluster_id}, not {cluster_id}."
     error = validate_leader_request(quorum, quorum.epoch)
@@ -174,7 +177,7 @@ def _refusal(quorum: Quorum, cluster_id: str | None, key: ReplicaKey) -> tuple[E
 
 
 def _write_voters(quorum: Quorum, role: Leader, voters: VoterSet) -> int:
-    """The offset behind the record. The new set counts at once."""
+    """Returns the offset behind the record. The new set counts at once."""
     quorum.history.add([VotersAt(quorum.log.end_offset, voters)])
     _count_over(quorum, role, voters)
     quorum.write_control((ControlType.KRAFT_VOTERS, voters_value(voters)))
@@ -183,27 +186,28 @@ def _write_voters(quorum: Quorum, role: Leader, voters: VoterSet) -> int:
 
 def _count_over(quorum: Quorum, role: Leader, voters: VoterSet) -> None:
     role.progress.follow(voters)
-    # The new majority gets its time from now on: a leader that was alone has not counted who fetches for as long as it was.
-    role.heard.clear()
+    # The new majority gets a whole period from now on: a leader that was the only voter has not
+    # tracked fetches so far.
+    role.fetched_voters.clear()
     role.check_quorum_deadline_ms = quorum.now_ms + quorum.check_quorum_ms
 
 
-# -- a change under way -------------------------------------------------------------------------------------------------------------
+# -- a change in progress ----------------------------------------------------------------------
 
 
 def finish_change(quorum: Quorum, role: Leader) -> None:
     change = role.change
     if change is not None and change.end_offset is not None and quorum.high_watermark >= change.end_offset:
-        abandon_change(quorum, role, ErrorCode.NONE)
+        end_change(quorum, role, ErrorCode.NONE)
 
 
 def expire_change(quorum: Quorum, role: Leader) -> None:
     if role.change is not None and quorum.now_ms >= role.change.deadline_ms:
-        abandon_change(quorum, role, ErrorCode.REQUEST_TIMED_OUT)
+        end_change(quorum, role, ErrorCode.REQUEST_TIMED_OUT)
 
 
-def abandon_change(quorum: Quorum, role: Leader, error: ErrorCode, message: str | None = None) -> None:
-    """Nobody waits for it any more, whatever becomes of it."""
+def end_change(quorum: Quorum, role: Leader, error: ErrorCode, message: str | None = None) -> None:
+    """End the change in progress and answer its caller. Once written, it may still take effect."""
     change, role.change = role.change, None
     if change is not None and change.token is not None:
         respond = _added if isinstance(change.request, AddRaftVoterRequest) else _removed
@@ -218,11 +222,11 @@ def _removed(error: ErrorCode, message: str | None = None) -> Any:
     return RemoveRaftVoterResponse(throttle_time_ms=0, error_code=error, error_message=message)
 
 
-# -- from configured voters to dynamic ones -------------------------------------------------------------------------------------------
+# -- from configured voters to dynamic ones --------------------------------------------------------
 
 
 def upgrade_problem(quorum: Quorum, version: int) -> str | None:
-    """Why kraft.version cannot become ``version``; None when it can, or is."""
+    """The reason why kraft.version cannot become ``version``; None when it can, or already is."""
     role, current = quorum.role, quorum.history.kraft_version
     if version == current:
         return None
@@ -232,9 +236,9 @@ def upgrade_problem(quorum: Quorum, version: int) -> str | None:
         return f"{KRAFT_VERSION} {version} is not known."
     if not isinstance(role, Leader) or not role.established:
         return _NOT_ESTABLISHED
-    unheard = [voter.key.node_id for voter in role.updated_voters.values() if not any(voter.key.directory_id)]
-    if unheard:
-        return f"Voters {unheard} have not told their directories yet."
+    without_directory = [voter.key.node_id for voter in role.updated_voters.values() if not any(voter.key.directory_id)]
+    if without_directory:
+        return f"Voters {without_directory} have not reported their directories yet."
     unable = [voter.key.node_id for voter in role.updated_voters.values() if not voter.kraft_versions.holds(version)]
     return f"Voters {unable} do not support {KRAFT_VERSION} {version}." if unable else None
 
@@ -249,11 +253,12 @@ def upgrade(quorum: Quorum, version: int) -> None:
     quorum.write_control((ControlType.KRAFT_VERSION, kraft_version_value(version)), (ControlType.KRAFT_VOTERS, voters_value(voters)))
 
 
-# -- what a follower asks -------------------------------------------------------------------------------------------------------------
+# -- requests of a follower --------------------------------------------------------------------
 
 
-def keep_voter_entry_right(quorum: Quorum, role: Follower, leader: Address) -> bool:
-    """Now and then see to it that the voter set says the truth about this node. Whether something was asked of the leader."""
+def keep_voter_entry_current(quorum: Quorum, role: Follower, leader: Address) -> bool:
+    """Check now and then that the voter set describes this node correctly. Returns whether a
+    request to the leader was sent."""
     if quorum.now_ms < role.update_voter_ms or not quorum.identity.may_vote or not quorum.identity.endpoints:
         return False
     role.update_voter_ms = quorum.now_ms + quorum.settings.fetch_timeout_ms
@@ -280,7 +285,7 @@ def _correction(quorum: Quorum, role: Follower) -> UpdateRaftVoterRequest | AddR
     if not quorum.settings.auto_join or not dynamic:
         return None
     if known is not None:
-        # It was a voter with a directory that is gone.
+        # The voter is this node with a directory that is gone.
         return RemoveRaftVoterRequest(cluster_id=identity.cluster_id, voter_id=known.key.node_id, voter_directory_id=known.key.directory_id)
     return AddRaftVoterRequest(
         cluster_id=identity.cluster_id,
@@ -304,7 +309,8 @@ def on_update_answer(quorum: Quorum, response: UpdateRaftVoterResponse) -> bool:
 
 
 def same_voter(one: Voter, other: Voter) -> bool:
-    """Apart from the order of the endpoints, which has no meaning."""
+    """Whether two voters are equal apart from the order of their endpoints, which has no
+    meaning."""
     return one.key == other.key and one.kraft_versions == other.kraft_versions and set(one.endpoints) == set(other.endpoints)
 
 

@@ -1,8 +1,9 @@
-"""Who votes: voters with their identities and addresses.
+"""The voters, with their identities and addresses.
 
-A replica is a node id and the id of the directory that holds its log (KIP-853): a node that lost its disk comes back with another
-directory and must not be taken for the voter that promised something. Voters that are configured (``controller.quorum.voters``,
-kraft.version 0) have no directory, and any directory will do for them.
+A replica is a node id and the id of the directory that holds its log (KIP-853): a node that lost
+its disk comes back with another directory, and must not be taken for the voter that made promises.
+Voters that are configured (``controller.quorum.voters``, kraft.version 0) have no directory id, and
+match any directory.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class VersionRange(NamedTuple):
         return self.lowest <= version <= self.highest
 
 
-# What this code understands, and what a voter that was only configured is known to.
+# The versions that this code supports, and the versions that a merely configured voter is known to
+# support.
 SUPPORTED_KRAFT_VERSIONS = VersionRange(0, KRAFT_VERSION_MAX)
 UNKNOWN_KRAFT_VERSIONS = VersionRange(0, 0)
 
@@ -62,7 +64,8 @@ class Voter:
 
 
 class VoterSet(Mapping[NodeId, Voter]):
-    """Immutable; in the order of node ids, so that everything made from it is deterministic."""
+    """Immutable, and in the order of node ids, so that everything derived from it is
+    deterministic."""
 
     __slots__ = ("_voters",)
 
@@ -97,7 +100,7 @@ class VoterSet(Mapping[NodeId, Voter]):
         return [voter for voter in self._voters.values() if voter.key.node_id != node_id]
 
     def with_voter(self, voter: Voter) -> VoterSet:
-        """Added, or in place of what was known of it."""
+        """The set with this voter added, or in place of an older entry for it."""
         return VoterSet({**self._voters, voter.key.node_id: voter}.values())
 
     def without(self, node_id: NodeId) -> VoterSet:

@@ -1,4 +1,4 @@
-"""The votes of one election, counted over the voters it began with."""
+"""The votes of one election, counted over the voters with which it began."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from barnabas.quorum.core.voters import ReplicaKey, VoterSet
 
 class Votes:
     def __init__(self, voters: VoterSet, myself: ReplicaKey) -> None:
-        """One's own vote is given at once, unless one is being removed: then only the others count."""
+        """A node votes for itself at once, unless it is being removed: then only the other votes
+        count."""
         self._voters = voters
         self._granted = {myself.node_id: True} if voters.includes(myself) else {}
 
     def record(self, voter: NodeId, *, granted: bool) -> None:
-        """A first answer stands: one that is repeated or changed later is not counted again."""
+        """The first response of a voter stands; a repeated or changed one is not counted again."""
         if voter in self._voters:
             self._granted.setdefault(voter, granted)
 
@@ -22,7 +23,7 @@ class Votes:
         return sorted(voter for voter, granted in self._granted.items() if granted)
 
     @property
-    def unheard(self) -> list[NodeId]:
+    def unrecorded(self) -> list[NodeId]:
         return [voter for voter in self._voters if voter not in self._granted]
 
     @property
@@ -31,4 +32,4 @@ class Votes:
 
     @property
     def lost(self) -> bool:
-        return len(self.granting) + len(self.unheard) < self._voters.majority
+        return len(self.granting) + len(self.unrecorded) < self._voters.majority
