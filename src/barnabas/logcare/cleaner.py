@@ -1,19 +1,25 @@
-"""Compacts logs whose topics want it: the dirtiest first, as many at once as ``log.cleaner.threads`` says.
+"""Compacts the logs of compacted topics: the dirtiest first, up to ``log.cleaner.threads`` at once.
 
-    every log.cleaner.backoff.ms: look at all logs -> the dirtiest that is due -> a job for a worker process
-    a group is durable as .cleaned files -> swapped in, on this thread; the next is being cleaned meanwhile
-    the pass is done -> the log is clean up to where it went, and that is written down; the next log at once
+    every log.cleaner.backoff.ms: look at all logs -> the dirtiest that is due -> a worker's job
+    a group is durable as .cleaned files -> this thread swaps it in; the worker cleans the next
+    the pass is done -> the cleaner checkpoint moves to its end; the next log follows at once
 
-What may come between, and what becomes of it:
+Events that may come in between:
 
-- the topic is deleted or the replica moves away: the worker is killed, nothing more is swapped;
-- the log is cut, or retention takes segments: a group that is no longer the log's is thrown away, and the log is looked at again;
-- the worker dies: what it left is thrown away, the log is tried again soon, and after some deaths in a row left alone;
-- a batch cannot be read: the log is left alone, which is said once and counted, until the node has opened it anew;
-- the disk is full: tried again soon. Any other error of the disk costs the directory, as everywhere;
-- the node is killed: recovery finishes or forgets a swap, and an old checkpoint only means that something is compacted twice.
+- The topic is deleted or the replica moves away: the worker is killed, and no further group is
+  swapped in.
+- The log is truncated, or retention takes segments: a group whose segments are no longer in the log
+  is thrown away, and the log is looked at again.
+- The worker dies: its unfinished files are removed and the log is tried again soon. After several
+  deaths in a row the log is left alone.
+- A batch cannot be read: the log is left alone, which is logged once and counted, until the node
+  opens it again.
+- The disk is full: tried again soon. Any other error of the disk fails the directory, as
+  everywhere.
+- The node is killed: recovery finishes or discards a swap. An old checkpoint only means that some
+  records are compacted twice.
 
-Who leads does not matter: every replica compacts its own log, below the high watermark.
+Leadership does not matter: every replica compacts its own log, below the high watermark.
 """
 
 from __future__ import annotations
@@ -46,22 +52,23 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.telemetry.metrics import Reading
 
-# A log under which so many workers died in a row is taken for the reason.
+# When this many workers in a row died over a log, the log is taken for the reason.
 DEATHS_MAX = 5
-# How long a log waits at least whose cleaning came to nothing.
+# The least time that a log waits after a cleaning that failed.
 PUT_OFF_MS_MIN = 1000
 
 
 @dataclass(slots=True, eq=False)
 class _Cleaning:
-    """One pass that is under way."""
+    """One pass in progress."""
 
     partition: Partition
     log: Log
     worker: CleaningWorker
     job: CleaningJob
-    done: set[int] = field(default_factory=set)  # base offsets of groups that were swapped in, or thrown away
-    spoiled: bool = False  # the log is no longer what the job was made for
+    # base offsets of groups that were swapped in, or thrown away
+    done: set[int] = field(default_factory=set)
+    outdated: bool = False  # the log has changed since the job was made
 
 
 class LogCleaner:
@@ -74,7 +81,8 @@ class LogCleaner:
         *,
         flush: Callable[[Log], None],
     ) -> None:
-        """``flush`` makes a log durable in the background: only what is on the disk may be compacted."""
+        """``flush`` makes a log durable in the background: only flushed records may be
+        compacted."""
         self._context = context
         self._flush = flush
         self._replicas = replicas
@@ -82,10 +90,12 @@ class LogCleaner:
         self._settings = CleanerSettings.of(effective.broker)
         self._cleanings: dict[Log, _Cleaning] = {}
         self._workers = CleaningWorkers(context.disk, self._settings.bytes_per_second_each)
-        self._uncleanable: WeakKeyDictionary[Log, int] = WeakKeyDictionary()  # and the bytes that wait in vain
+        # and its bytes that could be compacted
+        self._uncleanable: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
         self._deaths: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
         self._not_before_ms: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
-        self._tasks: dict[asyncio.Task[None], None] = {}  # in order, which a simulation repeats
+        # a dict keeps the order, which a simulation repeats
+        self._tasks: dict[asyncio.Task[None], None] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._running = False
         self._counts = CleanerMetrics(context.metrics)
@@ -96,7 +106,7 @@ class LogCleaner:
             uncleanable_bytes=lambda: self._per_directory(lambda log: self._uncleanable.get(log, 0)),
         )
 
-    # -- its life -------------------------------------------------------------------------------------------------------------
+    # -- start and stop ---------------------------------------------------------------------------
 
     def start(self) -> None:
         if self._settings.enabled:
@@ -104,7 +114,7 @@ class LogCleaner:
             self._look_later()
 
     def stop(self) -> None:
-        """Workers are killed: what they had not finished will be begun again."""
+        """Kill the workers; the next start repeats the passes that they had not finished."""
         self._running = False
         if self._timer is not None:
             self._timer.cancel()
@@ -113,7 +123,8 @@ class LogCleaner:
             task.cancel()
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
-        """Settings of the broker that change hold at once, also for a pass that is under way where they can."""
+        """Apply changed settings of the broker at once, where possible also to a pass in
+        progress."""
         if not any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
             return
         settings = CleanerSettings.of(effective.broker)
@@ -123,13 +134,14 @@ class LogCleaner:
             self._look_later()
 
     def forget(self, partition: Partition) -> None:
-        """The replica leaves this node, or its log is replaced by another: nothing may be written for it any more."""
+        """The replica leaves this node, or another log replaces its log: no file may be written for
+        it any more."""
         cleaning = self._cleanings.get(partition.log)
         if cleaning is not None:
-            cleaning.spoiled = True
+            cleaning.outdated = True
             cleaning.worker.end()
 
-    # -- looking --------------------------------------------------------------------------------------------------------------
+    # -- looking -----------------------------------------------------------------------------------
 
     def _look_later(self) -> None:
         if self._timer is not None:
@@ -146,7 +158,8 @@ class LogCleaner:
                 self._uncleanable[partition.log] = self._measure(partition).cleanable_bytes
         for directory in self._replicas.directories:
             if directory.online:
-                # Also for partitions that are gone: one of the same name must not inherit.
+                # Also for partitions that are gone: a new partition of the same name must not
+                # inherit a checkpoint.
                 self._do(self._checkpoint(directory))
         self._begin()
         self._look_later()
@@ -161,7 +174,7 @@ class LogCleaner:
                     self._disk_failed(partition.directory, error)
 
     def _begin(self) -> None:
-        """Passes over the dirtiest logs, as many as there may be at a time."""
+        """Start passes over the dirtiest logs, up to the limit."""
         while self._running:
             looked_at = [(each, self._measure(each), each.log.settings) for each in self._candidates()]
             look = self._counts.look
@@ -183,13 +196,14 @@ class LogCleaner:
     def _candidates(self) -> Iterator[Partition]:
         for partition in self._replicas:
             log = partition.log
-            # A log of one segment has nothing but the active one, and most have.
+            # Most logs have one segment, the active one, and nothing to compact.
             some = log.settings.compacts and len(log.segments) > 1
             if some and partition.online and log not in self._cleanings and log not in self._uncleanable and not self._is_put_off(log):
                 yield partition
 
     def _put_off(self, log: Log) -> None:
-        """So that a log which cannot be cleaned now does not keep others waiting, though it stays the dirtiest."""
+        """Put a log off that cannot be cleaned now, because it stays the dirtiest and would keep
+        the others waiting."""
         self._not_before_ms[log] = self._context.clock.monotonic_ms() + max(PUT_OFF_MS_MIN, self._settings.backoff_ms)
 
     def _is_put_off(self, log: Log) -> bool:
@@ -198,7 +212,7 @@ class LogCleaner:
     def _measure(self, partition: Partition) -> DirtySection:
         return measure(partition.log, high_watermark=partition.high_watermark, now_ms=self._context.clock.wall_ms())
 
-    # -- cleaning -------------------------------------------------------------------------------------------------------------
+    # -- cleaning ----------------------------------------------------------------------------------
 
     def _clean(self, partition: Partition, section: DirtySection) -> None:
         log = partition.log
@@ -210,7 +224,8 @@ class LogCleaner:
         directory = cleaning.partition.directory
         cleaned = False
         try:
-            # A segment with gaps may only lie below a recovery point that is on the disk: above, recovery would take a gap for a loss.
+            # A segment with gaps may only lie below a recovery point that is on disk: above it,
+            # recovery would take a gap for a loss.
             await self._written(directory.write_down_bounds({}))
             result = await self._swapping(cleaning)
             await self._finish(cleaning, result)
@@ -224,9 +239,9 @@ class LogCleaner:
         except OSError as error:
             if self._is_wanted(cleaning):
                 self._disk_failed(directory, error)
-        except Exception as wrong:
-            # We are wrong, and would be again.
-            self._leave_alone(cleaning.partition, repr(wrong))
+        except Exception as error:
+            # A bug of ours, which would occur again.
+            self._leave_alone(cleaning.partition, repr(error))
             raise
         finally:
             del self._cleanings[cleaning.log]
@@ -236,7 +251,7 @@ class LogCleaner:
         self._begin()
 
     async def _swapping(self, cleaning: _Cleaning) -> CleaningResult:
-        """Every group is put in its place while the worker goes on with the next."""
+        """Swap in each group while the worker cleans the next."""
         loop = asyncio.get_running_loop()
         groups: asyncio.Queue[CleanedSegment | None] = asyncio.Queue()
         worker, job = cleaning.worker, cleaning.job
@@ -246,7 +261,8 @@ class LogCleaner:
 
         def on_done(future: asyncio.Future[CleaningResult]) -> None:
             if not future.cancelled():
-                future.exception()  # looked at, also where who waits was cancelled meanwhile and does not ask
+                # retrieved also when the waiting task was cancelled, or asyncio would log it
+                future.exception()
             groups.put_nowait(None)
 
         working = loop.run_in_executor(worker.executor, worker.clean, job, on_cleaned)
@@ -261,12 +277,13 @@ class LogCleaner:
         return working.result()
 
     def _swap(self, cleaning: _Cleaning, cleaned: CleanedSegment) -> None:
-        """Unless the log is no longer what it was. Then what was cleaned is thrown away, and the rest of the pass is for nothing."""
+        """Swap a group in, unless the log has changed. In that case the cleaned files are thrown
+        away, and the rest of the pass is useless."""
         if not self._is_wanted(cleaning):
             return
         removal = swap_in(cleaning.log, cleaned)
         if removal is None:
-            cleaning.spoiled = True
+            cleaning.outdated = True
             cleaning.worker.end()
             return
         cleaning.done.add(cleaned.base_offset)
@@ -307,21 +324,21 @@ class LogCleaner:
             await asyncio.get_running_loop().run_in_executor(self._context.executor, write)
 
     def _is_wanted(self, cleaning: _Cleaning) -> bool:
-        """Whether the log is still a replica's: the topic may be gone, its directory may have failed, and a replica that was moved has
-        another log."""
+        """Whether the log still belongs to a replica: the topic may be deleted, the directory may
+        have failed, and a replica that was moved has another log."""
         topic, number = cleaning.partition.partition
         replica = self._replicas.get(topic, number)
         if replica is None or replica is not cleaning.partition or replica.log is not cleaning.log:
             return False
-        return self._running and replica.online and not cleaning.spoiled
+        return self._running and replica.online and not cleaning.outdated
 
-    # -- what goes wrong ------------------------------------------------------------------------------------------------------
+    # -- failures ---------------------------------------------------------------------------------
 
     def _worker_died(self, cleaning: _Cleaning, died: WorkerDied) -> None:
         if not self._is_wanted(cleaning):
             return
         log = cleaning.log
-        # What it was writing, and what it had just written.
+        # The group that the worker was writing, and the one that it had just written.
         left = [group[0].base_offset for group in cleaning.job.groups if group[0].base_offset not in cleaning.done]
         for base_offset in left[:2]:
             remove_cleaned(log.disk, log.directory, base_offset)
@@ -348,11 +365,12 @@ class LogCleaner:
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
-        wrong = None if task.cancelled() else task.exception()
-        if wrong is not None:
-            # We are wrong. The node goes on, and so do the other logs.
-            self._context.log.error("compaction failed", error=repr(wrong), exc_info=wrong)
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            # A bug of ours. The node continues, and so do the other logs.
+            self._context.log.error("compaction failed", error=repr(error), exc_info=error)
 
     def _per_directory(self, count: Callable[[Log], int]) -> list[Reading]:
-        """Asked from another thread, so what may change in size is copied before it is walked."""
+        """The caller is another thread, so collections whose size may change are copied before the
+        iteration."""
         return [((each.path,), sum(count(log) for log in list(each.logs.values()))) for each in self._replicas.directories]

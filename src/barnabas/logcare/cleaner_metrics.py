@@ -1,4 +1,4 @@
-"""What the log cleaner counts, and what it is asked when somebody scrapes."""
+"""The counters and gauges of the log cleaner."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from barnabas.telemetry.metrics import Metrics, Reading
 
 @dataclass(slots=True)
 class LastLook:
-    """What the last look at all logs found."""
+    """The result of the last look at all logs."""
 
-    at_ms: int = -1  # of the clock that does not jump
+    at_ms: int = -1  # monotonic
     dirty_ratio_max: float = 0.0
     overdue_ms_max: int = 0
 

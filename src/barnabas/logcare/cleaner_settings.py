@@ -1,4 +1,5 @@
-"""The broker's settings of compaction, as the cleaner needs them; those of topics come with their logs."""
+"""The broker's settings of compaction, as the cleaner needs them; the settings of topics come with
+their logs."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class CleanerSettings:
             map_load_factor=values["log.cleaner.io.buffer.load.factor"],
         )
 
-    # What all workers share is given to each in equal parts.
+    # Each worker gets an equal part of the resources that all workers share.
 
     @property
     def bytes_per_second_each(self) -> float:

@@ -1,10 +1,13 @@
-"""The process that compacts: records are opened there, so that no produce request waits for the interpreter meanwhile.
+"""The process that compacts. Records are opened there, so that no produce request waits for the
+interpreter in the meantime.
 
-    parent -> child   a CleaningJob, or a Pace for whatever the child is doing
-    child -> parent   a CleanedSegment whenever a group is durable, then the CleaningResult, Stopped or a Failure
+    parent -> child   a CleaningJob, or a Pace for the job in progress
+    child -> parent   a CleanedSegment whenever a group is durable, then the CleaningResult,
+                      Stopped or a Failure
 
-The child writes nothing but ``.cleaned`` files, which count for nothing until the parent swaps them in. So it may be killed at any moment,
-and that is also how a cleaning is stopped. When the parent is gone its end of the pipe closes, and the child ends with it.
+The child writes only ``.cleaned`` files, which have no effect until the parent swaps them in. So it
+may be killed at any moment, and that is also how a cleaning is stopped. When the parent ends, its
+end of the pipe closes, and the child ends too.
 """
 
 from __future__ import annotations
@@ -29,23 +32,25 @@ from barnabas.env.disk import Disk
 from barnabas.env.real_disk import RealDisk
 from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult, CleaningStopped, Uncleanable
 
-# Whoever serves clients comes first where processors are scarce, and compaction still gets on: a third of a fair share.
+# Where processors are scarce, the processes that serve clients come first, and compaction still
+# makes progress: a third of a fair share.
 NICENESS = 5
-# A pace is kept over such a time: shorter waits would cost more than they give.
+# A pace is kept over at least this time, because shorter sleeps would cost more than they give.
 PACED_SECONDS_MIN = 0.05
 _LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How many bytes a second may be read and written together."""
+    """The limit for bytes read and written together, per second."""
 
     bytes_per_second: float
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a job was given up: ``errno`` of a disk that failed, else what is wrong with the log or with us."""
+    """Why a job failed: ``errno`` when the disk failed, otherwise a sentence about the log or a bug
+    of ours."""
 
     reason: str
     errno: int | None = None
@@ -54,35 +59,36 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The log is no longer what the job was made for."""
+    """The log has changed since the job was made."""
 
     reason: str
 
 
 class WorkerDied(Exception):
-    """The child ended in the middle of its job, or was made to."""
+    """The child ended, or was killed, in the middle of its job."""
 
 
 class CleaningWorker(Protocol):
     @property
     def executor(self) -> Executor | None:
-        """Whose thread waits in :meth:`clean`."""
+        """The executor whose thread waits in :meth:`clean`."""
 
     @property
     def ended(self) -> bool: ...
 
     def clean(self, job: CleaningJob, on_cleaned: Callable[[CleanedSegment], None]) -> CleaningResult:
-        """On a thread of its own, which waits. ``Uncleanable``, ``CleaningStopped``, ``OSError`` of the directory, or
-        :class:`WorkerDied`."""
+        """Run a job; called on a thread of its own, which waits. Raises ``Uncleanable``,
+        ``CleaningStopped``, ``OSError`` of the directory, or :class:`WorkerDied`."""
 
     def pace(self, bytes_per_second: float) -> None: ...
 
     def end(self) -> None:
-        """At once and for good, whatever it is doing: who waits for :meth:`clean` learns of it."""
+        """End at once and for good, also in the middle of a job: the thread in :meth:`clean` gets
+        :class:`WorkerDied`."""
 
 
 class Throttle:
-    """Waits so that what is reported stays below the pace, which may change while it waits."""
+    """Sleeps so that the reported bytes stay below the pace, which may change during a sleep."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -109,7 +115,7 @@ class Throttle:
 
 
 class CleaningProcess:
-    """The parent's side of one child, which its first job starts."""
+    """The parent's side of one child, which the first job starts."""
 
     def __init__(self, bytes_per_second: float) -> None:
         self.executor = ThreadPoolExecutor(1, thread_name_prefix="cleaner")
@@ -124,7 +130,7 @@ class CleaningProcess:
 
     def clean(self, job: CleaningJob, on_cleaned: Callable[[CleanedSegment], None]) -> CleaningResult:
         process = self._started()
-        self._tell(job)
+        self._send_to_child(job)
         assert process.stdout is not None
         while True:
             match _receive(process.stdout):
@@ -151,7 +157,7 @@ class CleaningProcess:
                     [sys.executable, "-c", f"from {__name__} import main; main()"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    # Ctrl-C is for the parent.
+                    # Ctrl-C goes to the parent only.
                     start_new_session=True,
                 )
                 self._send(self._pace)
@@ -161,16 +167,16 @@ class CleaningProcess:
         pace = Pace(bytes_per_second)
         if pace != self._pace:
             self._pace = pace
-            self._tell(pace)
+            self._send_to_child(pace)
 
-    def _tell(self, what: CleaningJob | Pace) -> None:
+    def _send_to_child(self, what: CleaningJob | Pace) -> None:
         with self._changing:
             self._send(what)
 
     def _send(self, what: CleaningJob | Pace) -> None:
         if self._process is not None:
             assert self._process.stdin is not None
-            # A child that is gone is missed where its answer is waited for.
+            # The thread that waits for the response notices that the child is gone.
             with suppress(BrokenPipeError):
                 _send(self._process.stdin, what)
 
@@ -182,7 +188,7 @@ class CleaningProcess:
             process = self._process
         if process is not None:
             process.kill()
-            self.executor.submit(_bury, process)
+            self.executor.submit(_reap, process)
         self.executor.shutdown(wait=False)
 
 
@@ -201,13 +207,13 @@ class CleaningInPlace:
         return clean(job, self._disk, should_stop=lambda: self.ended, on_cleaned=on_cleaned)
 
     def pace(self, bytes_per_second: float) -> None:
-        """Simulated time does not pass meanwhile."""
+        """Simulated time does not pass during a job, so a pace has no effect."""
 
     def end(self) -> None:
         self.ended = True
 
 
-def _bury(process: subprocess.Popen[bytes]) -> None:
+def _reap(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
@@ -222,7 +228,7 @@ def _send(pipe: IO[bytes], what: object) -> None:
 
 
 def _receive(pipe: IO[bytes]) -> object | None:
-    """None when the other side is gone, be it in the middle of a word."""
+    """None when the other side is gone, also in the middle of a message."""
     prefix = pipe.read(_LENGTH.size)
     if len(prefix) < _LENGTH.size:
         return None
@@ -232,8 +238,8 @@ def _receive(pipe: IO[bytes]) -> object | None:
 
 
 def serve(source: IO[bytes], target: IO[bytes], disk: Disk) -> None:
-    """The child: jobs one after the other until the parent is gone."""
-    # Not by the parent, which starts faster without it.
+    """The child: runs one job after the other until the parent is gone."""
+    # Imported here, because the parent does not need it and starts faster without it.
     from barnabas.storage.compaction.cleaning import clean
 
     jobs: SimpleQueue[CleaningJob] = SimpleQueue()
@@ -247,7 +253,8 @@ def serve(source: IO[bytes], target: IO[bytes], disk: Disk) -> None:
                 case Pace() as pace:
                     throttle.set(pace)
                 case _:
-                    # Nobody would put in place what is being written here.
+                    # The parent is gone, so no process would swap in the files that are being
+                    # written.
                     os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
@@ -261,17 +268,17 @@ def serve(source: IO[bytes], target: IO[bytes], disk: Disk) -> None:
             answer = Stopped(str(changed))
         except Uncleanable as damage:
             answer = Failure(str(damage))
-        except OSError as wrong:
-            answer = Failure(wrong.strerror or str(wrong), wrong.errno or errno.EIO, wrong.filename)
-        except Exception as wrong:  # noqa: BLE001 - a log that we cannot clean must not keep others from being cleaned
+        except OSError as error:
+            answer = Failure(error.strerror or str(error), error.errno or errno.EIO, error.filename)
+        except Exception as error:  # noqa: BLE001 - a log that we cannot clean must not keep others from being cleaned
             traceback.print_exc()
-            answer = Failure(f"{type(wrong).__name__}: {wrong}")
+            answer = Failure(f"{type(error).__name__}: {error}")
         _send(target, answer)
 
 
 def main() -> None:
     os.nice(NICENESS)
-    # What anybody prints must not come between the answers.
+    # Output of a stray print must not mix with the responses.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with open(answers, "wb") as target:

@@ -1,4 +1,5 @@
-"""The workers of the log cleaner: made when there is work, kept for a while when there is none, all at one pace."""
+"""The workers of the log cleaner: started when there is work, kept for a while when there is none,
+all at one pace."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from barnabas.env.disk import Disk
 from barnabas.env.real_disk import RealDisk
 from barnabas.logcare.cleaning_process import CleaningInPlace, CleaningProcess, CleaningWorker
 
-# A worker that has had nothing to do for so long gives its memory back.
+# A worker that is idle for this long ends and gives its memory back.
 IDLE_SECONDS_MAX = 30.0
 
 
@@ -32,7 +33,7 @@ class CleaningWorkers:
         return worker
 
     def rest(self, worker: CleaningWorker) -> None:
-        """It has done its work, or has ended over it."""
+        """The worker is idle again, or has ended."""
         del self._busy[worker]
         if self._ended:
             worker.end()
@@ -40,13 +41,13 @@ class CleaningWorkers:
             self._idle[worker] = asyncio.get_running_loop().call_later(IDLE_SECONDS_MAX, self._dismiss, worker)
 
     def pace(self, bytes_per_second_each: float) -> None:
-        """From now on, also for what is under way."""
+        """Set the pace of all workers, also for jobs in progress."""
         self._bytes_per_second_each = bytes_per_second_each
         for worker in (*self._busy, *self._idle):
             worker.pace(bytes_per_second_each)
 
     def end(self) -> None:
-        """All of them, whatever they are doing."""
+        """End all workers, also those with a job in progress."""
         self._ended = True
         for worker in self._busy:
             worker.end()

@@ -1,6 +1,7 @@
-"""What logs need from time to time: flushes of closed segments, checkpoints, forgetting producers that fell silent.
+"""Periodic work on logs: flushes of closed segments, checkpoints, and the expiry of idle producers.
 
-Everything that waits for a disk runs on a worker thread, one job a directory at a time; a directory whose disk fails is given up.
+Everything that waits for a disk runs on a worker thread, one job per directory at a time. A
+directory whose disk fails is taken offline.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class LogHousekeeping:
         self._settings = settings
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._flushing: set[Log] = set()
-        self._flushed_ms: WeakKeyDictionary[Log, int] = WeakKeyDictionary()  # when a log was last found without anything to flush
+        # when each log last had nothing to flush
+        self._flushed_ms: WeakKeyDictionary[Log, int] = WeakKeyDictionary()
         self._stopped = False
 
     def start(self) -> None:
@@ -64,10 +66,10 @@ class LogHousekeeping:
 
         self._timers[job.__name__] = asyncio.get_running_loop().call_later(seconds, run)
 
-    # -- flushing -------------------------------------------------------------------------------------------------------------
+    # -- flushing ----------------------------------------------------------------------------------
 
     def flush(self, log: Log) -> None:
-        """Once at a time: a roll during a flush is covered by the next."""
+        """One flush per log at a time: the next one covers a roll during a flush."""
         if log in self._flushing or self._stopped:
             return
         self._flushing.add(log)
@@ -103,7 +105,7 @@ class LogHousekeeping:
                 self._flushed_ms[log] = now_ms
                 self.flush(log)
 
-    # -- checkpoints ----------------------------------------------------------------------------------------------------------
+    # -- checkpoints -------------------------------------------------------------------------------
 
     def _checkpoint_recovery_points(self) -> None:
         for directory in self._replicas.directories:
@@ -118,7 +120,8 @@ class LogHousekeeping:
             self._write(directory, directory.high_watermark_checkpoint)
 
     def _write(self, directory: LogDirectory, take: Callable[[], Callable[[], None] | None]) -> None:
-        """Taken here, where nothing changes meanwhile; written on the worker's thread."""
+        """Take the values here, on the loop's thread, where nothing changes in the meantime, and
+        write them on a worker thread."""
         write = take() if directory.online else None
         if write is None:
             return
@@ -131,7 +134,7 @@ class LogHousekeeping:
 
         done.add_done_callback(finish)
 
-    # -- producers ------------------------------------------------------------------------------------------------------------
+    # -- producers ---------------------------------------------------------------------------------
 
     def _expire_producers(self) -> None:
         expiration_ms = self._metadata.effective.broker["producer.id.expiration.ms"]

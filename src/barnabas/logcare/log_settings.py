@@ -1,4 +1,5 @@
-"""Gives logs their new settings when a topic's, a broker's or the cluster's configuration changes. No restart, no reopening."""
+"""Gives logs their new settings when the configuration of a topic, a broker or the cluster changes.
+No restart and no reopening is needed."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class LogSettingsPublisher:
             topics = set(self._replicas.by_topic)
         else:
             topics = {resource.name for resource in changed if resource.type == ResourceType.TOPIC}
-        # A deleted topic loses its settings with its name, but its files still go by the ones it had.
+        # The settings of a deleted topic go with its name, but its files are removed by the ones
+        # that it had.
         for topic in topics & image.topics.by_name.keys():
             partitions = self._replicas.by_topic.get(topic)
             if partitions:

@@ -1,10 +1,13 @@
-"""Makes room: every ``log.retention.check.interval.ms`` the segments that retention gives up leave their logs, and later the disk.
+"""Retention: every ``log.retention.check.interval.ms`` expired segments leave their logs, and later
+the disk.
 
-    decide -> the new start and recovery points are written down -> the start moves, names go -> ``file.delete.delay.ms`` -> bytes go
+    decide -> write down the new start and the recovery points -> move the start, rename the files
+    -> wait for file.delete.delay.ms -> remove the files
 
-In this order nobody is told of a start that a crash would take back, and a crash at any step leaves a log that opens, without
-a hole that recovery could take for lost records: what is below the start is not looked at, and what is below the recovery point was
-flushed. A segment that is not flushed yet waits for that.
+Because of this order no client sees a start that a crash would revert. A crash at any step leaves a
+log that opens, without a hole that recovery could take for lost records: recovery does not look
+below the start, and everything below the recovery point was flushed. A segment that is not flushed
+yet waits for its flush.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from barnabas.telemetry.catalogue import RETENTION_BYTES, RETENTION_SEGMENTS
 from barnabas.telemetry.logs import Log as EventLog
 from barnabas.telemetry.metrics import Metrics
 
-# When something had to be flushed first, another look follows this soon.
+# When a segment had to be flushed first, the next look follows after this time.
 FLUSH_SECONDS = 1.0
 
 
@@ -71,7 +74,7 @@ class LogRetention:
         if not self._stopped:
             self._next = asyncio.get_running_loop().call_later(seconds, self._look)
 
-    # -- deciding -------------------------------------------------------------------------------------------------------------
+    # -- deciding ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
         doomed: dict[str, list[_Doomed]] = {}
@@ -104,7 +107,7 @@ class LogRetention:
                 Kept(
                     end,
                     segment.size_bytes,
-                    # Records without a time count as written when their segment was begun.
+                    # Records without a timestamp count as written when their segment was created.
                     segment.max_timestamp if segment.max_timestamp >= 0 else segment.created_ms,
                     active=segment is log.segments.active,
                 )
@@ -124,7 +127,7 @@ class LogRetention:
             self._replicas.disk_failed(partition.directory, error)
 
     def _flushed(self, partition: Partition, going: Expired) -> bool:
-        """Whether all of it is known to be on the disk; else it is sent there."""
+        """Whether all of the segments are known to be on disk; if not, a flush is started."""
         log = partition.log
         last = list(log.segments)[going.total - 1]
         if last.next_offset <= log.recovery_point:
@@ -135,7 +138,7 @@ class LogRetention:
             self._flush(log)
         return False
 
-    # -- giving up ------------------------------------------------------------------------------------------------------------
+    # -- deleting ---------------------------------------------------------------------------------
 
     def _give_up(self, directory: LogDirectory, doomed: list[_Doomed]) -> None:
         starts = {each.partition.partition: each.end_offset for each in doomed if not each.partition.log.settings.remote_enabled}
@@ -154,7 +157,8 @@ class LogRetention:
         written.add_done_callback(finish)
 
     def _retire(self, partition: Partition, end_offset: int) -> None:
-        """Looked at once more: it may have been cut, moved or deleted while the disk was busy."""
+        """Check again: the log may have been truncated, moved or deleted while the disk was
+        busy."""
         if not partition.online or self._replicas.get(*partition.partition) is not partition:
             return
         going = self._expired(partition)

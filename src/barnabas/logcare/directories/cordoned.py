@@ -1,5 +1,6 @@
-"""Directories that get no new replicas, by ``cordoned.log.dirs``: this node places none there, and the controller hears of it with the
-next heartbeat, so that it places none on a node where all are."""
+"""Directories that get no new replicas, by ``cordoned.log.dirs``. This node places none there and
+reports them with its next heartbeat, so that the controller places none on a node where all
+directories are cordoned."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ class CordonedDirectories:
 
     @property
     def ids(self) -> list[Uuid] | None:
-        """None until this node has read its own settings from the metadata."""
+        """The ids of the cordoned directories; None until this node has read its own settings from
+        the metadata."""
         return [each.directory_id for each in self._directories if each.cordoned] if self._known else None
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:

@@ -1,14 +1,20 @@
 """Moves replicas between the directories of this broker, while they lead or follow.
 
-    asked for --> copying --has everything--> flushed --> the controller is told --> copying the rest --has everything--> exchanged
-        |             |___ the current log grows, is cut, is compacted: goes on ___|            |
-        `-- another directory is asked for, the replica goes, a directory fails: the copy goes  `-- the old one goes, as -delete
+    requested -> copying --has everything--> flushed -> reported to the controller
+              -> copying the rest --has everything--> exchanged; the old log becomes -delete
 
-The controller is told before the exchange (KIP-858): were the target to fail right after it, it would else believe the replica to be
-where it no longer is, and let it lead. A crash between the two leaves the replica where it was and the copy beside it, and the move goes
-on; a crash in the middle of the exchange leaves both under the replica's name, and the one that the controller was told of is it.
+    the current log grows, is truncated or is compacted:    the copy follows
+    another directory is requested, the replica leaves
+    the broker, or a directory fails:                       the copy is removed
 
-Pieces are read on a worker's thread and appended a few batches at a time, so that producers wait for none of it.
+The controller learns of the new directory before the exchange (KIP-858). If the target failed right
+after an unreported exchange, the controller would still place the replica in its old directory, and
+let it lead. A crash between the report and the exchange leaves the replica where it was and the
+copy beside it, and the move continues. A crash in the middle of the exchange leaves two logs under
+the replica's name, and the one in the reported directory is the replica.
+
+Pieces are read on a worker thread and appended a few batches at a time, so that producers do not
+wait.
 """
 
 from __future__ import annotations
@@ -41,27 +47,30 @@ from barnabas.telemetry.catalogue import REPLICA_MOVE_BYTES, REPLICAS_MOVED, REP
 from barnabas.telemetry.logs import Log as EventLog
 from barnabas.telemetry.metrics import Metrics
 
-# Large enough that the disk is read in one go, small enough that throttles and cancellations are soon noticed.
+# Large enough to read the disk efficiently, small enough to notice throttles and cancellations
+# soon.
 PIECE_BYTES = 1024 * 1024
 # Appended in one turn of the loop: a few milliseconds, however small the batches are.
 BATCHES_PER_TURN = 100
-# What may be left to be read and appended in the very turn in which the logs are exchanged.
+# The most that may be left to read and append in the same turn in which the logs are exchanged.
 LAST_PIECE_BYTES = 256 * 1024
-# How often a move looks whether its throttle lets it go on, a full disk has room again, or something came that can be read.
+# How often a move checks whether its throttle allows more, a full disk has room again, or new
+# records can be read.
 LOOK_AGAIN_SECONDS = 0.1
-# A batch that reads as damaged may have been compacted or cut meanwhile; one that stays damaged is.
+# A batch that reads as damaged may have been compacted or truncated in the meantime; one that stays
+# damaged is damaged.
 DAMAGED_READS_MAX = 3
 
 
 class _Move:
-    __slots__ = ("flushed", "future", "partition", "task", "told")
+    __slots__ = ("flushed", "future", "partition", "reported", "task")
 
     def __init__(self, partition: Partition, future: FutureReplica) -> None:
         self.partition = partition
         self.future = future
         self.task: asyncio.Task[None] | None = None
-        self.flushed = False  # since the controller was told: what is left to flush is little
-        self.told = False  # the controller believes the replica to be in the target
+        self.flushed = False  # since the report to the controller, so that little is left to flush
+        self.reported = False  # the controller has the target as the replica's directory
 
     @property
     def target(self) -> LogDirectory:
@@ -77,7 +86,7 @@ class _DiskTrouble(Exception):
 
 @contextmanager
 def _on(directory: LogDirectory) -> Iterator[None]:
-    """Says whose an error is: a move has to do with two directories."""
+    """Attach the directory to an error, because a move involves two."""
     try:
         yield
     except OSError as error:
@@ -120,10 +129,11 @@ class DirectoryMoves:
         self._bytes = metrics.counter(REPLICA_MOVE_BYTES)
         metrics.reading(REPLICAS_MOVING, lambda: [((), len(self._moves))])
 
-    # -- what is asked for ----------------------------------------------------------------------------------------------------
+    # -- requests ---------------------------------------------------------------------------------
 
     def move(self, partition: Partition, target: LogDirectory) -> ErrorCode:
-        """Begin to move a replica, or end its move where the target is the directory it lies in."""
+        """Begin to move a replica, or end its move if the target is the directory in which it
+        lies."""
         if not target.online or not partition.online:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if target.cordoned:
@@ -136,7 +146,7 @@ class DirectoryMoves:
         if partition.directory is target:
             return ErrorCode.NONE
         if not self._replicas.all_online:
-            # A copy may lie in the directory that is away, and come back with it.
+            # A copy may lie in the offline directory, and come back with it.
             return ErrorCode.KAFKA_STORAGE_ERROR
         try:
             log = target.create_future(
@@ -155,7 +165,7 @@ class DirectoryMoves:
         return ErrorCode.NONE
 
     def resume(self, partition: Partition, log: Log, target: LogDirectory) -> None:
-        """Go on with a copy that is there, perhaps from before a restart."""
+        """Continue with an existing copy, perhaps from before a restart."""
         future = partition.health.future = FutureReplica(partition.log, log, target)
         log.settings = partition.log.settings
         move = self._moves[partition] = _Move(partition, future)
@@ -169,10 +179,10 @@ class DirectoryMoves:
             self._log.error("a replica cannot be moved", partition=str(move.partition.partition), error=str(failure), exc_info=failure)
 
     def forget(self, partition: Partition) -> None:
-        """The replica is not this broker's any more."""
+        """The replica leaves this broker."""
         move = self._moves.get(partition)
         if move is not None:
-            move.told = False
+            move.reported = False
             self._call_off(move, "the replica is gone")
 
     def directory_failed(self, directory: LogDirectory) -> None:
@@ -187,17 +197,18 @@ class DirectoryMoves:
             move.task.cancel()
 
     def _call_off(self, move: _Move, why: str) -> None:
-        """The copy goes, and the controller hears where the replica still is."""
+        """Remove the copy, and report the replica's present directory to the controller."""
         partition, target = move.partition, move.target
         del self._moves[partition]
         partition.health.future = None
         assert move.task is not None
         move.task.cancel()
         self._log.info("move of a replica called off", partition=str(partition.partition), target=target.path, reason=why)
-        if move.told:
+        if move.reported:
             self._reports.placed(partition.topic_id, partition.partition.partition, partition.directory)
         if not partition.directory.online:
-            # All that is left of it here may be worth a look.
+            # The copy is all that is left of the replica here, and an operator may want to look at
+            # it.
             target.futures.pop(partition.partition, None)
         elif target.online and partition.partition in target.futures:
             try:
@@ -207,7 +218,7 @@ class DirectoryMoves:
             else:
                 self._removals.later(target, partial(target.remove_marked, path), 0)
 
-    # -- copying --------------------------------------------------------------------------------------------------------------
+    # -- copying -----------------------------------------------------------------------------------
 
     async def _run(self, move: _Move) -> None:
         damaged = 0
@@ -224,12 +235,13 @@ class DirectoryMoves:
                         self._call_off(move, "its log is damaged")
                     await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 except _DiskTrouble as trouble:
-                    # Only of a directory that failed is the move called off, by who takes it offline.
+                    # An error of a failed directory calls the move off, in ``directory_failed``. A
+                    # full disk may have room again.
                     self._replicas.disk_failed(trouble.directory, trouble.error)
                     await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
     async def _copy(self, move: _Move) -> None:
-        """Returns when nothing is left to be copied, in the turn of the loop in which that was so."""
+        """Return when nothing is left to copy, in the same turn of the loop."""
         future, source = move.future, move.partition.directory
         while True:
             with _on(move.target):
@@ -244,7 +256,7 @@ class DirectoryMoves:
                 continue
             cuts = future.cuts
             try:
-                last = move.told and len(region) <= LAST_PIECE_BYTES
+                last = move.reported and len(region) <= LAST_PIECE_BYTES
                 with _on(source):
                     data = region.read() if last else await self._read(region)
                 if data and cuts == future.cuts and future.still_has(region):
@@ -253,7 +265,8 @@ class DirectoryMoves:
                 region.release()
 
     async def _read(self, region: FileRegion) -> bytes:
-        """Nothing, when the file is not there any more under its name: then its segment is not in the log any more either."""
+        """Empty when the file no longer exists under its name: its segment has left the log as
+        well."""
         disk, path = self._replicas.directories[0].disk, region.file.path
         loop = asyncio.get_running_loop()
         try:
@@ -282,15 +295,17 @@ class DirectoryMoves:
         while self._rate.per_second(self._clock.monotonic_ms()) > self._limit() or self._limit() == 0:
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
-    # -- taking its place -----------------------------------------------------------------------------------------------------
+    # -- exchanging the logs -----------------------------------------------------------------------
 
     async def _may_exchange(self, move: _Move) -> bool:
-        """False when there is something to be copied first. What the current log has made durable, the copy must have."""
+        """False when there is something to copy first. Everything that the current log has made
+        durable must be durable in the copy."""
         future, partition = move.future, move.partition
-        if move.told and future.log.recovery_point >= partition.log.recovery_point:
+        if move.reported and future.log.recovery_point >= partition.log.recovery_point:
             return True
         if move.flushed:
-            # Every record is flushed there: the last ones must be here too, in this very turn.
+            # The topic flushes every record: the last ones must be flushed here too, in this same
+            # turn.
             with _on(move.target):
                 future.log.flush()
             if future.log.recovery_point >= partition.log.recovery_point:
@@ -298,13 +313,14 @@ class DirectoryMoves:
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
             return False
         await self._make_durable(move)
-        if move.told:
+        if move.reported:
             move.flushed = True
         else:
-            told = self._reports.moving(partition.topic_id, partition.partition.partition, move.target)
-            # From here on, whatever comes of it: the controller may have heard.
-            move.told = True
-            code = await awaited(told)
+            response = self._reports.moving(partition.topic_id, partition.partition.partition, move.target)
+            # Set before the response arrives, because the controller may have applied the report in
+            # any case.
+            move.reported = True
+            code = await awaited(response)
             if code != ErrorCode.NONE and self._moves.get(partition) is move:
                 self._log.error("the controller refuses a replica's directory", partition=str(partition.partition), error=code.name)
                 self._call_off(move, "the controller refused it")
@@ -316,13 +332,15 @@ class DirectoryMoves:
             end_offset, segments = log.flushable()
             await sync_in_background(self._executor, segments)
             log.flushed(end_offset)
-            # As the replica it must not be taken for a log that was never flushed, nor for one that begins where its files do.
+            # After the exchange recovery must not take the log for one that was never flushed, nor
+            # for one that begins at its first file.
             source = move.partition.log
             starts = {log.partition: source.log_start_offset} if source.settings.remote_enabled else {}
             await loop.run_in_executor(self._executor, move.target.write_down_bounds(starts))
 
     def _exchange(self, move: _Move) -> None:
-        """In one turn of the loop: nobody appends to the one or reads from the other in between."""
+        """Exchange the logs in one turn of the loop, so that no append and no read comes in
+        between."""
         partition, future, source = move.partition, move.future, move.partition.directory
         assert future.complete
         with _on(move.target):

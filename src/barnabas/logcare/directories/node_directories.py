@@ -1,7 +1,7 @@
 """The directories of a node: locked, identified, and the logs in them opened.
 
-Every directory says to which node of which cluster it belongs. One that cannot be read is done without, as long as another is left and
-the metadata log does not lie in it.
+Every directory names its node and its cluster. A node does without a directory that cannot be read,
+as long as another one is left and the metadata log does not lie in it.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class NodeDirectories:
 
     @property
     def for_replicas(self) -> list[LogDirectory]:
-        """Those of ``log.dirs``: the metadata log may lie elsewhere, alone."""
+        """The directories of ``log.dirs``; the metadata log may lie in another one, alone."""
         paths = log_directory_paths(self._settings)
         return [directory for directory in self._all if directory.path in paths]
 
     @property
     def metadata_directory_id(self) -> Uuid:
-        """What tells this node's metadata log from one that stood in its place before."""
+        """The id that distinguishes this node's metadata log from an earlier one in its place."""
         return next(directory.directory_id for directory in self._all if directory.path == self.metadata_path)
 
     def holds_metadata(self, directory: LogDirectory) -> bool:
@@ -83,14 +83,15 @@ class NodeDirectories:
             raise CannotStart("Two log directories have the same directory.id: one is a copy of the other.")
 
     def take_clean_shutdown(self) -> tuple[bool, int]:
-        """Whether the last stop was a clean one, and the broker's epoch then. The mark is gone afterwards."""
+        """Whether the last stop was clean, and the broker's epoch at that time. The mark is
+        removed."""
         marks = [directory.take_clean_shutdown() for directory in self._all]
         clean = all(mark for mark, _ in marks)
         epochs = {epoch for _, epoch in marks}
         return clean, epochs.pop() if clean and len(epochs) == 1 else UNKNOWN_BROKER_EPOCH
 
     def open_logs(self, *, clean: bool, now_ms: int) -> FoundLogs:
-        """Open and recover what is there, before the metadata says what it is: recovery must not need it."""
+        """Open and recover all logs before the metadata is known: recovery must not need it."""
         plain = EffectiveConfigs(self._settings, ConfigsImage(), self._node_id)
         settings = LogSettings.from_topic_config(plain.topic(""))
         found = FoundLogs()
@@ -118,7 +119,7 @@ class NodeDirectories:
             try:
                 directory.close(broker_epoch=broker_epoch)
             except OSError as error:
-                # What is there is recovered at the next start, as after a crash.
+                # The next start recovers its logs, as after a crash.
                 self._log.error("log directory could not be closed cleanly", directory=directory.path, error=str(error))
 
     def unlock(self) -> None:

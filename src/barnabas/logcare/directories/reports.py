@@ -1,7 +1,9 @@
-"""Tells the controller where replicas lie that it did not place itself, many at a time, until it has heard.
+"""Reports the directories of replicas that the controller did not place itself, many at a time, and
+retries until the controller has answered.
 
-A controller that believes a replica to lie in a directory that failed takes the leadership from it, and one that does not know where
-it lies cannot: so no report may be lost. What a partition's later report says replaces what an earlier one said.
+When a directory fails, the controller takes leadership from the replicas that it knows to be there,
+and cannot do so for replicas whose directory it does not know: so no report may be lost. A later
+report of a partition replaces an earlier one.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _Replica = tuple[Uuid, int]
 
 class _Report(NamedTuple):
     directory_id: Uuid
-    heard: Promise[ErrorCode]
+    answered: Promise[ErrorCode]
 
 
 class DirectoryReports:
@@ -50,12 +52,13 @@ class DirectoryReports:
         self._report(topic_id, partition, directory.directory_id)
 
     def moving(self, topic_id: Uuid, partition: int, directory: LogDirectory) -> Promise[ErrorCode]:
-        """A replica is about to be elsewhere: what the controller says of it, which must be heard before (KIP-858). A later report that
-        replaces this one ends the wait with OPERATION_NOT_ATTEMPTED."""
+        """A replica is about to move: the controller's response, which must arrive before the
+        exchange (KIP-858). A later report that replaces this one ends the wait with
+        OPERATION_NOT_ATTEMPTED."""
         return self._report(topic_id, partition, directory.directory_id)
 
     def lost(self, topic_id: Uuid, partition: int) -> None:
-        """A replica that nobody may lead or count with any more: its bytes are damaged."""
+        """A replica with damaged bytes, which must neither lead nor count as in sync any more."""
         self._report(topic_id, partition, LOST_DIRECTORY)
 
     def _report(self, topic_id: Uuid, partition: int, directory_id: Uuid) -> Promise[ErrorCode]:
@@ -64,11 +67,12 @@ class DirectoryReports:
         self._pending[topic_id, partition] = report
         if not self._busy:
             self._busy = True
-            # A whole topic is placed in one turn of the loop; the controller hears of it in one request.
+            # A whole topic is placed in one turn of the loop, so one request reports all its
+            # replicas.
             asyncio.get_running_loop().call_soon(self._send)
         if replaced is not None:
-            replaced.heard.resolve(ErrorCode.OPERATION_NOT_ATTEMPTED)
-        return report.heard
+            replaced.answered.resolve(ErrorCode.OPERATION_NOT_ATTEMPTED)
+        return report.answered
 
     def stop(self) -> None:
         self._stopped = True
@@ -84,11 +88,12 @@ class DirectoryReports:
         self._controller.submit(request).then(lambda response: self._answered(reported, response))
 
     def _answered(self, reported: dict[_Replica, _Report], response: AssignReplicasToDirsResponse) -> None:
-        """What is wrong with one partition (its topic is gone, it is not this broker's any more) is not mended by saying it again."""
+        """An error of one partition (its topic is deleted, or it left this broker) would only
+        repeat, so the report is not sent again."""
         loop = asyncio.get_running_loop()
         if response.error_code != ErrorCode.NONE:
             for replica in [each for each in reported if each in self._pending]:
-                reported.pop(replica).heard.resolve(ErrorCode.OPERATION_NOT_ATTEMPTED)
+                reported.pop(replica).answered.resolve(ErrorCode.OPERATION_NOT_ATTEMPTED)
             self._pending = reported | self._pending
             loop.call_later(RETRY_SECONDS, self._send)
             return
@@ -100,7 +105,7 @@ class DirectoryReports:
             for each in topic.partitions
         }
         for replica, report in reported.items():
-            report.heard.resolve(codes.get(replica, ErrorCode.NONE))
+            report.answered.resolve(codes.get(replica, ErrorCode.NONE))
 
 
 def _by_directory(reported: dict[_Replica, _Report]) -> list[DirectoryData]:
