@@ -1,6 +1,8 @@
-"""What a follower needs to begin at an offset whose past is only remote: the leader epochs and the producers as of a segment's end.
+"""The state that a follower needs to begin at an offset whose past is only remote: the leader
+epochs and the producers as of the end of a segment.
 
-Both are the files a log keeps itself, so what is fetched can be put into the partition's directory as it is.
+Both are files that a log keeps itself, so the fetched objects can be put into the partition's
+directory as they are.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from barnabas.tiered.metadata.segment_metadata import RemoteSegmentMetadata
 from barnabas.tiered.store.object_names import ObjectKind, ObjectNames
 from barnabas.tiered.store.store import RemoteDataDamaged, RemoteStore
 
-# A line an epoch: more of them than a cluster elects leaders in its life.
+# One line per epoch: more of them than a cluster elects leaders in its lifetime.
 LEADER_EPOCHS_BYTES_MAX = 16 * 1024 * 1024
-# 46 bytes a producer, which makes over a million of them.
+# 46 bytes per producer, which makes more than a million of them.
 SNAPSHOT_BYTES_MAX = 64 * 1024 * 1024
 _VERSION = "0"
 
@@ -28,9 +30,9 @@ class AuxState:
     leader_epochs: tuple[EpochStart, ...]
     producers: tuple[Producer, ...]
     producer_snapshot: bytes
-    """As it lies in the store; belongs into ``<offset>.snapshot``."""
+    """As it lies in the store; goes into ``<offset>.snapshot``."""
     offset: int
-    """One above the segment's end: the state is as of here."""
+    """One above the segment's end: the state is as of this offset."""
 
 
 def fetch_aux_state(store: RemoteStore, names: ObjectNames, segment: RemoteSegmentMetadata) -> AuxState:
@@ -41,12 +43,12 @@ def fetch_aux_state(store: RemoteStore, names: ObjectNames, segment: RemoteSegme
     snapshot = store.get(snapshot_name, size_bytes_max=SNAPSHOT_BYTES_MAX)
     try:
         leader_epochs = decode_leader_epochs(epochs)
-    except ValueError as wrong:
-        raise RemoteDataDamaged(f"{epochs_name} is no list of leader epochs: {wrong}") from wrong
+    except ValueError as error:
+        raise RemoteDataDamaged(f"{epochs_name} is no list of leader epochs: {error}") from error
     try:
         producers = tuple(decode_snapshot(snapshot))
-    except SnapshotDamaged as wrong:
-        raise RemoteDataDamaged(f"{snapshot_name} is no snapshot of producers: {wrong}") from wrong
+    except SnapshotDamaged as error:
+        raise RemoteDataDamaged(f"{snapshot_name} is no snapshot of producers: {error}") from error
     return AuxState(leader_epochs, producers, snapshot, segment.end_offset + 1)
 
 
@@ -56,7 +58,7 @@ def encode_leader_epochs(epochs: Sequence[EpochStart]) -> bytes:
 
 
 def decode_leader_epochs(data: bytes) -> tuple[EpochStart, ...]:
-    """``ValueError`` for anything that is not one."""
+    """Raises ``ValueError`` for any other text."""
     version, count, *lines = data.decode("ascii").splitlines() or [""] * 2
     if version != _VERSION or int(count) != len(lines):
         raise ValueError(f"it begins with {version!r} and {count!r} and has {len(lines)} lines")

@@ -1,12 +1,15 @@
-"""Which remote segments go, and where the log begins then.
+"""Which remote segments expire, and where the log begins then.
 
-Counted as Kafka counts: the size of a log is its finished remote segments, each once, plus what is only local; segments go oldest first,
-along the log's leader epochs, until one is within all limits. Besides retention these go:
+Sizes are counted as Kafka counts them: the size of a log is its finished remote segments, each
+once, plus the part that is only local. Segments expire oldest first, along the log's leader epochs,
+up to the first one within all limits. Besides retention, these segments are deleted:
 
-- what lies below the log start offset (DeleteRecords moved it);
-- what was written under epochs older than any the log remembers: it belongs to a history that ended;
-- a deletion that began and was not finished, whoever began it;
-- a copy that nobody works on any more: its leader died, or gave up. The next copy has another name, so nobody would ever finish this one.
+- segments below the log start offset, which DeleteRecords moved;
+- segments of leader epochs older than any that the log remembers: they belong to a history that
+  ended;
+- segments whose deletion began and did not finish, whichever broker began it;
+- abandoned copies, whose leader died or gave up: the next copy has another name, so no broker would
+  ever finish this one.
 """
 
 from __future__ import annotations
@@ -21,8 +24,8 @@ from barnabas.tiered.metadata.chain import is_within, written
 from barnabas.tiered.metadata.segment_metadata import RemoteSegmentId, RemoteSegmentMetadata
 from barnabas.tiered.metadata.segment_state import SegmentState
 
-# A leader that was deposed may still be uploading, and objects that arrive after their deletion would stay for ever. No upload of
-# one segment lasts an hour.
+# A leader that was replaced may still be uploading, and objects that arrive after their deletion
+# would stay for ever. No upload of one segment takes an hour.
 ABANDONED_COPY_MS = 3_600_000
 NO_LIMIT = -1
 
@@ -44,11 +47,12 @@ class Expiring:
 
 @dataclass(frozen=True, slots=True)
 class ExpiryPlan:
-    """Move the log start offset first, durably, and delete then: the other way round readers would be promised what is gone."""
+    """The log start offset moves first, durably, and then segments are deleted. In the other order
+    the log would promise readers records that are gone."""
 
     expiring: tuple[Expiring, ...] = ()
     log_start_offset: int | None = None
-    """Where the log begins after retention; None when it need not move."""
+    """Where the log begins after retention; None when it does not move."""
 
 
 def plan_expiry(
@@ -63,7 +67,8 @@ def plan_expiry(
     now_ms: int,
     being_copied: Collection[RemoteSegmentId] = (),
 ) -> ExpiryPlan:
-    """``local_only_bytes`` is the size of the local segments that are not remote yet. Limits of -1 are none."""
+    """``local_only_bytes`` is the size of the local segments that are not remote yet. A limit of -1
+    means no limit."""
     epochs = written(leader_epochs)
     chosen: dict[RemoteSegmentId, Expiring] = {}
 
@@ -93,7 +98,8 @@ def plan_expiry(
         being_copied=being_copied,
     )
     oldest = leader_epochs[0]
-    # A log that does not remember its own beginning must take nothing for another's.
+    # A log that does not remember its own beginning cannot tell which segments belong to another
+    # history.
     knows_its_past = oldest.start_offset <= log_start_offset
     for segment in catalogue.segments() if knows_its_past else ():
         if segment.id not in being_copied and all(entry.epoch < oldest.epoch for entry in segment.leader_epochs):
@@ -112,7 +118,8 @@ def _by_retention(
     expired_before_ms: int | None,
     being_copied: Collection[RemoteSegmentId],
 ) -> int | None:
-    """Chooses from the oldest on, up to the first segment that is within the limits; where the log begins then."""
+    """Choose segments from the oldest on, up to the first one that is within the limits. Returns
+    where the log begins then."""
     new_start: int | None = None
     seen: set[RemoteSegmentId] = set()
     for epoch in epochs:
@@ -121,7 +128,8 @@ def _by_retention(
                 continue
             seen.add(segment.id)
             if segment.id in being_copied:
-                # The oldest are remote long before the newest; what follows is newer than what is just being copied.
+                # The oldest segments are remote long before the newest. The segments behind this
+                # one are newer than one that is just being copied.
                 return new_start
             if segment.end_offset < log_start_offset and all(entry.epoch <= epochs[0].epoch for entry in segment.leader_epochs):
                 choose(segment, ExpiryReason.LOG_START)
@@ -142,14 +150,14 @@ def _by_retention(
 def _excess(
     catalogue: RemoteCatalogue, epochs: Sequence[EpochStart], log_end_offset: int, local_only_bytes: int, retention_bytes: int
 ) -> int:
-    """How many bytes the log is above its limit; zero or less when it is not."""
+    """By how many bytes the log exceeds its limit; zero or less when it does not."""
     if retention_bytes <= NO_LIMIT:
         return 0
     return local_only_bytes + remote_size_bytes(catalogue, epochs, log_end_offset) - retention_bytes
 
 
 def remote_size_bytes(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart], log_end_offset: int) -> int:
-    """Of the finished segments that belong to the log."""
+    """The size of the finished segments that belong to the log."""
     return sum(
         segment.size_bytes
         for segment in catalogue.segments()

@@ -1,4 +1,5 @@
-"""A follower that begins where its leader's local log does: what lies below is remote, and so is who led and who produced there."""
+"""A follower that begins where its leader's local log begins. Everything below is remote, and so
+are the leader epochs and the producers there."""
 
 from __future__ import annotations
 
@@ -32,11 +33,13 @@ class FollowerStarts:
         self._write_starts = write_starts
 
     def build(self, partition: Partition, start: TieredStart, built: Callable[[bool], None]) -> None:
-        """``built(False)`` where remote storage cannot help now; the follower asks its leader again, who may be elsewhere by then."""
+        """Call ``built(False)`` where remote storage cannot help now: the follower asks its leader
+        again, which may have another start by then."""
         tiered = self._tiered(partition)
         segment = tiered.segment_before(start.offset, start.leader_epoch) if tiered is not None and tiered.ready else None
         if segment is None:
-            # Its leader knows of the segment, so this broker is about to read of it.
+            # The leader knows the segment, so this broker is about to read about it in the metadata
+            # topic.
             built(False)
             return
         storage, epoch = self._storage, partition.leader_epoch
@@ -56,7 +59,8 @@ class FollowerStarts:
             if not self._begin(partition, epoch, start, done.result()):
                 built(False)
                 return
-            # Nothing on this disk tells it: without, a broker that comes back would believe that the log begins where it was cut.
+            # Nothing else on this disk has the log start: without this, a restarted broker would
+            # take the beginning of its local log for it.
             self._write_starts(partition).add_done_callback(lambda written: self._written(partition, written, built))
 
         fetching.add_done_callback(came)

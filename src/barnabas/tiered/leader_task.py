@@ -1,16 +1,20 @@
-"""What the leader of a tiered partition does, again and again: copy what can be copied, and let go what has expired.
+"""The task of the leader of a tiered partition, repeated for ever: copy the segments that can be
+copied, and delete those that have expired.
 
-    COPY_SEGMENT_STARTED committed -> upload -> COPY_SEGMENT_FINISHED committed -> the local segment may be retired
+    COPY_SEGMENT_STARTED committed -> upload -> COPY_SEGMENT_FINISHED committed
+    -> the local segment may be retired
 
-=========================================  ==========================================================================================
-interrupted by                             what happens
-=========================================  ==========================================================================================
-the upload fails                           its objects are deleted (DELETE_SEGMENT_*), and it is copied again later under another name
-COPY_SEGMENT_FINISHED is not acknowledged  written again until it is: it may be committed already, and then nobody may delete the objects
-leadership is lost                         the upload is stopped and its objects are deleted; the next leader copies the segment itself
-the broker dies                            likewise, and the next leader deletes what was begun when nobody can be at work on it any more
-the topic is deleted                       the upload is stopped, then everything is deleted
-=========================================  ==========================================================================================
+What may interrupt it, and what follows:
+
+- The upload fails: its objects are deleted (DELETE_SEGMENT_*), and the segment is copied again
+  later under another name.
+- COPY_SEGMENT_FINISHED is not acknowledged: it is written again until it is. It may be committed
+  already, and then the objects must not be deleted.
+- Leadership is lost: the upload is stopped and its objects are deleted; the next leader copies the
+  segment itself.
+- The broker dies: the next leader copies the segment itself, and deletes the abandoned copy when no
+  upload of it can be in progress any more.
+- The topic is deleted: the upload is stopped, then everything is deleted.
 """
 
 from __future__ import annotations
@@ -68,7 +72,7 @@ class LeaderTask:
         self._task.add_done_callback(self._ended)
 
     def stop(self) -> asyncio.Future[None]:
-        """Done once nothing of this task goes to the store any more."""
+        """The future is done once this task has no call to the store in progress any more."""
         self._stopped.set()
         self._wake.set()
         return asyncio.shield(self._task)
@@ -76,11 +80,11 @@ class LeaderTask:
     def _ended(self, task: asyncio.Task[None]) -> None:
         failure = None if task.cancelled() else task.exception()
         if failure is not None:
-            # A mistake of ours. The partition is served on, and its local log only grows.
+            # A bug of ours. The partition is still served, and its local log only grows.
             self._log.error("a tiered partition is not copied any more", partition=str(self._tiered.id), error=repr(failure))
 
     def wake(self) -> None:
-        """Look now: settings have changed."""
+        """Look now, because settings have changed."""
         self._wake.set()
 
     def _leads(self) -> bool:
@@ -96,8 +100,9 @@ class LeaderTask:
             self._learn_start()
         while self._leads():
             try:
-                # First what is to go. While the store is out of reach that fails at once, and no new copies are begun in vain, each of
-                # which would leave records and have to be deleted.
+                # Expiry comes first. While the store is unreachable it fails at once, so that no
+                # new copies begin, each of which would leave records in the topic and objects to
+                # delete.
                 refused = await self._expire()
                 await self._copy_all()
                 if refused is not None:
@@ -105,11 +110,12 @@ class LeaderTask:
                 failures = 0
             except Stopped:
                 break
-            except (RemoteStoreError, NotPublished, SegmentGone) as wrong:
+            except (RemoteStoreError, NotPublished, SegmentGone) as error:
                 failures += 1
                 if failures == 1:
-                    # Once is enough to say so: a store that is down is tried for as long as it is down.
-                    self._log.warning("remote storage failed", partition=str(self._tiered.partition.partition), error=str(wrong))
+                    # One message is enough: an unreachable store is tried for as long as it is
+                    # unreachable.
+                    self._log.warning("remote storage failed", partition=str(self._tiered.partition.partition), error=str(error))
             except SegmentDamaged as damage:
                 failures += 1
                 self._log.error(
@@ -128,19 +134,21 @@ class LeaderTask:
             await asyncio.wait_for(self._wake.wait(), wait_ms / 1000)
 
     def _learn_start(self) -> None:
-        """A leader before may have let go of the oldest segments and not have told everybody."""
+        """An earlier leader may have deleted the oldest segments without every replica having
+        learned the new start."""
         partition = self._tiered.partition
         log = partition.log
         earliest = earliest_remote_offset(self._tiered.catalogue, log.leader_epochs.entries)
         if earliest is not None and log.log_start_offset < earliest <= log.local_start_offset:
             log.advance_start(min(earliest, partition.high_watermark))
 
-    # -- copying --------------------------------------------------------------------------------------------------------------
+    # -- copying -----------------------------------------------------------------------------------
 
     async def _copy_all(self) -> None:
         tiered = self._tiered
         while self._leads():
-            # Another one after every copy, perhaps: replicas move between directories.
+            # The log may be another one after every copy, because replicas move between
+            # directories.
             log = tiered.partition.log
             if log.settings.remote_copy_disabled:
                 return
@@ -179,8 +187,8 @@ class LeaderTask:
         copy = SegmentCopy(log.disk, log.directory, segment, plan, metadata)
         try:
             await storage.copiers.run(lambda: copy.run(storage.store, storage.names, self._take))
-        except (RemoteStoreError, SegmentGone, SegmentDamaged, Stopped) as wrong:
-            if not isinstance(wrong, Stopped):
+        except (RemoteStoreError, SegmentGone, SegmentDamaged, Stopped) as error:
+            if not isinstance(error, Stopped):
                 storage.metrics.copy_errors(topic).value += 1
             await self._clean_up(metadata)
             raise
@@ -189,11 +197,12 @@ class LeaderTask:
         storage.metrics.copied_bytes(topic).value += metadata.size_bytes
 
     def _take(self, size_bytes: int) -> None:
-        """On the copier's thread."""
+        """Wait for the quota; called on the copier's thread."""
         self._quota.take(size_bytes, self._stopped)
 
     async def _clean_up(self, metadata: RemoteSegmentMetadata) -> None:
-        """Of a copy that failed. Where that fails too, expiry finds it in the catalogue."""
+        """Delete the objects of a failed copy. If that fails too, expiry finds them in the
+        catalogue."""
         with suppress(RemoteStoreError, NotPublished):
             await self._storage.remove(metadata)
 
@@ -212,17 +221,19 @@ class LeaderTask:
                 self._tiered.learn_remote_end()
                 return
 
-    # -- expiry ---------------------------------------------------------------------------------------------------------------
+    # -- expiry ------------------------------------------------------------------------------------
 
     async def _expire(self) -> StoreRefused | None:
-        """Why something could not be deleted that should be, where that need not keep anybody from copying."""
+        """Delete expired segments. Returns the refusal of the store, if any, that need not keep the
+        task from copying."""
         tiered = self._tiered
         partition = tiered.partition
         log = partition.log
         refused: StoreRefused | None = None
         entries = log.leader_epochs.entries
         if not entries or entries[0].start_offset > log.log_start_offset:
-            # It does not know all of its own past, so nothing may look to it like another's.
+            # The log does not know all of its own past, so it cannot tell which segments belong to
+            # another history.
             return None
         remote_end = tiered.copied_offset + 1
         plan = plan_expiry(
@@ -238,7 +249,8 @@ class LeaderTask:
         )
         if plan.log_start_offset is not None and plan.log_start_offset > log.log_start_offset:
             log.advance_start(min(plan.log_start_offset, partition.high_watermark))
-            # Before anything goes: a broker that comes back must not promise what is gone.
+            # The start is durable before any segment goes: a restarted broker must not promise
+            # records that are gone.
             await self._write_starts(partition)
         for expiring in plan.expiring:
             if not self._leads():
@@ -251,6 +263,6 @@ class LeaderTask:
             )
             try:
                 await self._storage.remove(expiring.segment)
-            except StoreRefused as wrong:
-                refused = wrong
+            except StoreRefused as error:
+                refused = error
         return refused

@@ -1,8 +1,11 @@
-"""Deleted partitions whose remote data somebody began to delete and did not finish: a broker that died, or could not reach the store.
+"""Deleted partitions whose remote data a broker began to delete and did not finish, because it died
+or could not reach the store.
 
-Whoever deletes the remote data of a partition says so first (DELETE_PARTITION_MARKED), and says when it is done (..._FINISHED).
-Who comes to lead a partition of ``__remote_log_metadata`` reads it once, and finishes what is marked and not finished. What is not marked
-is left alone, also when its topic is unknown here: this broker may only not have heard of it yet.
+A broker that deletes the remote data of a partition first writes DELETE_PARTITION_MARKED, and
+DELETE_PARTITION_FINISHED when it is done. A broker that becomes the leader of a partition of
+``__remote_log_metadata`` reads it once, and finishes every deletion that is marked and not
+finished. Data that is not marked is left alone, also when its topic is unknown here: this broker's
+metadata may only be behind.
 """
 
 from __future__ import annotations
@@ -20,12 +23,13 @@ from barnabas.tiered.metadata.events import decode_event, partition_of
 from barnabas.tiered.metadata.segment_metadata import RemotePartition, RemotePartitionDelete, RemoteSegmentMetadata
 from barnabas.tiered.metadata.segment_state import PartitionDeleteState
 
-# So long may reading the topic keep the loop to itself.
+# The longest time that reading the topic may occupy the event loop.
 READING_SLICE_SECONDS_MAX = 0.01
 
 
 async def leftovers_of(partition: Partition, image: Callable[[], MetadataImage]) -> dict[RemotePartition, list[RemoteSegmentMetadata]]:
-    """What one partition of the metadata topic, led here, has of deletions that were begun. ``OSError`` when the disk failed."""
+    """The unfinished deletions in one partition of the metadata topic, which this broker leads.
+    Raises ``OSError`` when the disk failed."""
     catalogues: dict[RemotePartition, RemoteCatalogue] = {}
     marked: dict[RemotePartition, None] = {}
     offset, end = partition.log.log_start_offset, partition.high_watermark
@@ -49,7 +53,7 @@ def _replay(
     try:
         events = [decode_event(record.value) for record in open_batch(batch) if record.value is not None]
     except (ValueError, CorruptBatch):
-        # Those who follow the topic have said so.
+        # The subscriptions to the topic have logged this already.
         return
     for event in events:
         owner = partition_of(event)

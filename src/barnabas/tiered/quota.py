@@ -1,4 +1,5 @@
-"""How many bytes a second may go to the remote store, or come from it: measured over windows, as Kafka does."""
+"""The limit for bytes per second to the remote store or from it, measured over windows as Kafka
+does."""
 
 from __future__ import annotations
 
@@ -8,19 +9,19 @@ from threading import Event, Lock
 from barnabas.env.clock import Clock
 from barnabas.replication.throttle import ByteRate
 
-# Who has to wait looks again this often.
+# How often a waiting call checks again.
 LOOK_SECONDS = 0.1
 
 
 class Stopped(Exception):
-    """What waited for the quota is not wanted any more."""
+    """The call that waited for the quota was stopped."""
 
 
 class RemoteQuota:
-    """Asked from the loop's thread and from workers."""
+    """Used from the loop's thread and from workers."""
 
     def __init__(self, limit: Callable[[], int], clock: Clock, *, windows: int, window_seconds: int) -> None:
-        """``limit()`` is bytes a second, as it is set now."""
+        """``limit()`` returns the present setting, in bytes per second."""
         self._limit = limit
         self._clock = clock
         self._rate = ByteRate(windows, window_seconds * 1000)
@@ -35,7 +36,8 @@ class RemoteQuota:
             self._rate.record(size_bytes, self._clock.monotonic_ms())
 
     def take(self, size_bytes: int, stopped: Event) -> None:
-        """On a worker's thread: wait until there is room, and count. :class:`Stopped` when it is not wanted any more."""
+        """On a worker thread: wait until there is room, then count the bytes. Raises
+        :class:`Stopped` when ``stopped`` is set."""
         while self.exceeded():
             if stopped.wait(LOOK_SECONDS):
                 raise Stopped

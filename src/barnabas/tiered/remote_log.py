@@ -1,10 +1,13 @@
-"""Tiered storage of one broker: which of its partitions take part, and what each of them does by its role.
+"""Tiered storage of one broker: which of its partitions are tiered, and what the broker does for
+each of them.
 
-    hosts a tiered partition -> its catalogue is read from ``__remote_log_metadata``, and followed from then on
-    leads it                 -> besides, a :class:`LeaderTask` copies and expires
-    the topic is deleted, or remote storage is turned off for it -> whoever led deletes everything remote
+    hosts a tiered partition -> reads its catalogue from ``__remote_log_metadata``, and follows it
+    leads it                 -> in addition, a :class:`LeaderTask` copies and expires segments
+    the topic is deleted, or remote storage is turned off for it
+                             -> the broker that led it deletes everything remote
 
-A publisher of metadata, after the one that makes the replicas. What is not tiered costs nothing but a look at each change of metadata.
+This is a publisher of metadata, after the one that creates the replicas. A partition that is not
+tiered costs only a look at each change of metadata.
 """
 
 from __future__ import annotations
@@ -60,8 +63,8 @@ class RemoteLog:
         *,
         cache_directory: str,
     ) -> None:
-        """``cache_directory`` is the log directory in which indexes of remote segments are cached. :class:`CannotStart` when the store
-        cannot be what the settings say."""
+        """``cache_directory`` is the log directory in which indexes of remote segments are cached.
+        Raises :class:`CannotStart` when the settings of the store are invalid."""
         settings, clock = context.settings, context.clock
         self._context = context
         self._replicas = replicas
@@ -76,8 +79,8 @@ class RemoteLog:
         try:
             store, names = open_store(url, options, context.disk), ObjectNames(context.cluster_id)
             topic_settings = MetadataTopicSettings.of(settings)
-        except ConfigError as wrong:
-            raise CannotStart(str(wrong)) from wrong
+        except ConfigError as error:
+            raise CannotStart(str(error)) from error
         indexes = RemoteIndexCache(
             context.disk, cache_directory, store, names, size_bytes_max=integer("remote.log.index.file.cache.total.size.bytes")
         )
@@ -114,7 +117,7 @@ class RemoteLog:
         register_readings(context.metrics, self._readers, indexes, self._tiered)
 
     def _live(self, name: str) -> Callable[[], int]:
-        """A setting as it is now."""
+        """A function that returns the present value of a setting."""
 
         def read() -> int:
             value = self._metadata.effective.broker[name]
@@ -130,7 +133,7 @@ class RemoteLog:
     def _disk_failed(self, partition: Partition, error: OSError) -> None:
         self._replicas.disk_failed(partition.directory, error)
 
-    # -- for requests ---------------------------------------------------------------------------------------------------------
+    # -- for requests ------------------------------------------------------------------------------
 
     def read(
         self, partition: Partition, offset: int, *, size_bytes_max: int, at_least_one: bool, committed: bool
@@ -143,7 +146,7 @@ class RemoteLog:
     def begin_following(self, partition: Partition, start: TieredStart, built: Callable[[bool], None]) -> None:
         self._starts.build(partition, start, built)
 
-    # -- metadata -------------------------------------------------------------------------------------------------------------
+    # -- metadata ----------------------------------------------------------------------------------
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         known = len(self._tiered)
@@ -164,7 +167,8 @@ class RemoteLog:
         await self.topic.publish(delta, image, effective)
 
     async def _write_all_starts(self) -> None:
-        """Where tiered logs begin, before the first of their segments leaves this disk: nothing else here would tell it then."""
+        """Write down the log start offsets of tiered logs before the first of their segments leaves
+        this disk: nothing else here would have them then."""
         for directory in {partition.directory.path: partition.directory for partition in self._replicas}.values():
             write = directory.start_offset_checkpoint() if directory.online else None
             if write is None:
@@ -175,16 +179,17 @@ class RemoteLog:
                 self._replicas.disk_failed(directory, error)
 
     def _look(self, topic_id: Uuid, index: int) -> None:
-        """Be to a partition what its settings and its role say."""
+        """Start or stop the work for a partition, by its settings and its role."""
         key = (topic_id, index)
         partition = self._replicas.by_id(topic_id, index)
         tiered = self._tiered.get(key)
         if tiered is not None and tiered.partition is not partition:
-            # Moved to another broker, which goes on from what the topic says.
+            # The replica moved to another broker, which continues from the metadata topic.
             self._forget(key)
             tiered = None
         if partition is None or key in self._removals:
-            # What is being removed is looked at again when it is gone: remote storage may have been turned on again meanwhile.
+            # A partition whose remote data is being removed is looked at again when that is done:
+            # remote storage may have been turned on again in the meantime.
             return
         if not partition.log.settings.remote_enabled:
             if tiered is not None:
@@ -216,7 +221,7 @@ class RemoteLog:
         self._context.log.debug("an event of remote metadata was ignored", partition=str(partition), reason=why)
 
     def _forget(self, key: Key) -> asyncio.Future[None] | None:
-        """Done once nothing of it goes to the store any more."""
+        """The future is done once nothing of the partition goes to the store any more."""
         tiered, task = self._tiered.pop(key), self._tasks.pop(key, None)
         self.topic.unsubscribe(tiered.id)
         return task.stop() if task is not None else None
@@ -230,7 +235,7 @@ class RemoteLog:
             return done
         return loop.run_in_executor(self._context.executor, write)
 
-    # -- removing -------------------------------------------------------------------------------------------------------------
+    # -- removing ----------------------------------------------------------------------------------
 
     def _topic_deleted(self, topic: TopicImage, image: MetadataImage) -> None:
         for index, partition in topic.partitions.items():
@@ -245,7 +250,8 @@ class RemoteLog:
         self._storage.metrics.forget(topic.name)
 
     def _removes(self, partition: PartitionImage, image: MetadataImage) -> bool:
-        """Its leader does; of a partition without one, the first replica that is alive."""
+        """The leader removes the data; for a partition without a leader, the first replica that is
+        alive."""
         if partition.leader >= 0:
             return partition.leader == self._context.node_id
         brokers = image.cluster.brokers
@@ -253,7 +259,7 @@ class RemoteLog:
         return alive[:1] == [self._context.node_id]
 
     def _turn_off(self, key: Key, tiered: TieredPartition) -> None:
-        """The log begins with what is local from now on."""
+        """From now on the log begins with its local part."""
         log = tiered.partition.log
         log.advance_start(max(log.log_start_offset, log.local_start_offset))
         log.remote_end_offset = -1
@@ -263,7 +269,8 @@ class RemoteLog:
             self._forget(key)
 
     def _remove(self, key: Key, tiered: TieredPartition, *, deleted: bool) -> None:
-        """``deleted`` is the partition itself, and not only its remote part."""
+        """``deleted`` is true when the partition itself is deleted, and not only its remote
+        data."""
         del self._tiered[key]
         self._removals.begin(key, tiered, self._tasks.pop(key, None), deleted=deleted)
 

@@ -1,4 +1,4 @@
-"""What is counted of tiered storage; each by topic."""
+"""The metrics of tiered storage, each by topic."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ _BY_TOPIC: tuple[Metric, ...] = (
 def register_readings(
     metrics: Metrics, readers: Workers, indexes: RemoteIndexCache, tiered: Mapping[tuple[Uuid, int], TieredPartition]
 ) -> None:
-    """What is known anyway, of the partitions in ``tiered`` that are led here."""
+    """Register gauges over existing state, for the partitions in ``tiered`` that this broker
+    leads."""
 
     def by_topic(measure: Callable[[TieredPartition], int]) -> Callable[[], Iterable[Reading]]:
         def read() -> Iterable[Reading]:

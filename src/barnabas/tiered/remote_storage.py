@@ -1,7 +1,8 @@
-"""Remote segments on their way out: DELETE_SEGMENT_STARTED, the objects, DELETE_SEGMENT_FINISHED.
+"""The remote store together with its metadata, and the deletion of a remote segment:
+DELETE_SEGMENT_STARTED, the objects, DELETE_SEGMENT_FINISHED.
 
-In this order, so that nobody is sent to objects that are half gone, and whoever is interrupted leaves a segment of which the catalogue
-says that somebody has to finish it.
+Because of this order no reader is sent to objects that are half deleted, and an interrupted
+deletion leaves a segment that the catalogue lists as unfinished.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from barnabas.tiered.workers import Workers
 
 
 class NotPublished(Exception):
-    """The topic of remote metadata did not take a record, or not in time."""
+    """The metadata topic did not acknowledge a record, or not in time."""
 
     def __init__(self, code: ErrorCode) -> None:
         super().__init__(f"a record of remote metadata was not written: {code.name}")
@@ -33,7 +34,8 @@ class NotPublished(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RemoteStorage:
-    """What tasks of all partitions share: the store, what it is called, and where everybody hears of changes."""
+    """The parts that the tasks of all partitions share: the store, the names of objects, and the
+    metadata topic."""
 
     node_id: NodeId
     store: RemoteStore
@@ -46,7 +48,8 @@ class RemoteStorage:
     expirers: Workers
 
     async def publish(self, event: RemoteLogEvent) -> None:
-        """Returns when this broker's own catalogue has it. :class:`NotPublished` when that is not certain."""
+        """Return when this broker's own catalogue has the event. Raises :class:`NotPublished` when
+        that is not certain."""
         code = await awaited(self.topic.write(event))
         if code:
             raise NotPublished(code)
@@ -57,7 +60,8 @@ class RemoteStorage:
         )
 
     async def remove(self, segment: RemoteSegmentMetadata) -> None:
-        """Raises :class:`NotPublished` and ``RemoteStoreError``; whoever expires segments finds this one again."""
+        """Raises :class:`NotPublished` and ``RemoteStoreError``; the next expiry finds the segment
+        again."""
         topic = segment.id.partition.topic
         if segment.state is not SegmentState.DELETE_SEGMENT_STARTED:
             await self.publish(self.update(segment, SegmentState.DELETE_SEGMENT_STARTED))

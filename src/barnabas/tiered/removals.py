@@ -1,7 +1,9 @@
-"""Everything remote of a partition on its way out: its topic was deleted, or remote storage was turned off for it.
+"""Deletes all remote data of a partition: its topic was deleted, or remote storage was turned off
+for it.
 
-Tried until it is done. Of a deleted partition the first thing written is that it is to be removed, and the last that it was: a broker that
-dies in between leaves a mark by which whoever leads that part of the metadata topic next finishes it.
+The deletion is repeated until it succeeds. For a deleted partition a mark is written first, and a
+second record when everything is deleted: if the broker dies in between, the next leader of that
+partition of the metadata topic finds the mark and finishes the deletion.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ class Removals:
         *,
         on_done: Callable[[Uuid, int], None],
     ) -> None:
-        """``on_done`` hears of partitions of which nothing is remote any more."""
+        """``on_done`` receives each partition that has no remote data any more."""
         self._context = context
         self._storage = storage
         self._replicas = replicas
@@ -55,8 +57,8 @@ class Removals:
         return key in self._under_way
 
     def begin(self, key: Key, tiered: TieredPartition, task: LeaderTask | None, *, deleted: bool) -> None:
-        """``deleted`` is the partition itself, and not only its remote part. Its subscription stays until then: events that are written
-        come back through it."""
+        """``deleted`` is true when the partition itself is deleted, and not only its remote data.
+        The subscription stays until the end, because published events come back through it."""
         self._begin(key, self._remove_all(tiered, task, deleted=deleted), lambda: self._storage.topic.unsubscribe(tiered.id))
 
     def _begin(self, key: Key, removal: Coroutine[None, None, None], at_end: Callable[[], None]) -> None:
@@ -89,26 +91,26 @@ class Removals:
             step = steps[0]
             try:
                 if isinstance(step, PartitionDeleteState):
-                    await self._say(partition, step)
+                    await self._publish_state(partition, step)
                 else:
                     await self._storage.remove(step)
-            except (RemoteStoreError, NotPublished) as wrong:
+            except (RemoteStoreError, NotPublished) as error:
                 failures += 1
                 if failures == 1:
-                    self._context.log.warning("remote data cannot be removed yet", partition=str(partition), error=str(wrong))
+                    self._context.log.warning("remote data cannot be removed yet", partition=str(partition), error=str(error))
                 await asyncio.sleep(self._waits.wait_ms(failures, self._context.entropy) / 1000)
             else:
                 failures = 0
                 steps.popleft()
 
-    async def _say(self, partition: RemotePartition, state: PartitionDeleteState) -> None:
+    async def _publish_state(self, partition: RemotePartition, state: PartitionDeleteState) -> None:
         now_ms = self._context.clock.wall_ms()
         await self._storage.publish(RemotePartitionDelete(partition, state, broker_id=self._context.node_id, event_timestamp=now_ms))
 
-    # -- what others left behind ----------------------------------------------------------------------------------------------
+    # -- unfinished deletions of other brokers -----------------------------------------------------
 
     def sweep_soon(self, index: int) -> None:
-        """A partition of the metadata topic has come to be led here."""
+        """This broker has become the leader of a partition of the metadata topic."""
         wait_ms = self._context.settings.integer("remote.log.manager.task.interval.ms")
         timer = self._sweep_timers.pop(index, None)
         if timer is not None:

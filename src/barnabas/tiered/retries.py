@@ -1,4 +1,5 @@
-"""How long to wait before something that failed is tried again: longer each time, and never all partitions at once."""
+"""The wait before a retry: longer each time, and random, so that partitions do not all retry at
+once."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class RetryWaits:
         )
 
     def wait_ms(self, failures: int, entropy: Entropy) -> int:
-        """After so many failures in a row, one or more."""
+        """The wait after this many failures in a row, one or more."""
         wait_ms = min(self.longest_ms, self.first_ms << min(failures - 1, _DOUBLINGS_MAX))
         swing = (entropy.below(2 * _PARTS + 1) / _PARTS - 1) * self.jitter
         return max(1, round(wait_ms * (1 + swing)))

@@ -1,4 +1,5 @@
-"""A partition of this broker whose closed segments are remote, or will be: its catalogue, and what follows from it for the local log."""
+"""A partition of this broker whose closed segments are remote, or will be: its catalogue, and the
+consequences for the local log."""
 
 from __future__ import annotations
 
@@ -14,13 +15,13 @@ from barnabas.tiered.metadata.events import RemoteLogEvent
 from barnabas.tiered.metadata.metadata_topic import MetadataTopic
 from barnabas.tiered.metadata.segment_metadata import RemotePartition, RemotePartitionDelete, RemoteSegmentId, RemoteSegmentMetadata
 
-# Offsets of the newest epoch are this log's, also where it has not fetched them yet.
+# Offsets of the newest epoch belong to this log, also those that it has not fetched yet.
 _NO_END = 2**63 - 1
 
 
 class TieredPartition:
     def __init__(self, partition: Partition, topic: MetadataTopic, on_ignored: Callable[[TopicPartition, str], None]) -> None:
-        """``on_ignored`` hears of events that cannot follow from what is known."""
+        """``on_ignored`` receives events that do not fit the known state."""
         self.partition = partition
         self.id = RemotePartition(partition.topic_id, *partition.partition)
         self.catalogue = RemoteCatalogue()
@@ -28,13 +29,14 @@ class TieredPartition:
         self._on_ignored = on_ignored
         self._chain = RemoteChain()
         self._chain_of: tuple[int, tuple[EpochStart, ...]] | None = None
-        # Nothing is known to be remote yet, so nothing may leave the local disk.
+        # No segment is known to be remote yet, so none may leave the local disk.
         partition.log.remote_end_offset = -1
         self.subscription = topic.subscribe(self.id, self._replay)
 
     @property
     def ready(self) -> bool:
-        """Whether everything that was committed when this broker began to read is in the catalogue."""
+        """Whether the catalogue has everything that was committed when this broker began to
+        read."""
         return self.subscription.ready.done
 
     def _replay(self, event: RemoteLogEvent) -> None:
@@ -46,7 +48,8 @@ class TieredPartition:
         self.learn_remote_end()
 
     def learn_remote_end(self) -> None:
-        """Not the largest it ever was: after an unclean election this log may have other records where an older one was copied."""
+        """Take the present value, even if it was larger before: after an unclean election this log
+        may have other records at offsets that an earlier leader copied."""
         self.partition.log.remote_end_offset = self.copied_offset + 1
 
     @property
@@ -59,7 +62,7 @@ class TieredPartition:
 
     @property
     def chain(self) -> RemoteChain:
-        """For readers on other threads."""
+        """An immutable view for readers on other threads."""
         made_of = (self.catalogue.version, tuple(self.partition.log.leader_epochs.entries))
         if made_of != self._chain_of:
             self._chain = build_chain(self.catalogue, made_of[1], _NO_END)
@@ -67,7 +70,7 @@ class TieredPartition:
         return self._chain
 
     def uncopied_segments(self) -> list[LocalSegment]:
-        """The local segments from the one on that holds the first offset which is not remote."""
+        """The local segments, from the one that holds the first offset which is not remote."""
         segments = self.partition.log.segments.starting_with(self.copied_offset + 1)
         return [
             LocalSegment(segment.base_offset, segment.size_bytes, segment.max_timestamp, segment.transaction_index.on_disk)
@@ -75,8 +78,9 @@ class TieredPartition:
         ]
 
     def segment_before(self, offset: int, leader_epoch: int) -> RemoteSegmentMetadata | None:
-        """The remote segment that holds the offset before ``offset``, where the leader has ``leader_epoch``: of the latest epoch that has
-        one, since after an unclean election an earlier epoch may have had another record there."""
+        """The remote segment that holds the offset before ``offset``, where the leader has
+        ``leader_epoch``. It is taken from the latest epoch that has one, since after an unclean
+        election an earlier epoch may have had another record there."""
         for epoch in reversed([each for each in self.catalogue.epochs() if each <= leader_epoch or leader_epoch < 0]):
             found = self.catalogue.segment_for(epoch, offset - 1)
             if found is not None:

@@ -1,6 +1,8 @@
-"""Threads that wait for the remote store, apart from those that wait for disks: a store that is down slows nothing local.
+"""Threads that wait for the remote store, separate from those that wait for disks: an unreachable
+store slows down nothing local.
 
-How many work at once is asked for whenever one becomes free, since those settings change while a broker runs.
+The limit of threads is read again whenever one becomes free, since the settings change while a
+broker runs.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# Threads exist only while they are needed; more than this help no store.
+# Threads exist only while they are needed; more than this do not make a store faster.
 THREADS_MAX = 64
 
 
 class TooManyWaiting(Exception):
-    """The queue is full: whoever asked may ask again later."""
+    """The queue is full; the caller may try again later."""
 
 
 class Workers:
@@ -33,23 +35,24 @@ class Workers:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    def run(self, deed: Callable[[], T]) -> asyncio.Future[T]:
-        """What ``deed`` returns or raises. A future that is cancelled before its turn is never begun."""
+    def run(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        """The result or exception of ``job``. If the future is cancelled before its turn, ``job``
+        is never called."""
         outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         if self._waiting_max is not None and len(self._waiting) >= self._waiting_max():
             outcome.set_exception(TooManyWaiting())
             return outcome
-        self._waiting.append((outcome, deed))
+        self._waiting.append((outcome, job))
         self._begin()
         return outcome
 
     def _begin(self) -> None:
         while self._waiting and self.busy < min(THREADS_MAX, max(1, self._limit())):
-            outcome, deed = self._waiting.popleft()
+            outcome, job = self._waiting.popleft()
             if outcome.done():
                 continue
             self.busy += 1
-            working = asyncio.get_running_loop().run_in_executor(self._executor, deed)
+            working = asyncio.get_running_loop().run_in_executor(self._executor, job)
             working.add_done_callback(lambda done, outcome=outcome: self._ended(done, outcome))  # type: ignore[misc]
 
     def _ended(self, done: asyncio.Future[Any], outcome: asyncio.Future[Any]) -> None:
@@ -69,5 +72,5 @@ class Workers:
         for outcome, _ in self._waiting:
             outcome.cancel()
         self._waiting.clear()
-        # Who waits for a store that is down is not waited for.
+        # Do not block shutdown on an unreachable store.
         self._executor.shutdown(wait=False, cancel_futures=True)

@@ -72,7 +72,7 @@ def test_a_copy_that_ends_after_its_deletion_began_never_serves() -> None:
 
 def test_odd_events_are_ignored_and_told() -> None:
     made = RemoteCatalogue()
-    assert "nothing is known" in str(made.apply(update(1, FINISHED)))
+    assert "is unknown" in str(made.apply(update(1, FINISHED)))
     assert made.apply(segment(1, 0, 9)) is None
     assert made.apply(segment(1, 0, 9)) is None
     made.apply(update(1, FINISHED))

@@ -70,7 +70,7 @@ def test_where_the_mount_is_missing_nothing_is_made() -> None:
     disk = SimulatedDisk(Random(0))
     store = DirectoryStore(disk, REMOTE)
     for deed in (lambda: store.put("c/a.log", b"x"), lambda: store.delete(["c/a.log"]), lambda: next(store.list(""))):
-        with pytest.raises(StoreUnavailable, match="is not there"):
+        with pytest.raises(StoreUnavailable, match="does not exist"):
             deed()
     assert not disk.exists(REMOTE)
 

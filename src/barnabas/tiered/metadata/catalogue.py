@@ -1,15 +1,19 @@
-"""What ``__remote_log_metadata`` says about one partition: every remote segment, and which one serves an offset of an epoch.
+"""The remote segments of one partition, built from ``__remote_log_metadata``, and the segment that
+serves an offset of an epoch.
 
-Built by applying events in the order of the topic, on whichever node, and so the same everywhere. An offset alone does not name a record:
-after an unclean election two leaders may have written different ones there. (Leader epoch, offset) does, and is what segments are
-filed under: per epoch, by the offset at which the epoch begins in the segment.
+A catalogue applies events in the order of the topic, so it is the same on every node. An offset
+alone does not identify a record: after an unclean election two leaders may have written different
+records there. (Leader epoch, offset) does, so segments are filed per epoch, by the offset at which
+the epoch begins in the segment.
 
-Events come from outside, repeated, late, or from a leader that did not know it was none any more. :meth:`RemoteCatalogue.apply` ignores
-what cannot follow from what is known, and says why. In particular a copy that finishes after its deletion began never counts, so a
-leader may delete what another one is still uploading.
+Events come from other brokers; they may be repeated, late, or written by a broker that did not know
+that it had lost leadership. :meth:`RemoteCatalogue.apply` ignores events that do not fit the known
+state, and returns the reason. In particular a copy that finishes after its deletion began never
+counts, so a leader may delete a copy that another broker is still uploading.
 
-A segment is *referenced* by an epoch while it serves reads of it. Where leaders overlap (one copied 0 to 100, the next, who did not know, 0
-to 200), the later one takes over, and the earlier stays listed until retention comes by.
+A segment is *referenced* by an epoch while it serves reads of it. Where copies overlap (one leader
+copied 0 to 100, and the next, which did not know that, 0 to 200), the later one takes over, and the
+earlier stays listed until retention deletes it.
 """
 
 from __future__ import annotations
@@ -28,12 +32,14 @@ class _EpochSegments:
     __slots__ = ("highest_offset", "ids", "starts", "unreferenced")
 
     def __init__(self) -> None:
-        # Where the epoch begins in each referenced segment, rising, and the segments in the same order.
+        # Where the epoch begins in each referenced segment, ascending, and the segments in the same
+        # order.
         self.starts: list[int] = []
         self.ids: list[RemoteSegmentId] = []
-        # A dict for its order: the same on every node.
+        # A dict for its order, which is the same on every node.
         self.unreferenced: dict[RemoteSegmentId, None] = {}
-        # Of everything whose copy ever finished: deletion does not take it back, or it would be copied again.
+        # The highest offset of all segments whose copy ever finished. A deletion does not lower it,
+        # because the segment would be copied again.
         self.highest_offset: int | None = None
 
     def finish(self, segment_id: RemoteSegmentId, start: int, end: int) -> None:
@@ -42,7 +48,8 @@ class _EpochSegments:
             self.unreferenced[self.ids.pop()] = None
         slot = bisect_left(self.starts, start)
         if slot < len(self.starts) and self.starts[slot] == start:
-            # Kafka forgets the one that is replaced. Here it stays listed, so that somebody deletes it one day.
+            # Kafka forgets the segment that is replaced. Here it stays listed, so that it is
+            # deleted one day.
             self.unreferenced[self.ids[slot]] = None
             self.ids[slot] = segment_id
         else:
@@ -64,24 +71,25 @@ class _EpochSegments:
 
 
 class RemoteCatalogue:
-    """Not safe to change while another thread reads; what readers on other threads get is a :class:`~.chain.RemoteChain`."""
+    """Must not change while another thread reads it; readers on other threads get a
+    :class:`~.chain.RemoteChain`."""
 
     def __init__(self) -> None:
         self._segments: dict[RemoteSegmentId, RemoteSegmentMetadata] = {}
         self._epochs: dict[int, _EpochSegments] = {}
         self.version = 0
-        """Grows with every change: what was derived from an older version is stale."""
+        """Grows with every change: values derived from an older version are stale."""
 
     def __len__(self) -> int:
         return len(self._segments)
 
     def apply(self, event: RemoteSegmentMetadata | RemoteSegmentUpdate) -> str | None:
-        """Take an event in; or ignore it, and say why."""
+        """Apply an event, or ignore it and return the reason."""
         if isinstance(event, RemoteSegmentMetadata):
             return self._add(event)
         known = self._segments.get(event.id)
         if known is None:
-            return f"nothing is known of segment {event.id}, which is said to be in state {event.state.name}"
+            return f"segment {event.id} is unknown and cannot be in state {event.state.name}"
         if not may_follow(known.state, event.state):
             return f"segment {event.id} cannot go from {known.state.name} to {event.state.name}"
         self._move(known.updated(event), known.state)
@@ -121,7 +129,7 @@ class RemoteCatalogue:
             found = self._epochs[epoch] = _EpochSegments()
         return found
 
-    # -- questions ------------------------------------------------------------------------------------------------------------
+    # -- queries ----------------------------------------------------------------------------------
 
     def get(self, segment_id: RemoteSegmentId) -> RemoteSegmentMetadata | None:
         return self._segments.get(segment_id)
@@ -134,34 +142,37 @@ class RemoteCatalogue:
         return segment if segment is not None and offset <= segment.epoch_end_offset(epoch) else None
 
     def highest_offset(self, epoch: int) -> int | None:
-        """The highest offset of ``epoch`` in any segment whose copy finished, also when that segment has expired since."""
+        """The highest offset of ``epoch`` in any segment whose copy finished, also when that
+        segment has expired since."""
         segments = self._epochs.get(epoch)
         return segments.highest_offset if segments is not None else None
 
     def epochs(self) -> list[int]:
-        """Of all segments that are still listed, rising."""
+        """The epochs of all segments that are still listed, ascending."""
         return sorted(epoch for epoch, segments in self._epochs.items() if segments.ids or segments.unreferenced)
 
     def segments(self) -> list[RemoteSegmentMetadata]:
-        """All that are not wholly deleted, by start offset."""
+        """All segments whose deletion has not finished, by start offset."""
         return sorted(self._segments.values(), key=_in_order)
 
     def segments_of(self, epoch: int) -> list[RemoteSegmentMetadata]:
-        """Those with offsets of ``epoch``, in any state, by start offset."""
+        """The segments with offsets of ``epoch``, in any state, by start offset."""
         segments = self._epochs.get(epoch)
         if segments is None:
             return []
         return sorted((self._segments[each] for each in (*segments.ids, *segments.unreferenced)), key=_in_order)
 
     def referenced(self, epoch: int) -> Iterator[tuple[int, RemoteSegmentMetadata]]:
-        """The segments that serve ``epoch``, with the offset each serves it from, rising."""
+        """The segments that serve ``epoch``, with the offset from which each serves it,
+        ascending."""
         segments = self._epochs.get(epoch)
         if segments is not None:
             for start, segment_id in zip(segments.starts, segments.ids, strict=True):
                 yield start, self._segments[segment_id]
 
     def unreferenced(self) -> list[RemoteSegmentMetadata]:
-        """Those that serve no epoch at all: being copied, being deleted, or taken over by another."""
+        """The segments that serve no epoch: those being copied, being deleted, or replaced by
+        another."""
         serving = {segment_id for segments in self._epochs.values() for segment_id in segments.ids}
         return [segment for segment in self.segments() if segment.id not in serving]
 

@@ -1,7 +1,9 @@
-"""A catalogue as one log sees it: along that log's leader epochs, which remote segment serves which offsets.
+"""A catalogue as one log sees it: along that log's leader epochs, the remote segment that serves
+each offset.
 
-A chain is a value. The loop's thread makes one whenever catalogue or epochs have changed, and readers on worker threads keep theirs.
-Segments that belong to other histories (an epoch that this log never had, or the end of an epoch that was cut off) have no link in it.
+A chain is a value. The loop's thread builds one whenever the catalogue or the epochs have changed,
+and readers on worker threads keep theirs. Segments of other histories (an epoch that this log never
+had, or the truncated end of an epoch) have no link in it.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class Link(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class RemoteChain:
     links: tuple[Link, ...] = ()
-    """Rising, without overlaps; there may be holes."""
+    """Ascending, without overlaps; there may be holes."""
 
     def holding(self, offset: int) -> Link | None:
         slot = bisect_right(self.links, offset, key=lambda link: link.start_offset) - 1
@@ -38,7 +40,8 @@ class RemoteChain:
         return None
 
     def slot(self, offset: int) -> int:
-        """Where in ``links`` the one is that holds ``offset``, or else the first behind it."""
+        """The index in ``links`` of the link that holds ``offset``, or of the first link behind
+        it."""
         slot = bisect_right(self.links, offset, key=lambda link: link.start_offset) - 1
         return slot if slot >= 0 and offset <= self.links[slot].end_offset else slot + 1
 
@@ -53,7 +56,7 @@ def build_chain(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart],
     for epoch, first, last in _ranges(leader_epochs, log_end_offset):
         of_epoch = list(catalogue.referenced(epoch))
         for index, (start, segment) in enumerate(of_epoch):
-            # Of two that overlap the later one serves, as in RemoteCatalogue.segment_for.
+            # Of two segments that overlap the later one serves, as in RemoteCatalogue.segment_for.
             stop = of_epoch[index + 1][0] - 1 if index + 1 < len(of_epoch) else last
             start, end = max(start, first), min(segment.epoch_end_offset(epoch), stop, last)
             if start > end:
@@ -68,11 +71,12 @@ def build_chain(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart],
 def highest_copied_offset(
     catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart], log_end_offset: int, *, local_start_offset: int
 ) -> int:
-    """Up to and with which offset everything local is remote too, -1 for none: where copying goes on, whoever copied so far, and what may
-    leave the local disk.
+    """The last offset up to which everything local is remote too, -1 for none. Copying continues
+    behind it, whichever leader copied so far, and segments up to it may leave the local disk.
 
-    Kafka takes the highest offset that was ever copied. That is the same as long as nothing is missing below it; but when remote storage
-    was turned off, which deletes everything remote, and on again, it counts what is gone. Here a segment counts while it is there.
+    Kafka takes the highest offset that was ever copied. That is the same as long as nothing is
+    missing below it. But when remote storage is turned off, which deletes everything remote, and on
+    again, Kafka counts segments that are gone. Here a segment counts only while it exists.
     """
     offset = local_start_offset
     for epoch, first, last in _ranges(leader_epochs, log_end_offset):
@@ -91,9 +95,11 @@ def highest_copied_offset(
 
 
 def earliest_remote_offset(catalogue: RemoteCatalogue, leader_epochs: Sequence[EpochStart]) -> int | None:
-    """Where the remote log begins: what a new leader takes for the log start offset. None when nothing is remote.
+    """Where the remote log begins, which a new leader takes for the log start offset; None when
+    nothing is remote.
 
-    What is being deleted does not count, as it does in Kafka: a leader before has let it go, and readers would be promised what is gone.
+    Unlike in Kafka, segments that are being deleted do not count: an earlier leader gave them up,
+    and the log would promise readers records that are gone.
     """
     for entry in leader_epochs:
         for _, segment in catalogue.referenced(entry.epoch):
@@ -104,8 +110,9 @@ def earliest_remote_offset(catalogue: RemoteCatalogue, leader_epochs: Sequence[E
 def is_within(segment: RemoteSegmentMetadata, leader_epochs: Sequence[EpochStart], log_end_offset: int) -> bool:
     """Whether a whole segment belongs to this log's history, as far as the log still remembers it.
 
-    Its epochs must be the log's, each beginning at the same offset, except that the first may have begun earlier or later (a segment need
-    not begin with an epoch, and the log may have forgotten its oldest offsets); and it ends within its last epoch.
+    Its epochs must be the log's, each beginning at the same offset, except that the first may have
+    begun earlier or later (a segment need not begin with an epoch, and the log may have forgotten
+    its oldest offsets); and it ends within its last epoch.
     """
     mine = {entry.epoch: entry.start_offset for entry in written(leader_epochs)}
     theirs = written(segment.leader_epochs)
@@ -132,7 +139,8 @@ def is_within(segment: RemoteSegmentMetadata, leader_epochs: Sequence[EpochStart
 
 
 def written(leader_epochs: Sequence[EpochStart]) -> list[EpochStart]:
-    """Without epochs in which nothing was written: the next one begins at the same offset."""
+    """The epochs in which records were written; in an empty one the next begins at the same
+    offset."""
     following = [*(entry.start_offset for entry in leader_epochs[1:]), None]
     return [entry for entry, next_start in zip(leader_epochs, following, strict=False) if entry.start_offset != next_start]
 

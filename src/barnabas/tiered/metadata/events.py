@@ -1,4 +1,5 @@
-"""Between the values of tiered storage and the records of ``__remote_log_metadata``; and which partition of that topic holds whose."""
+"""Encodes and decodes the records of ``__remote_log_metadata``, and finds the partition of that
+topic that has the events of a given partition."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def encode_event(event: RemoteLogEvent) -> bytes:
 
 
 def decode_event(value: Buffer) -> RemoteLogEvent:
-    """``MalformedMessage`` for what is no event; whoever follows the topic skips it and says so."""
+    """Raises ``MalformedMessage`` for any other value; the reader of the topic skips and logs
+    it."""
     record = decode_remote_log_record(value)
     try:
         match record:
@@ -72,11 +74,11 @@ def decode_event(value: Buffer) -> RemoteLogEvent:
                     event_timestamp=record.event_timestamp_ms,
                 )
             case RemoteLogSegmentMetadataSnapshotRecord():
-                raise MalformedMessage("a snapshot record does not say whose segment it is, and has no place in the topic")
+                raise MalformedMessage("a snapshot record does not name its partition, and does not belong into the topic")
             case _:
                 assert_never(record)
-    except ValueError as wrong:
-        raise MalformedMessage(f"remote log event cannot be: {wrong}") from wrong
+    except ValueError as error:
+        raise MalformedMessage(f"remote log event is invalid: {error}") from error
 
 
 def _segment_record(segment: RemoteSegmentMetadata) -> RemoteLogSegmentMetadataRecord:
@@ -104,7 +106,7 @@ def _segment_record(segment: RemoteSegmentMetadata) -> RemoteLogSegmentMetadataR
 
 
 def _segment(record: RemoteLogSegmentMetadataRecord) -> RemoteSegmentMetadata:
-    # A list on the wire, a map in meaning: whatever order somebody wrote it in.
+    # A list on the wire, a map in meaning, so any order is accepted.
     epochs = sorted(EpochStart(each.leader_epoch, each.offset) for each in record.segment_leader_epochs)
     return RemoteSegmentMetadata(
         _segment_id(record.remote_log_segment_id),
@@ -164,13 +166,14 @@ def _custom(value: Buffer | None) -> bytes | None:
     return None if value is None else bytes(value)
 
 
-# -- which partition of the metadata topic ----------------------------------------------------------------------------------------
+# -- which partition of the metadata topic ---------------------------------------------------------
 
 _INT64_PAIR = struct.Struct(">qq")
 
 
 def metadata_partition(partition: RemotePartition, partition_count: int) -> int:
-    """Which partition of ``__remote_log_metadata`` tells of ``partition``: Kafka's hash, since other brokers may be Kafka's."""
+    """The partition of ``__remote_log_metadata`` that has the events of ``partition``: by Kafka's
+    hash, since other brokers may be Kafka's."""
     most, least = _INT64_PAIR.unpack(partition.topic_id)
     hashed = 1
     for value in (_java_long_hash(least), _java_long_hash(most), partition.partition):
@@ -184,7 +187,7 @@ def _java_long_hash(value: int) -> int:
 
 
 def _murmur2(data: bytes) -> int:
-    """For exactly four bytes, which is all that is hashed here."""
+    """For exactly four bytes, the only length that is hashed here."""
     mask, multiplier = 0xFFFF_FFFF, 0x5BD1_E995
     hashed = 0x9747_B28C ^ len(data)
     mixed = (int.from_bytes(data, "little") * multiplier) & mask

@@ -1,4 +1,4 @@
-"""One record into one partition of ``__remote_log_metadata``, wherever its leader is."""
+"""Appends one record to one partition of ``__remote_log_metadata``, wherever its leader is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ class MetadataWriter:
     def __init__(
         self, node_id: int, replicas: LocalReplicas, metadata: MetadataView, others: OtherBrokers, clock: Clock, *, timeout_ms: int
     ) -> None:
-        """``timeout_ms`` is what a leader elsewhere gets for the acknowledgements of all in-sync replicas."""
+        """``timeout_ms`` is the time that a leader on another broker gets for the acknowledgements
+        of all in-sync replicas."""
         self._node_id = node_id
         self._replicas = replicas
         self._metadata = metadata
@@ -32,7 +33,8 @@ class MetadataWriter:
         self._timeout_ms = timeout_ms
 
     def append(self, index: int, value: bytes) -> Promise[int | ErrorCode]:
-        """The offset behind the record once it is committed, or why it may not be."""
+        """The offset behind the record once it is committed, or the error code after which it may
+        not be."""
         now_ms = self._clock.wall_ms()
         batch = build_batch([Record(0, now_ms, None, value)])
         leader = self._others.leader_of(TopicPartition(REMOTE_LOG_METADATA, index))
@@ -52,7 +54,8 @@ class MetadataWriter:
         if isinstance(outcome, Refused):
             return Promise.kept(outcome.code)
         end_offset = outcome.last_offset + 1
-        # A record that all in-sync replicas have is committed, however few they have become since.
+        # A record that all in-sync replicas have is committed, even if fewer than the minimum are
+        # in sync by now.
         committed = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
         return partition.replicated(end_offset).map(lambda code: end_offset if code in committed else code)
 

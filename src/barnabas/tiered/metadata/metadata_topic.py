@@ -1,14 +1,20 @@
-"""``__remote_log_metadata`` as this broker reads and writes it: what is in the topic is what is in remote storage.
+"""``__remote_log_metadata`` as this broker reads and writes it: the topic is the list of everything
+in remote storage.
 
-    a subscription for every tiered partition this broker hosts  -->  the metadata partition its id hashes to is followed
-    publish: appended by the metadata partition's leader --> committed --> read back here --> the promise is kept
+    a subscription for every tiered partition of this broker
+        -> follow the metadata partition to which its id hashes
+    publish: appended by the leader of the metadata partition -> committed -> read back here
+        -> the promise is resolved
 
-A record counts when it was committed *and* came back to this broker's own follower, so that whoever published it finds it in the
-catalogue. Nothing is kept on disk: subscriptions are filled from the topic's start when the broker starts, and a subscription that comes
-later makes its metadata partition be read from the start once more, with those who know a record already skipping it.
+A record counts when it was committed *and* came back to this broker's own reader, so that the
+broker that published it finds it in its catalogue. Nothing is kept on disk: subscriptions are
+filled from the beginning of the topic when the broker starts. A later subscription makes the broker
+read its metadata partition from the beginning once more; the other subscriptions skip the records
+that they have.
 
-Partitions led here are read from their logs; those led elsewhere are fetched from their leaders, all of one leader in one request, since
-a broker answers the requests of a connection in order and these wait for records.
+Metadata partitions that this broker leads are read from their logs. The others are fetched from
+their leaders, all of one leader in one request, since a broker answers the requests of a connection
+in order and these requests wait for records.
 """
 
 from __future__ import annotations
@@ -44,18 +50,19 @@ from barnabas.wire.types import RecordsSource
 
 Key = tuple[Uuid, int]  # a user's partition: topic id and index; the name is only for people
 
-# How long a leader may let a fetch wait; also how long it can take until a changed set of partitions is asked for.
+# How long a leader may let a fetch wait, and therefore how long a changed set of partitions may
+# wait for the next request.
 FETCH_WAIT_MS = 500
 PARTITION_BYTES_MAX = 1024 * 1024
 RETRY_SECONDS = 0.2
 CREATION_RETRY_SECONDS = 1.0
-# So long may reading the topic keep the loop to itself.
+# The longest time that reading the topic may occupy the event loop.
 READING_SLICE_SECONDS_MAX = 0.01
 _PURPOSE = "remote-log-metadata"
 
 
 class Subscription:
-    """What one partition has read of its metadata partition."""
+    """The progress of one tiered partition in its metadata partition."""
 
     __slots__ = ("applied_offset", "partition", "ready", "replay", "waiting")
 
@@ -63,7 +70,7 @@ class Subscription:
         self.partition = partition
         self.replay = replay
         self.applied_offset = 0
-        # Whether everything was read that was committed when reading began.
+        # Resolved when everything was read that was committed when reading began.
         self.ready: Promise[None] = Promise()
         self.waiting: list[tuple[int, Promise[ErrorCode]]] = []
 
@@ -79,7 +86,7 @@ class Subscription:
 
 
 class _Followed:
-    """A metadata partition."""
+    """A metadata partition that this broker follows."""
 
     __slots__ = ("index", "next_offset", "subscriptions")
 
@@ -118,7 +125,7 @@ class MetadataTopic:
         self._looking = False
         self._stopped = False
 
-    # -- subscriptions --------------------------------------------------------------------------------------------------------
+    # -- subscriptions -----------------------------------------------------------------------------
 
     def subscribe(self, partition: RemotePartition, replay: Callable[[RemoteLogEvent], None]) -> Subscription:
         key = _key(partition)
@@ -146,7 +153,8 @@ class MetadataTopic:
         return metadata_partition(partition, len(topic.partitions)) if topic is not None and topic.partitions else None
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
-        """A publisher of cluster metadata: leaders of the topic may have changed, and must be looked up once the image is there."""
+        """A publisher of cluster metadata: leaders of the topic may have changed, and must be
+        looked up once the image is there."""
         if self._subscriptions and any(topic.name == REMOTE_LOG_METADATA for topic, _ in delta.topics.changed_partitions()):
             self._look_soon()
 
@@ -157,11 +165,12 @@ class MetadataTopic:
         if self._creation is not None:
             self._creation.cancel()
 
-    # -- publishing -----------------------------------------------------------------------------------------------------------
+    # -- publishing --------------------------------------------------------------------------------
 
     def write(self, event: RemoteLogEvent) -> Promise[ErrorCode]:
-        """NONE once the record is committed and this broker has read it back. After an error it may still be, or come to be, in the
-        topic: records of remote metadata may be written twice."""
+        """NONE once the record is committed and this broker has read it back. After an error the
+        record may still be in the topic, or get there: events of remote metadata may be written
+        twice."""
         partition = partition_of(event)
         index = self._metadata_partition(partition)
         if index is None or self._stopped:
@@ -186,10 +195,11 @@ class MetadataTopic:
             subscription.waiting = [(end, promise) for end, promise in subscription.waiting if promise is not answer]
             answer.resolve(ErrorCode.REQUEST_TIMED_OUT)
 
-    # -- who is followed where ------------------------------------------------------------------------------------------------
+    # -- which leader is followed for which partition ----------------------------------------------
 
     def _look_soon(self) -> None:
-        """Once for all partitions that come in one turn of the loop, and after the image they came with."""
+        """Look once for all partitions that come in one turn of the loop, and after the image with
+        which they came."""
         if not self._looking and not self._stopped:
             self._looking = True
             asyncio.get_running_loop().call_soon(self._look)
@@ -231,7 +241,7 @@ class MetadataTopic:
         if not self._stopped:
             asyncio.get_running_loop().call_later(RETRY_SECONDS, self._look_soon)
 
-    # -- the topic ------------------------------------------------------------------------------------------------------------
+    # -- the topic ---------------------------------------------------------------------------------
 
     def _create(self) -> None:
         if self._creating or self._stopped:
@@ -248,7 +258,7 @@ class MetadataTopic:
         self._creating = False
         self._look_soon()
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------------------
 
     async def _follow_here(self) -> None:
         while led := self._led_by(self._node_id):
@@ -261,12 +271,13 @@ class MetadataTopic:
                     partitions.append(partition)
                     await self._read_here(followed)
             if len(partitions) < len(led):
-                # The image names this node, and the replica has not heard of it yet, or its directory failed.
+                # The image names this node as leader, but the replica has not changed its role yet,
+                # or its directory failed.
                 await asyncio.sleep(RETRY_SECONDS)
                 continue
             if any(each.next_offset < partition.high_watermark for each, partition in zip(led, partitions, strict=True)):
                 if before == [each.next_offset for each in led]:
-                    # What cannot be read now must not keep the loop from everything else.
+                    # A log that cannot be read now must not keep the loop busy.
                     await asyncio.sleep(RETRY_SECONDS)
                 continue
             waiting = WaitingFetch(partitions, missing_bytes=1, complete=self._news_here.set)
@@ -327,17 +338,18 @@ class MetadataTopic:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _fetched(self, response: FetchResponse, asked: dict[int, int]) -> bool:
-        """Whether everything was as it should be: then the next request need not wait."""
+        """Returns whether there was no error, so that the next request need not wait."""
         fine = not response.error_code
         for topic in response.responses:
             for data in topic.partitions:
                 followed = self._followed.get(data.partition_index)
                 if followed is None or followed.next_offset != asked.get(data.partition_index):
-                    # Somebody has come since who needs it from the start.
+                    # A new subscription needs this partition from its beginning.
                     continue
                 code = known_error(data.error_code)
                 if code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                    # Old records were dropped, or the end was cut. What is known stays known, and what comes is replayed.
+                    # Old records were deleted, or the end was truncated. The catalogues keep their
+                    # state, and records that come again are replayed.
                     followed.next_offset = data.log_start_offset if data.log_start_offset > followed.next_offset else 0
                 if code:
                     fine = False
@@ -370,8 +382,8 @@ class MetadataTopic:
             try:
                 for record in open_batch(batch):
                     self._replay_record(followed, record.offset, record.value)
-            except ValueError as wrong:
-                self._log.warning("a batch of remote metadata cannot be read", partition=followed.index, detail=str(wrong))
+            except ValueError as error:
+                self._log.warning("a batch of remote metadata cannot be read", partition=followed.index, detail=str(error))
         followed.next_offset = header.last_offset + 1
         for subscription in followed.subscriptions.values():
             subscription.reached(followed.next_offset)
@@ -379,8 +391,8 @@ class MetadataTopic:
     def _replay_record(self, followed: _Followed, offset: int, value: bytes | None) -> None:
         try:
             event = decode_event(value or b"")
-        except MalformedMessage as wrong:
-            self._log.warning("a record of remote metadata means nothing", partition=followed.index, offset=offset, detail=str(wrong))
+        except MalformedMessage as error:
+            self._log.warning("a record of remote metadata means nothing", partition=followed.index, offset=offset, detail=str(error))
             return
         subscription = followed.subscriptions.get(_key(partition_of(event)))
         if subscription is not None and offset >= subscription.applied_offset:

@@ -1,7 +1,9 @@
-"""What is known about one remote segment, and the changes to it: the nouns of ``__remote_log_metadata``.
+"""The metadata of one remote segment, and the changes to it: the nouns of
+``__remote_log_metadata``.
 
-All are values. Offsets are those of the local segment when it was copied: ``end_offset`` is the last offset *in* the segment's range (one
-below the next segment's base offset), so ranges of neighbours touch and never overlap, whatever gaps lie inside.
+All are values. Offsets are those of the local segment when it was copied: ``end_offset`` is the
+last offset *in* the segment's range (one below the next segment's base offset), so ranges of
+neighbours touch and never overlap, even if there are gaps inside.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ INT32_MAX = 2**31 - 1
 
 
 class RemotePartition(NamedTuple):
-    """A partition by topic id and name: a topic that was deleted and made again is another one."""
+    """A partition by topic id and name: a topic that was deleted and created again is another
+    one."""
 
     topic_id: Uuid
     topic: str
@@ -32,7 +35,8 @@ class RemotePartition(NamedTuple):
 
 
 class RemoteSegmentId(NamedTuple):
-    """One attempt to copy a segment: every attempt has a uuid of its own, so that none can spoil another's objects."""
+    """One attempt to copy a segment. Every attempt has a uuid of its own, so that none can
+    overwrite the objects of another."""
 
     partition: RemotePartition
     uuid: Uuid
@@ -43,27 +47,28 @@ class RemoteSegmentId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RemoteSegmentMetadata:
-    """A segment in the remote store. ``ValueError`` for one that cannot be: metadata comes from outside too."""
+    """A segment in the remote store. Raises ``ValueError`` for impossible values, because metadata
+    also comes from other brokers."""
 
     id: RemoteSegmentId
     start_offset: int
     end_offset: int
     """Inclusive."""
     leader_epochs: tuple[EpochStart, ...]
-    """Rising; the first starts at the segment's start offset."""
+    """Ascending; the first starts at the segment's start offset."""
     size_bytes: int
-    """Of the ``.log`` object."""
+    """The size of the ``.log`` object."""
     max_timestamp: int
     broker_id: int
     event_timestamp: int
     state: SegmentState = SegmentState.COPY_SEGMENT_STARTED
     custom_metadata: bytes | None = None
     txn_index_empty: bool = False
-    """False also means "not known": Kafka before 3.9 never says True."""
+    """False also means "unknown": Kafka before 3.9 never writes True."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start_offset <= self.end_offset:
-            raise ValueError(f"remote segment {self.id} spans offsets {self.start_offset} to {self.end_offset}, which is no range")
+            raise ValueError(f"remote segment {self.id} spans offsets {self.start_offset} to {self.end_offset}, which is not a range")
         if not 0 <= self.size_bytes <= INT32_MAX:
             raise ValueError(f"remote segment {self.id} has {self.size_bytes} bytes")
         if not self.leader_epochs:
@@ -73,7 +78,7 @@ class RemoteSegmentMetadata:
                 raise ValueError(f"remote segment {self.id} has leader epochs {one} and {next_one} in this order")
 
     def epoch_end_offset(self, epoch: int) -> int:
-        """The last offset of ``epoch`` inside this segment, one of whose epochs it is."""
+        """The last offset of ``epoch`` inside this segment, which must be one of its epochs."""
         for entry in self.leader_epochs:
             if entry.epoch > epoch:
                 return entry.start_offset - 1
@@ -91,7 +96,7 @@ class RemoteSegmentMetadata:
 
 @dataclass(frozen=True, slots=True)
 class RemoteSegmentUpdate:
-    """A remote segment's next state."""
+    """The next state of a remote segment."""
 
     id: RemoteSegmentId
     state: SegmentState
@@ -106,7 +111,7 @@ class RemoteSegmentUpdate:
 
 @dataclass(frozen=True, slots=True)
 class RemotePartitionDelete:
-    """How far the deletion of everything a partition has in the remote store has come."""
+    """The progress of the deletion of everything that a partition has in the remote store."""
 
     partition: RemotePartition
     state: PartitionDeleteState

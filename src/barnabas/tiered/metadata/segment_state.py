@@ -1,15 +1,13 @@
-"""The states of a remote segment, as ``__remote_log_metadata`` writes them, and which may follow which.
+"""The states of a remote segment, as ``__remote_log_metadata`` writes them, and their order.
 
-========================  ================================================
-from                      to
-========================  ================================================
-(nothing)                 COPY_SEGMENT_STARTED
-COPY_SEGMENT_STARTED      COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED
-COPY_SEGMENT_FINISHED     DELETE_SEGMENT_STARTED
-DELETE_SEGMENT_STARTED    DELETE_SEGMENT_FINISHED
-========================  ================================================
+    from                      to
+    (nothing)                 COPY_SEGMENT_STARTED
+    COPY_SEGMENT_STARTED      COPY_SEGMENT_FINISHED, DELETE_SEGMENT_STARTED
+    COPY_SEGMENT_FINISHED     DELETE_SEGMENT_STARTED
+    DELETE_SEGMENT_STARTED    DELETE_SEGMENT_FINISHED
 
-Every state may also follow itself: who is not sure that an event was written writes it again.
+Every state may also follow itself: a broker that is not sure whether an event was written writes it
+again.
 """
 
 from __future__ import annotations
@@ -41,5 +39,5 @@ _NEXT: Final[dict[SegmentState | None, frozenset[SegmentState]]] = {
 
 
 def may_follow(state: SegmentState | None, target: SegmentState) -> bool:
-    """Whether ``target`` may come after ``state``; None stands for a segment nobody has heard of."""
+    """Whether ``target`` may come after ``state``; None stands for an unknown segment."""
     return state == target or target in _NEXT[state]

@@ -2,11 +2,13 @@
 
     <log dir>/remote-log-index-cache/<start offset>_<segment uuid>.{index,timeindex,txnindex}
 
-All three of a segment are there, the last written being ``.txnindex``, or none counts. Each file is synced before it gets its name: a
-transaction index that a power cut shortened would still look like one, and readers would get aborted records. A lost name only means
-that it is fetched again. What was not used for longest goes first when the bound is reached.
+The files of a segment count only if all three exist; ``.txnindex`` is written last. Each file is
+synced before it gets its name: a transaction index that a power cut shortened would still look
+valid, and readers would get aborted records. A lost name only means that the index is fetched
+again. When the limit is reached, the least recently used segment is removed first.
 
-A cache may fail to keep something, on a full disk for example, and never fails a reader for it: the store has the original.
+The cache may fail to keep an index, on a full disk for example, but never fails a reader for it:
+the store has the original.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from barnabas.tiered.store.object_names import ObjectKind, ObjectNames
 from barnabas.tiered.store.store import ObjectMissing, RemoteDataDamaged, RemoteStore
 
 CACHE_DIRECTORY: Final = "remote-log-index-cache"
-# The indexes of segments that are being read are also kept in memory; this many bytes of files, and at least one.
+# The indexes of segments that are being read are also kept in memory, up to this many bytes of
+# files, and at least one segment's.
 MEMORY_BYTES_MAX: Final = 32 * 1024 * 1024
 # No index is larger: segment.index.bytes is an int32 and its default is a twentieth of this.
 INDEX_OBJECT_BYTES_MAX: Final = 256 * 1024 * 1024
@@ -38,16 +41,19 @@ class RemoteIndexCache:
     """May be used from any thread."""
 
     def __init__(self, disk: Disk, log_directory: str, store: RemoteStore, names: ObjectNames, *, size_bytes_max: int) -> None:
-        """Makes the directory, takes over what an earlier process left whole, and removes the rest."""
+        """Create the directory, take over the complete files of an earlier process, and remove the
+        rest."""
         self._disk = disk
         self._directory = f"{log_directory}/{CACHE_DIRECTORY}"
         self._store = store
         self._names = names
         self._size_bytes_max = size_bytes_max
-        # One lock for the books, held briefly; one for each segment being fetched, so that readers who want the same wait for one fetch.
+        # One lock guards the books and is held briefly. Each segment that is being fetched has its
+        # own, so that several readers of the same segment wait for one fetch.
         self._lock = Lock()
         self._fetching: dict[Uuid, Lock] = {}
-        # By last use, the longest unused first. Values are the stem of the files and their size, or the parsed indexes.
+        # In the order of last use, the least recent first. Values are the stem of the files and
+        # their size, or the parsed indexes.
         self._on_disk: OrderedDict[Uuid, tuple[str, int]] = OrderedDict()
         self._in_memory: OrderedDict[Uuid, RemoteIndexes] = OrderedDict()
         self._disk_bytes = 0
@@ -57,7 +63,7 @@ class RemoteIndexCache:
 
     @property
     def size_bytes(self) -> int:
-        """On disk."""
+        """The size of the cache on disk."""
         return self._disk_bytes
 
     def get(self, segment: RemoteSegmentMetadata) -> RemoteIndexes:
@@ -78,7 +84,7 @@ class RemoteIndexCache:
                 self._fetching.pop(uuid, None)
 
     def remove(self, uuids: Iterable[Uuid]) -> None:
-        """The segments are gone, or their partition is."""
+        """Forget segments that are gone, or whose partition is gone."""
         for uuid in uuids:
             with self._lock:
                 forgotten = self._in_memory.pop(uuid, None)
@@ -91,7 +97,7 @@ class RemoteIndexCache:
         self._size_bytes_max = size_bytes_max
         self._evict()
 
-    # -- memory ---------------------------------------------------------------------------------------------------------------
+    # -- memory ------------------------------------------------------------------------------------
 
     def _remembered(self, uuid: Uuid) -> RemoteIndexes | None:
         with self._lock:
@@ -110,10 +116,10 @@ class RemoteIndexCache:
             while self._memory_bytes > MEMORY_BYTES_MAX and len(self._in_memory) > 1:
                 self._memory_bytes -= self._in_memory.popitem(last=False)[1].size_bytes
 
-    # -- disk -----------------------------------------------------------------------------------------------------------------
+    # -- disk --------------------------------------------------------------------------------------
 
     def _take_over(self) -> None:
-        """What is whole stays; ``.tmp``, Kafka's ``.deleted`` and whatever else is here goes."""
+        """Keep complete files; remove ``.tmp``, Kafka's ``.deleted`` and everything else."""
         stems: dict[str, set[str]] = {}
         for name in self._disk.names(self._directory):
             stem, dot, suffix = name.partition(".")
@@ -139,7 +145,8 @@ class RemoteIndexCache:
         try:
             return parse_indexes(segment, *(self._disk.read(f"{self._directory}/{entry[0]}{suffix}") for suffix in _SUFFIXES))
         except (OSError, ValueError):
-            # Evicted this moment, or not what was written. The store knows better, whichever it was.
+            # The files were evicted this moment, or are corrupt. In both cases the store has the
+            # original.
             self.remove([segment.id.uuid])
             return None
 
@@ -151,12 +158,12 @@ class RemoteIndexCache:
             except ObjectMissing:
                 if kind is not ObjectKind.TRANSACTION_INDEX or not segment.txn_index_empty:
                     raise
-                data = b""  # it has none, and said so
+                data = b""  # the segment has none, by its metadata
             fetched.append(data)
         try:
             indexes = parse_indexes(segment, *fetched)
-        except ValueError as wrong:
-            raise RemoteDataDamaged(f"the indexes of remote segment {segment.id} are damaged: {wrong}") from wrong
+        except ValueError as error:
+            raise RemoteDataDamaged(f"the indexes of remote segment {segment.id} are damaged: {error}") from error
         self._keep(segment, fetched)
         return indexes
 
@@ -166,7 +173,8 @@ class RemoteIndexCache:
             for suffix, data in zip(_SUFFIXES, files, strict=True):
                 self._write(f"{self._directory}/{stem}{suffix}", data)
         except OSError:
-            # Full, most likely. Whether the directory is still good is for those to find out who cannot do without it.
+            # The disk is probably full. Code that cannot do without the directory will find out
+            # whether it has failed.
             self._remove_files(stem)
             return
         size_bytes = sum(map(len, files))
@@ -197,14 +205,14 @@ class RemoteIndexCache:
             self._remove_files(entry[0])
 
     def _forget(self, uuid: Uuid) -> tuple[str, int] | None:
-        """With the lock held."""
+        """Call this with the lock held."""
         entry = self._on_disk.pop(uuid, None)
         if entry is not None:
             self._disk_bytes -= entry[1]
         return entry
 
     def _remove_files(self, stem: str) -> None:
-        # The transaction index first: without it the rest counts for nothing.
+        # The transaction index goes first: without it the other files do not count.
         for suffix in reversed(_SUFFIXES):
             for name in (f"{stem}{suffix}", f"{stem}{suffix}{_WRITING_SUFFIX}"):
                 try:

@@ -1,11 +1,14 @@
-"""Pieces of remote logs in memory: what was fetched for one reader serves all, and a reader in sequence finds the next piece already there.
+"""Pieces of remote logs in memory: a piece that was fetched for one reader serves all, and a
+sequential reader finds the next piece already there.
 
-A log object is read in pieces of :data:`PIECE_BYTES`. Whoever asks for one that is not there fetches it on its own thread; who asks for
-one that is being fetched waits for it. Asking for a piece whose predecessor is here, or for an object's first, looks like reading in
-sequence, and the next :data:`PIECES_AHEAD` are fetched by a few threads of our own.
+A log object is read in pieces of :data:`PIECE_BYTES`. A reader that asks for a missing piece
+fetches it on its own thread; one that asks for a piece in flight waits for it. A request for a
+piece whose predecessor is here, or for the first piece of an object, looks like sequential reading,
+so the next :data:`PIECES_AHEAD` pieces are fetched on a few threads of this class.
 
-Everything is bounded: all pieces together, and half of that for pieces that nobody has asked for yet. With more readers than that has
-room for, pieces would go before anybody asked for them; then reading ahead pauses, and everybody fetches what he needs.
+Everything is bounded: all pieces together, and half of that for pieces that no reader has asked for
+yet. With more readers than there is room for, pieces would be evicted before a reader asks for
+them; then reading ahead pauses, and every reader fetches what it needs.
 """
 
 from __future__ import annotations
@@ -24,10 +27,11 @@ from barnabas.tiered.store.store import RemoteDataDamaged, RemoteStore
 # Twice what a consumer fetches of a partition at once; object stores take about as long for less.
 PIECE_BYTES: Final = 2 * 1024 * 1024
 PIECES_AHEAD: Final = 2
-# Ten readers in sequence with all they can have.
+# Room for ten sequential readers with all the pieces that they can have.
 BYTES_MAX: Final = 64 * 1024 * 1024
 THREADS: Final = 4
-# A piece that went unasked for was fetched in vain. So many pieces are asked for before the next try.
+# A piece that is evicted unread was fetched for nothing. Reading ahead resumes after this many
+# requests for pieces.
 PAUSE_AFTER_WASTE: Final = 64
 
 _Key = tuple[Uuid, int]
@@ -39,7 +43,7 @@ class _Piece:
     def __init__(self, size_bytes: int, *, unasked: bool) -> None:
         self.size_bytes = size_bytes
         self.data: Future[bytes] = Future()
-        self.job: Future[None] | None = None  # fetching it ahead
+        self.job: Future[None] | None = None  # that fetches it ahead
         self.unasked = unasked
 
 
@@ -54,7 +58,7 @@ class ReadAhead:
         self._names = names
         self._bytes_max = bytes_max
         self._lock = Lock()
-        # By last use, the longest unused first.
+        # In the order of last use, the least recent first.
         self._pieces: OrderedDict[_Key, _Piece] = OrderedDict()
         self._bytes = 0
         self._unasked_bytes = 0
@@ -66,7 +70,8 @@ class ReadAhead:
         return self._bytes
 
     def piece(self, segment: RemoteSegmentMetadata, number: int, following: RemoteSegmentMetadata | None = None) -> bytes:
-        """The ``number``-th piece of a segment's log, waiting for it if need be; ``following`` is what a reader would go on with.
+        """The ``number``-th piece of a segment's log; waits for it if necessary. ``following`` is
+        the segment with which a sequential reader would continue.
 
         Raises ``RemoteStoreError``.
         """
@@ -81,10 +86,10 @@ class ReadAhead:
                 if piece.unasked:
                     piece.unasked = False
                     self._unasked_bytes -= piece.size_bytes
-                # Still in the queue: this thread is faster.
+                # The fetch is still in the queue: this thread is faster.
                 mine = piece.job is not None and piece.job.cancel()
                 if mine:
-                    piece.job = None  # the next who asks waits for this one
+                    piece.job = None  # the next reader that asks waits for this fetch
             in_sequence = number == 0 or (segment.id.uuid, number - 1) in self._pieces
             paused = self._pause > 0
             self._pause = max(0, self._pause - 1)
@@ -95,7 +100,7 @@ class ReadAhead:
         return piece.data.result()
 
     def forget(self, uuid: Uuid) -> None:
-        """Let a segment's pieces go; who has one keeps it."""
+        """Drop the pieces of a segment; a reader that has one keeps it."""
         with self._lock:
             for key, piece in [each for each in self._pieces.items() if each[0][0] == uuid and each[1].data.done()]:
                 self._drop(key, piece)
@@ -118,7 +123,7 @@ class ReadAhead:
                 piece = self._add(key, size_bytes, unasked=True)
                 try:
                     piece.job = self._executor.submit(self._fetch, key, piece, wanted)
-                except RuntimeError:  # closed meanwhile
+                except RuntimeError:  # closed in the meantime
                     self._drop(key, piece)
                     return
 
@@ -133,13 +138,14 @@ class ReadAhead:
                 return
 
     def _add(self, key: _Key, size_bytes: int, *, unasked: bool) -> _Piece:
-        """With the lock held."""
+        """Call this with the lock held."""
         piece = self._pieces[key] = _Piece(size_bytes, unasked=unasked)
         self._bytes += size_bytes
         if unasked:
             self._unasked_bytes += size_bytes
         while self._bytes > self._bytes_max:
-            # What is being fetched, somebody waits for. There are only as many of those as threads, so the bound holds but for them.
+            # Readers wait for the pieces in flight, so those stay. There are at most as many of
+            # them as threads, and the limit is exceeded only by them.
             oldest = next((each for each in self._pieces.items() if each[1].data.done()), None)
             if oldest is None:
                 break
@@ -149,7 +155,7 @@ class ReadAhead:
         return piece
 
     def _drop(self, key: _Key, piece: _Piece) -> None:
-        """With the lock held."""
+        """Call this with the lock held."""
         if self._pieces.get(key) is piece:
             del self._pieces[key]
             self._bytes -= piece.size_bytes

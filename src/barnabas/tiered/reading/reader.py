@@ -1,7 +1,9 @@
-"""Reading from remote segments: batches from an offset on, the aborted transactions among them, and offsets by time.
+"""Reading from remote segments: batches from an offset on, the aborted transactions among them, and
+offsets by time.
 
-Runs on worker threads; any number of reads may run at once and share what was fetched. What comes from the store is checked before
-anybody gets it: every batch has a batch's shape, offsets that rise within the segment's, and the checksum it was written with.
+Runs on worker threads; any number of reads may run at once and share fetched pieces. Everything
+from the store is checked before a reader gets it: every batch has the shape of a batch, offsets
+that rise within the segment's range, and the checksum with which it was written.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ from barnabas.tiered.reading.read_ahead import ReadAhead
 from barnabas.tiered.store.object_names import ObjectNames
 from barnabas.tiered.store.store import RemoteDataDamaged, RemoteStore
 
-# A reader's next offset is nearly always where an earlier read ended, so those ends need no search.
+# The next offset of a reader is nearly always the end of an earlier read, so the positions of those
+# ends are remembered and need no search.
 REMEMBERED_ENDS: Final = 1024
-# What one read gives at most, whatever was asked for: who wants more asks again, and memory stays bounded.
+# The limit of one read, whatever size was requested: the reader asks again for more, and memory
+# stays bounded.
 READ_BYTES_MAX: Final = 8 * 1024 * 1024
 # How much of a log a search by time looks at in one go.
 SEARCH_BYTES: Final = 256 * 1024
@@ -39,21 +43,26 @@ _STEP: Final = struct.Struct(">qiibIhi")
 
 
 class OffsetNotRemote(Exception):
-    """No link of the chain holds the offset: it has expired, or was never copied. OFFSET_OUT_OF_RANGE for a client."""
+    """No link of the chain holds the offset: it has expired, or was never copied.
+    OFFSET_OUT_OF_RANGE for a client."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteRead:
     records: bytes = b""
-    """Whole batches, checked; the first one holds the offset asked for or is the next behind a gap."""
+    """Whole batches, checked; the first one holds the requested offset, or is the next one behind a
+    gap."""
     next_offset: int = -1
-    """One above the last batch's last offset. Without records it is where to go on, above the offset asked for when only a gap was left."""
+    """One above the last batch's last offset. Without records it is the offset to continue from,
+    which lies above the requested one when only a gap was left."""
     aborted: tuple[AbortedTransaction, ...] = ()
-    """With records among these, as far as remote segments tell; only when asked for."""
+    """Those with records in this read that remote segments know; only on request."""
     aborted_complete: bool = True
-    """False: local segments may add more, ask ``Log.aborted_transactions(first offset, next_offset)`` too and drop repetitions."""
+    """False when local segments may add more: ask ``Log.aborted_transactions(first_offset,
+    next_offset)`` too, and drop repetitions."""
     oversized: bool = False
-    """The first batch alone is larger than was asked for: it is here alone, or not at all where that was not wanted."""
+    """The first batch exceeds the requested size: it is the only one here, or is left out unless
+    ``at_least_one`` was set."""
     first_offset: int = -1
     """The first batch's base offset."""
 
@@ -66,7 +75,7 @@ class RemoteReader:
         self._ends: OrderedDict[tuple[Uuid, int], int] = OrderedDict()
 
     def read(self, chain: RemoteChain, offset: int, *, size_bytes_max: int, at_least_one: bool = True, aborted: bool = False) -> RemoteRead:
-        """Batches of one segment, at most :data:`READ_BYTES_MAX` but for a batch that is larger alone.
+        """Batches of one segment, at most :data:`READ_BYTES_MAX` unless a single batch is larger.
 
         Raises ``OffsetNotRemote`` or ``RemoteStoreError``.
         """
@@ -81,12 +90,14 @@ class RemoteReader:
                 found = self._read_link(chain, slot, wanted, min(size_bytes_max, READ_BYTES_MAX), at_least_one=at_least_one)
             if found is not None:
                 return self._with_aborted(chain, slot, found) if aborted and found.records else found
-            # Compaction may have emptied the end of a segment; what follows is then in the next.
+            # Compaction may have emptied the end of a segment; the next records are in the next
+            # one.
             wanted = link.end_offset + 1
         return RemoteRead(next_offset=wanted)
 
     def offset_for_timestamp(self, chain: RemoteChain, timestamp: int, start_offset: int) -> TimestampOffset | None:
-        """The first record at or above ``start_offset`` that is not older than ``timestamp``; None when no remote one is."""
+        """The first record at or above ``start_offset`` that is not older than ``timestamp``; None
+        when there is no remote one."""
         for slot in range(chain.slot(start_offset), len(chain.links)):
             link = chain.links[slot]
             if link.segment.max_timestamp < timestamp:
@@ -102,7 +113,8 @@ class RemoteReader:
 
     @contextmanager
     def _forgetting_damage(self, segment: RemoteSegmentMetadata) -> Iterator[None]:
-        """What is damaged may be so only here: on its way, in memory, in the cached index. The next who asks gets it from the store."""
+        """The damage may be only here: on the way, in memory, in the cached index. Forget the copy,
+        so that the next reader gets it from the store."""
         try:
             yield
         except RemoteDataDamaged:
@@ -110,7 +122,7 @@ class RemoteReader:
             self._read_ahead.forget(segment.id.uuid)
             raise
 
-    # -- batches --------------------------------------------------------------------------------------------------------------
+    # -- batches -----------------------------------------------------------------------------------
 
     def _read_link(self, chain: RemoteChain, slot: int, offset: int, size_bytes_max: int, *, at_least_one: bool) -> RemoteRead | None:
         """None when the link has no batch at or above ``offset``."""
@@ -131,7 +143,7 @@ class RemoteReader:
                     at, expected = at + size_bytes, last_offset + 1
                     continue
                 if base_offset > link.end_offset:
-                    # From here on the segment tells of a history that is not this log's.
+                    # From here on the segment belongs to a history that is not this log's.
                     return _made(window, first_at, at, first_offset, expected, oversized) if first_at >= 0 else None
                 if first_at < 0:
                     oversized = size_bytes > size_bytes_max
@@ -188,7 +200,7 @@ class RemoteReader:
         return views[0] if len(views) == 1 else memoryview(b"".join(views))
 
     def _position_of(self, segment: RemoteSegmentMetadata, offset: int) -> tuple[int, bool]:
-        """Where to begin, and whether that is the index's word for it."""
+        """The position where the search begins, and whether it comes from the index."""
         if offset <= segment.start_offset:
             return 0, False
         with self._lock:
@@ -220,17 +232,19 @@ class RemoteReader:
                 return TimestampOffset(record.timestamp, max(record.offset, start_offset), header.leader_epoch)
         return None
 
-    # -- transactions ---------------------------------------------------------------------------------------------------------
+    # -- transactions ------------------------------------------------------------------------------
 
     def _with_aborted(self, chain: RemoteChain, slot: int, read: RemoteRead) -> RemoteRead:
-        """An abort is indexed where its marker lies, which may be segments later than its records."""
+        """An abort is indexed where its marker lies, which may be segments later than its
+        records."""
         found: dict[AbortedTransaction, None] = {}
         complete = False
         for index in range(slot, len(chain.links)):
             link = chain.links[index]
             if link.segment.txn_index_empty:
                 continue
-            # A marker behind the link's end was written in a history that is not this log's, or is in the next segment too.
+            # A marker behind the link's end was written in a history that is not this log's, or is
+            # in the next segment too.
             some, complete = self._indexes.get(link.segment).aborted(read.first_offset, read.next_offset, link.end_offset)
             found.update(dict.fromkeys(some))
             if complete:
@@ -239,7 +253,8 @@ class RemoteReader:
 
 
 def _step(window: memoryview, at: int, position: int, expected: int, segment: RemoteSegmentMetadata) -> tuple[int, int, int, int]:
-    """Base offset, size, last offset and checksum of the batch that begins at ``at``; its body need not be in the window."""
+    """Base offset, size, last offset and checksum of the batch that begins at ``at``; its body need
+    not be in the window."""
     base_offset, length, _, magic, crc, _, last_offset_delta = _STEP.unpack_from(window, at)
     size_bytes, last_offset = length + LENGTH_OVERHEAD_BYTES, base_offset + last_offset_delta
     if (
@@ -251,14 +266,15 @@ def _step(window: memoryview, at: int, position: int, expected: int, segment: Re
         or last_offset > segment.end_offset
     ):
         raise RemoteDataDamaged(
-            f"remote segment {segment.id} has at position {position + at} what is no batch of its: magic {magic}, {size_bytes} bytes, "
+            f"remote segment {segment.id} has an invalid batch at position {position + at}: magic {magic}, {size_bytes} bytes, "
             f"offsets {base_offset} to {last_offset} where {expected} to {segment.end_offset} may be"
         )
     return base_offset, size_bytes, last_offset, crc
 
 
 def _check_indexed(base_offset: int, offset: int, segment: RemoteSegmentMetadata) -> None:
-    """An index leads to a batch at or before the one that is looked for. No checksum covers it: rot would let readers pass over records."""
+    """An index must lead to a batch at or before the requested one. No checksum covers the index,
+    and a corrupt one would make readers skip records."""
     if base_offset > offset:
         raise RemoteDataDamaged(f"the index of remote segment {segment.id} leads to offset {base_offset}, behind {offset}")
 
@@ -272,14 +288,15 @@ def _check_crc(window: memoryview, at: int, size_bytes: int, crc: int, base_offs
 
 
 def _made(window: memoryview, start: int, stop: int, first_offset: int, next_offset: int, oversized: bool) -> RemoteRead:
-    # A window that was put together for this read, and is all of it, need not be copied once more.
+    # A window that was assembled for this read, and is all of it, need not be copied once more.
     whole = window.obj
     records = whole if isinstance(whole, bytes) and stop - start == len(whole) else bytes(window[start:stop])
     return RemoteRead(records, next_offset, first_offset=first_offset, oversized=oversized)
 
 
 def _first_record(batch: memoryview, timestamp: int, start_offset: int) -> Record | None:
-    """The first record that fits. A batch that cannot be opened, since batches are accepted closed, stands for its first record."""
+    """The first record that fits. A batch that cannot be opened, since batches are accepted closed,
+    counts as its first record."""
     try:
         return next((each for each in open_batch(batch) if each.offset >= start_offset and each.timestamp >= timestamp), None)
     except ValueError:

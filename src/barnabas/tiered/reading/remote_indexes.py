@@ -1,8 +1,8 @@
-"""The three indexes of one remote segment, in memory: read-only twins of those that ``offset_index``, ``time_index`` and
-``transaction_index`` keep for local segments, and the same bytes.
+"""The three indexes of one remote segment, in memory: read-only twins of ``offset_index``,
+``time_index`` and ``transaction_index`` of local segments, with the same bytes.
 
-They come from the network, and what they say decides where somebody looks and which records are skipped: :func:`parse_indexes` believes
-nothing that cannot be.
+They come from the network, and they decide where a reader begins and which records it skips. So
+:func:`parse_indexes` refuses every index that cannot belong to the segment.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class RemoteIndexes:
 
     base_offset: int
     offsets: array[int]
-    """Relative, rising, one for each of ``positions``."""
+    """Relative, ascending, one for each of ``positions``."""
     positions: array[int]
     timestamps: array[int]
-    """Rising, one for each of ``timestamp_offsets``, which are relative."""
+    """Ascending, one for each of ``timestamp_offsets``, which are relative."""
     timestamp_offsets: array[int]
     aborted_transactions: tuple[AbortedTransaction, ...]
     size_bytes: int
-    """Of the three files."""
+    """The size of the three files."""
 
     def position_for(self, offset: int) -> int:
-        """Where to begin looking for ``offset``: a batch at or before the one that holds it."""
+        """Where to begin the search for ``offset``: a batch at or before the one that holds it."""
         slot = bisect_right(self.offsets, offset - self.base_offset) - 1
         return self.positions[slot] if slot >= 0 else 0
 
@@ -50,8 +50,8 @@ class RemoteIndexes:
         return self.base_offset + (self.timestamp_offsets[slot] if slot >= 0 else 0)
 
     def aborted(self, start_offset: int, end_offset: int, last_offset_max: int) -> tuple[list[AbortedTransaction], bool]:
-        """Aborted transactions with records in [start, end), and whether later segments cannot add any. Markers above
-        ``last_offset_max`` do not count."""
+        """Aborted transactions with records in [start, end), and whether later segments cannot add
+        any. Markers above ``last_offset_max`` do not count."""
         found = []
         for each in self.aborted_transactions:
             if each.last_offset > last_offset_max:
@@ -64,7 +64,7 @@ class RemoteIndexes:
 
 
 def parse_indexes(segment: RemoteSegmentMetadata, index: bytes, time_index: bytes, transaction_index: bytes) -> RemoteIndexes:
-    """``ValueError`` says which of the three cannot belong to the segment, and why."""
+    """Raises ``ValueError`` that names the invalid index and the reason."""
     offsets, positions = _parse_offset_index(segment, index)
     timestamps, timestamp_offsets = _parse_time_index(segment, time_index)
     return RemoteIndexes(
@@ -80,7 +80,7 @@ def parse_indexes(segment: RemoteSegmentMetadata, index: bytes, time_index: byte
 
 def _parse_offset_index(segment: RemoteSegmentMetadata, data: bytes) -> tuple[array[int], array[int]]:
     if len(data) % _OFFSET_ENTRY.size:
-        raise ValueError(f"an offset index of {len(data)} bytes is no number of entries")
+        raise ValueError(f"an offset index of {len(data)} bytes does not consist of whole entries")
     flat = array("i", data)
     if sys.byteorder == "little":
         flat.byteswap()
@@ -96,10 +96,10 @@ def _parse_offset_index(segment: RemoteSegmentMetadata, data: bytes) -> tuple[ar
 
 def _parse_time_index(segment: RemoteSegmentMetadata, data: bytes) -> tuple[array[int], array[int]]:
     if len(data) % _TIME_ENTRY.size:
-        raise ValueError(f"a time index of {len(data)} bytes is no number of entries")
+        raise ValueError(f"a time index of {len(data)} bytes does not consist of whole entries")
     timestamps = array("q", (timestamp for timestamp, _ in _TIME_ENTRY.iter_unpack(data)))
     offsets = array("i", (offset for _, offset in _TIME_ENTRY.iter_unpack(data)))
-    # Of equal entries there may be several: Kafka writes the last one again when it closes a segment.
+    # Equal entries may repeat: Kafka writes the last one again when it closes a segment.
     if any(one > following for each in (timestamps, offsets) for one, following in pairwise(each)):
         raise ValueError("the entries of the time index do not rise")
     if offsets and (offsets[0] < 0 or segment.start_offset + offsets[-1] > segment.end_offset):
@@ -109,7 +109,7 @@ def _parse_time_index(segment: RemoteSegmentMetadata, data: bytes) -> tuple[arra
 
 def _parse_transaction_index(segment: RemoteSegmentMetadata, data: bytes) -> tuple[AbortedTransaction, ...]:
     if len(data) % _ABORTED_ENTRY.size:
-        raise ValueError(f"a transaction index of {len(data)} bytes is no number of entries")
+        raise ValueError(f"a transaction index of {len(data)} bytes does not consist of whole entries")
     found = []
     previous = -1
     for version, *values in _ABORTED_ENTRY.iter_unpack(data):

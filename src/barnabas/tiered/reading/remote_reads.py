@@ -1,4 +1,5 @@
-"""Reads that reach back into remote storage, for fetches and offsets by time. Each waits on a thread, and nothing local waits for it."""
+"""Reads from remote storage, for fetches and for offsets by time. Each waits on a worker thread,
+and nothing local waits for it."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ from barnabas.tiered.store.store import RemoteStoreError
 from barnabas.tiered.tiered_partition import TieredPartition
 from barnabas.tiered.workers import TooManyWaiting, Workers
 
-# Consumers look the partition up again and come back, with their offsets unchanged. Any other error would be shown to users, or make
-# them jump to another offset, for a store that may be back in a second.
+# With this error consumers look the partition up again and come back, with their offsets unchanged.
+# Any other error would be shown to users, or make consumers jump to another offset, for a store
+# that may be back in a second.
 _NOT_NOW = ErrorCode.REPLICA_NOT_AVAILABLE
-# How much of the local log is given to a reader that came for the remote one and found a gap.
+# How much of the local log a reader gets that came for the remote one and found a gap.
 BEHIND_GAP_BYTES = 1024 * 1024
 
 
@@ -42,9 +44,9 @@ class RemoteReads:
         self._metrics = metrics
         self._log = log
         self._tiered = tiered
-        self._complaint = ""
+        self._last_failure = ""
 
-    # -- batches --------------------------------------------------------------------------------------------------------------
+    # -- batches -----------------------------------------------------------------------------------
 
     def read(
         self, partition: Partition, offset: int, *, size_bytes_max: int, at_least_one: bool, committed: bool
@@ -57,7 +59,8 @@ class RemoteReads:
 
         def begin() -> None:
             if self._quota.exceeded():
-                # Who is answered at once asks again at once. Whoever waits for this knows how long he wants to.
+                # A client that gets an empty response at once asks again at once, so the read waits
+                # here; its caller has a timeout of its own.
                 timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, begin)
                 answer.if_abandoned(timer.cancel)
                 return
@@ -66,12 +69,12 @@ class RemoteReads:
                 lambda: self._reader.read(chain, offset, size_bytes_max=size_bytes_max, at_least_one=at_least_one, aborted=committed)
             )
             answer.if_abandoned(reading.cancel)
-            reading.add_done_callback(lambda done: self._came(partition, offset, committed, done, answer))
+            reading.add_done_callback(lambda done: self._read_done(partition, offset, committed, done, answer))
 
         begin()
         return answer
 
-    def _came(
+    def _read_done(
         self, partition: Partition, offset: int, committed: bool, done: asyncio.Future[RemoteRead], answer: Promise[PartitionRead]
     ) -> None:
         if done.cancelled():
@@ -82,11 +85,11 @@ class RemoteReads:
             answer.resolve(self._failed(partition, offset, failure))
             return
         read = done.result()
-        self._complaint = ""
+        self._last_failure = ""
         self._quota.record(len(read.records))
         self._metrics.read_bytes(partition.partition.topic).value += len(read.records)
         if not read.records and read.next_offset >= partition.log.local_start_offset:
-            # Nothing but a gap was left up to where the local log begins.
+            # Only a gap was left up to the beginning of the local log.
             answer.resolve(self._read_local(partition, read.next_offset, committed))
             return
         aborted = None
@@ -104,28 +107,31 @@ class RemoteReads:
         )
         if read.region is None:
             return read
-        # In memory like all that is read remotely: nobody gives back what such an answer holds.
+        # Read into memory like everything remote, because no caller releases the region of such a
+        # response.
         records = read.region.read()
         read.region.release()
         return read._replace(region=None, records=records)
 
     def _failed(self, partition: Partition, offset: int, failure: BaseException) -> PartitionRead:
         if isinstance(failure, OffsetNotRemote) and not _is_remote(partition, offset):
-            # It has expired since, or is local after all: the reader is told so when it asks again.
+            # The offset has expired since, or is local after all; the client learns which when it
+            # asks again.
             return PartitionRead(ErrorCode.OFFSET_OUT_OF_RANGE if offset < partition.log.log_start_offset else _NOT_NOW)
         self._metrics.read_errors(partition.partition.topic).value += 1
         if not isinstance(failure, (OffsetNotRemote, TooManyWaiting, RemoteStoreError, OSError)):
-            # Ours, then. Who waits must hear of something all the same.
+            # A bug of ours. The waiting client needs a response all the same.
             self._log.error("a remote read went wrong", partition=str(partition.partition), offset=offset, error=repr(failure))
-        elif str(failure) != self._complaint:
-            self._complaint = str(failure)
+        elif str(failure) != self._last_failure:
+            self._last_failure = str(failure)
             self._log.warning("a remote read failed", partition=str(partition.partition), offset=offset, error=str(failure))
         return PartitionRead(_NOT_NOW)
 
-    # -- offsets by time ------------------------------------------------------------------------------------------------------
+    # -- offsets by time ---------------------------------------------------------------------------
 
     def offset_for_timestamp(self, partition: Partition, timestamp: int) -> Promise[TimestampOffset | ErrorCode | None]:
-        """Of the whole log: the remote part first, and then the local one. None when no record is that new."""
+        """Searches the whole log: the remote part first, and then the local one. None when no
+        record is that new."""
         tiered = self._tiered(partition)
         if tiered is None or not tiered.ready:
             return Promise.kept(_NOT_NOW)
@@ -158,6 +164,6 @@ def _with_offsets(partition: Partition) -> PartitionRead:
 
 
 def _merged(remote: list[AbortedTransaction], local: list[AbortedTransaction]) -> list[AbortedTransaction]:
-    """A segment that is in both places tells of its transactions twice."""
+    """A segment that is both local and remote has its transactions in both lists."""
     known = {(each.producer_id, each.first_offset) for each in remote}
     return remote + [each for each in local if (each.producer_id, each.first_offset) not in known]

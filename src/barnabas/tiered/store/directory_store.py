@@ -1,12 +1,16 @@
 """A remote store that is a directory: a mounted file system (``file:///path``).
 
-Not through the package for object stores, although it could: that one neither syncs what it writes nor can be run through power cuts, and
-a segment goes from the local disk on the word of this store. Here an object is written beside its place, synced, renamed and its name
-synced, all through the ``Disk`` port. A crash before the rename leaves a ``.part`` file, which no listing shows and a deletion takes along.
+It does not use the package for object stores, although it could: that one neither syncs its writes
+nor can be tested with power cuts, and the local copy of a segment is deleted because this store has
+it. Here an object is written beside its place, synced, renamed and its name synced, all through the
+``Disk`` port. A crash before the rename leaves a ``.part`` file, which no listing shows and a
+deletion removes as well.
 
-What it cannot promise is an answer in bounded time: on a mount that hangs, so does the thread that asks. Mount such a file system ``soft``.
+This store cannot guarantee a response in bounded time: on a mount that hangs, the calling thread
+hangs too. Mount such a file system ``soft``.
 
-The directory itself is never made: where a mount is missing, a new directory in its place would take the data and lose it.
+The directory itself is never created: where a mount is missing, a new directory in its place would
+take the data and lose it.
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from barnabas.model.buffers import Buffer
 from barnabas.tiered.store.store import ObjectMissing, RemoteDataDamaged, RemoteStoreError, StoredObject, StoreRefused, StoreUnavailable
 
 PART_SUFFIX = ".part"
-# Directories whose names are known to be durable; past this many they are synced once more, which costs time and nothing else.
+# Directories whose names are known to be durable. Past this limit they are synced once more, which
+# only costs time.
 SYNCED_DIRECTORIES_MAX = 10_000
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -43,7 +48,7 @@ class DirectoryStore:
         try:
             self._write(name, file, (data,) if isinstance(data, bytes) else data)
         except Exception:
-            # Half of it is nothing but room for somebody else.
+            # Half an object only occupies space.
             with suppress(OSError):
                 self._disk.remove(part)
             raise
@@ -58,7 +63,8 @@ class DirectoryStore:
             raise self._error(name, error) from error
 
     def _write(self, name: str, file: DiskFile, pieces: Iterable[Buffer]) -> None:
-        """An error of ``pieces`` stays what it is, be it an ``OSError``: it is of another disk."""
+        """An error of ``pieces`` passes through unchanged, even an ``OSError``: it comes from
+        another disk."""
         position = 0
         self._try(name, lambda: file.truncate(0))
         for piece in pieces:
@@ -66,9 +72,9 @@ class DirectoryStore:
             position += len(piece)
         self._try(name, file.sync)
 
-    def _try(self, name: str, deed: Callable[[], None]) -> None:
+    def _try(self, name: str, job: Callable[[], None]) -> None:
         try:
-            deed()
+            job()
         except OSError as error:
             raise self._error(name, error) from error
 
@@ -76,7 +82,7 @@ class DirectoryStore:
         if directory in self._synced:
             return
         if not self._disk.is_directory(self._root):
-            raise FileNotFoundError(errno.ENOENT, "the store's directory is not there", self._root)
+            raise FileNotFoundError(errno.ENOENT, "the store's directory does not exist", self._root)
         self._disk.make_directory(directory)
         above = directory
         while above != self._root:
@@ -109,7 +115,7 @@ class DirectoryStore:
                     self._disk.remove(path)
                     directories[directory] = None
                 elif not self._disk.is_directory(self._root):
-                    raise FileNotFoundError(errno.ENOENT, "the store's directory is not there", self._root)
+                    raise FileNotFoundError(errno.ENOENT, "the store's directory does not exist", self._root)
             except OSError as error:
                 raise self._error(name, error) from error
         for directory in directories:
@@ -121,7 +127,7 @@ class DirectoryStore:
     def list(self, prefix: str) -> Iterator[StoredObject]:
         try:
             if not self._disk.is_directory(self._root):
-                raise FileNotFoundError(errno.ENOENT, "the store's directory is not there", self._root)
+                raise FileNotFoundError(errno.ENOENT, "the store's directory does not exist", self._root)
             yield from self._below(prefix.rstrip("/"))
         except OSError as error:
             raise self._error(prefix, error) from error
@@ -138,7 +144,7 @@ class DirectoryStore:
                 try:
                     yield StoredObject(inner, self._disk.size_bytes(f"{path}/{each}"))
                 except FileNotFoundError:
-                    continue  # deleted while we were listing
+                    continue  # deleted during the listing
 
     def close(self) -> None:
         pass

@@ -1,11 +1,12 @@
 """Names of objects in the remote store::
 
-    <cluster id>/<topic>-<topic id>/<partition>/<20 digits start offset>-<segment uuid>.log
-                                                                                        .index .timeindex .txnindex .snapshot
-                                                                                        .leader-epoch-checkpoint
+    <cluster id>/<topic>-<topic id>/<partition>/<20 digits start offset>-<segment uuid>.<kind>
 
-Kafka leaves names to its plugins, so these are ours: several clusters may share a bucket, a listing of a partition is in the order of
-its offsets, and everything of a topic lies under one prefix that another topic of the same name does not share.
+where kind is log, index, timeindex, txnindex, snapshot or leader-epoch-checkpoint.
+
+Kafka leaves names to its plugins, so these are ours: several clusters may share a bucket, a listing
+of a partition is in the order of its offsets, and everything of a topic lies under one prefix that
+another topic of the same name does not share.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class ObjectKind(StrEnum):
 
 
 class ObjectNames:
-    """Of one cluster."""
+    """The names of one cluster."""
 
     __slots__ = ("cluster_id",)
 
@@ -53,5 +54,6 @@ class ObjectNames:
         return f"{self.partition_prefix(segment.id.partition)}{stem}{kind.value}"
 
     def all_of(self, segment: RemoteSegmentMetadata) -> list[str]:
-        """The log last: while it is there, a listing shows that something is left to delete."""
+        """All objects of a segment, the log last: while it exists, a listing shows that something
+        is left to delete."""
         return [self.name(segment, kind) for kind in (*(kind for kind in ObjectKind if kind is not ObjectKind.LOG), ObjectKind.LOG)]

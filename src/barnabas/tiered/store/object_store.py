@@ -1,8 +1,10 @@
 """A remote store that is an object store: S3, Google Cloud Storage, Azure, through ``obstore``.
 
-Retries are the package's, and bounded: an answer or an error comes within :data:`RETRY_SECONDS_MAX` and one request's time. Longer outages
-are the business of whoever asked. Large objects go up as several parts, of which only a few are in memory; they are seen when the last one
-has arrived. What a crash leaves of an upload nobody sees but who pays for it: a lifecycle rule of the bucket should abort those.
+The package retries, within limits: a response or an error comes within :data:`RETRY_SECONDS_MAX`
+and the time of one request. Longer outages are left to the caller. Large objects are uploaded as
+several parts, of which only a few are in memory; the object becomes visible when the last one has
+arrived. The parts that a crash leaves are invisible but cost money: a lifecycle rule of the bucket
+should abort such uploads.
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
 
 # S3 takes parts from 5 MiB on, and at most 10,000 of them.
 PART_BYTES = 8 * 1024 * 1024
-# Times the part size is what one copy holds in memory.
+# Multiplied by the part size, this is the memory of one copy.
 PARTS_AT_ONCE = 3
 CONNECT_SECONDS_MAX = 5
-# One request with its body: a part has arrived by then even over 300 KB/s.
+# For one request with its body: a part arrives within this time even at 300 KB/s.
 REQUEST_SECONDS_MAX = 30
 RETRIES_MAX = 3
 RETRY_SECONDS_MAX = 20
@@ -36,7 +38,7 @@ _ENDPOINT_VARIABLES = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"
 
 class ObjectStore:
     def __init__(self, url: str, options: Mapping[str, str]) -> None:
-        """``ConfigError`` when URL or options cannot be; nothing is asked of the network yet."""
+        """Raises ``ConfigError`` when the URL or an option is invalid; no request is sent yet."""
         try:
             import obstore
             from obstore import exceptions
@@ -46,7 +48,8 @@ class ObjectStore:
                 f"remote.log.storage.url is {url}, for which the package obstore is needed: pip install 'barnabas[tiered]'."
             ) from None
         config, client = _sorted_options(options)
-        # The package declares one signature per kind of store, and which kind this is only the URL knows.
+        # The package declares one signature per kind of store, and only the URL determines the
+        # kind.
         arguments: dict[str, Any] = {
             "config": config or None,
             "client_options": {
@@ -58,10 +61,10 @@ class ObjectStore:
         }
         try:
             store = from_url(url, **arguments)
-        except (exceptions.BaseError, ValueError, TypeError) as wrong:
+        except (exceptions.BaseError, ValueError, TypeError) as error:
             raise ConfigError(
-                f"remote.log.storage.url {url} or its remote.log.storage.config options cannot be used: {_text(wrong)}"
-            ) from wrong
+                f"remote.log.storage.url {url} or its remote.log.storage.config options cannot be used: {_text(error)}"
+            ) from error
         self._obstore = obstore
         self._store: obstore.store.ObjectStore = store
         self._url = url
@@ -81,10 +84,11 @@ class ObjectStore:
             )
         except Exception as error:
             if isinstance(pieces, _Pieces) and pieces.failure is not None:
-                # Whoever gave the pieces knows what it means; the package would tell it in other words.
+                # The caller that supplied the pieces knows its own exception; the package would
+                # wrap it in another one.
                 raise pieces.failure from None
             if isinstance(error, FileNotFoundError):
-                raise StoreRefused(f"{name} cannot be put into {self._url}: that bucket is not there") from error
+                raise StoreRefused(f"{name} cannot be put into {self._url}: the bucket does not exist") from error
             if isinstance(error, self._errors):
                 raise self._error(name, error) from error
             raise
@@ -113,7 +117,8 @@ class ObjectStore:
             pass
         except self._errors as error:
             raise self._error(names[0], error) from error
-        # Some stores mind what is not there, and then it is not known which of the others they deleted.
+        # Some stores report an error for objects that do not exist, and then it is unknown which of
+        # the others they deleted.
         missing = 0
         for name in names:
             try:
@@ -123,7 +128,8 @@ class ObjectStore:
             except self._errors as error:
                 raise self._error(name, error) from error
         if missing == len(names):
-            # Perhaps it is the bucket that is missing, and with it the right to say that they are gone. A listing knows.
+            # Perhaps the bucket itself is missing, so that nothing is known about the objects. A
+            # listing finds out.
             for _ in self.list(names[0].rpartition("/")[0] + "/"):
                 break
 
@@ -148,7 +154,7 @@ class ObjectStore:
 
 
 class _Pieces:
-    """An iterable that remembers what went wrong in it."""
+    """An iterable that remembers the exception that was raised in it."""
 
     def __init__(self, pieces: Iterable[Buffer]) -> None:
         self._pieces = iter(pieces)
@@ -168,7 +174,7 @@ class _Pieces:
 
 
 def _sorted_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Those for the store, and those for its HTTP client."""
+    """The options for the store, and those for its HTTP client."""
     config = dict(options)
     client: dict[str, Any] = {}
     for name in ("connect_timeout", "timeout", "proxy_url", "user_agent"):
@@ -179,11 +185,12 @@ def _sorted_options(options: Mapping[str, str]) -> tuple[dict[str, str], dict[st
             client[name] = config.pop(name).lower() == "true"
     endpoints = [config.get(name, "") for name in _ENDPOINTS] + [os.environ.get(name, "") for name in _ENDPOINT_VARIABLES]
     if any(endpoint.startswith("http://") for endpoint in endpoints):
-        # Who writes down an address without TLS wants none.
+        # A user who configures an address without TLS wants plain HTTP.
         client.setdefault("allow_http", True)
     return config, client
 
 
 def _text(error: Exception) -> str:
-    """One line: behind it the package draws its inner causes, and the store's answer in full."""
+    """The first line only: the package appends its inner causes and the full response of the
+    store."""
     return (str(error).strip() or type(error).__name__).splitlines()[0].partition(": <?xml")[0]

@@ -16,17 +16,18 @@ OBJECT_SCHEMES: Final = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss")
 
 
 def open_store(url: str, options: Mapping[str, str], disk: Disk) -> RemoteStore:
-    """``s3://bucket/prefix``, ``gs://``, ``az://`` or ``file:///path``. ``options`` are those of ``remote.log.storage.config.``.
+    """``s3://bucket/prefix``, ``gs://``, ``az://`` or ``file:///path``. ``options`` are those of
+    ``remote.log.storage.config.``.
 
-    ``ConfigError`` in one sentence for a URL or option that cannot be, and when the package for object stores is not installed. Says
-    nothing about whether the store can be reached.
+    Raises ``ConfigError`` with one sentence for an invalid URL or option, and when the package for
+    object stores is not installed. Does not check whether the store can be reached.
     """
     parts = urlsplit(url)
     if parts.scheme == "file":
         if parts.netloc not in ("", "localhost") or not parts.path.startswith("/") or parts.path == "/":
-            raise ConfigError(f"remote.log.storage.url is {url}, which is not file:/// and the full path of a directory.")
+            raise ConfigError(f"remote.log.storage.url is {url}, which is not file:/// with the full path of a directory.")
         if options:
-            raise ConfigError(f"remote.log.storage.config.{min(options)} has no meaning for a directory, which {url} is.")
+            raise ConfigError(f"remote.log.storage.config.{min(options)} does not apply to the directory {url}.")
         return DirectoryStore(disk, unquote(parts.path))
     if parts.scheme in OBJECT_SCHEMES and parts.netloc:
         return ObjectStore(url, options)

@@ -1,18 +1,20 @@
 """The remote store as a port: objects with names, written once, read in pieces, deleted.
 
-What an implementation promises:
+An implementation promises:
 
-- ``put`` is all or nothing: an object is seen whole or not at all, and is durable when the call returns;
-- every call comes back within bounded time, with an answer or a :class:`RemoteStoreError`: a store that is down is an error, not a wait;
-- every method may be called from any thread, several at once.
+- ``put`` is all or nothing: an object is visible whole or not at all, and is durable when the call
+  returns.
+- Every call returns within bounded time, with a result or a :class:`RemoteStoreError`: an
+  unreachable store is an error, not a wait.
+- Every method may be called from any thread, several at once.
 
 Nothing here runs on the event loop. Errors::
 
     RemoteStoreError
-    ├── StoreUnavailable    out of reach or overloaded; the same call may work later
-    ├── StoreRefused        credentials, permissions, a bucket that is not there: somebody has to look
+    ├── StoreUnavailable    unreachable or overloaded; the same call may succeed later
+    ├── StoreRefused        credentials, permissions, a missing bucket: an operator has to act
     ├── ObjectMissing       no object of that name
-    └── RemoteDataDamaged   the object is there, and is not what was put there
+    └── RemoteDataDamaged   the object exists and is corrupt
 """
 
 from __future__ import annotations
@@ -50,19 +52,21 @@ class StoredObject(NamedTuple):
 
 class RemoteStore(Protocol):
     def put(self, name: str, data: bytes | Iterable[Buffer]) -> None:
-        """Store an object, in pieces as they come where it is large; replaces one of the same name.
+        """Store an object, a large one in pieces as they come; replaces an object of the same name.
 
-        An exception of the iterable comes through as it is, and nothing is stored then.
+        An exception of the iterable passes through unchanged, and then nothing is stored.
         """
 
     def get(self, name: str, *, size_bytes_max: int) -> bytes:
-        """A whole small object; :class:`RemoteDataDamaged` when it is larger than anybody would have written."""
+        """A whole small object; raises :class:`RemoteDataDamaged` when it is larger than any that
+        was written."""
 
     def get_range(self, name: str, start: int, size_bytes: int) -> bytes:
-        """Fewer bytes only at the object's end; behind it none, or :class:`RemoteDataDamaged`, as the store likes it."""
+        """Fewer bytes only at the object's end. Behind it, the result is empty or
+        :class:`RemoteDataDamaged` is raised, depending on the store."""
 
     def delete(self, names: Sequence[str]) -> None:
-        """Those that are not there are no error: who deletes may have been interrupted before."""
+        """Objects that do not exist are no error: an earlier deletion may have been interrupted."""
 
     def list(self, prefix: str) -> Iterator[StoredObject]:
         """Every object whose name begins with ``prefix``, which ends with a slash."""
