@@ -1,4 +1,5 @@
-"""What every part of a node stands on: its settings, its ports to the outside, where it counts and where it speaks."""
+"""The settings and ports that every part of a node needs: clock, disk, entropy, threads,
+metrics and log."""
 
 from __future__ import annotations
 
@@ -26,5 +27,5 @@ class NodeContext:
     executor: Executor
     metrics: Metrics
     log: Log
-    # The node cannot go on.
+    # Called with an error after which the node cannot continue.
     fatal: Callable[[BaseException], None]

@@ -241,7 +241,7 @@ class MetadataLog:
                 decode_snapshot(data)
             except SnapshotDamaged:
                 if snapshot.end_offset > self.start_offset:
-                    # The log still has everything that this incomplete snapshot was to replace.
+                    # The log still has everything that this damaged snapshot was to replace.
                     self._disk.remove(path)
                     continue
                 raise

@@ -1,8 +1,9 @@
-"""Says in the log when acknowledgements wait: which partition, for how long, and which replicas hold it up.
+"""Logs acknowledgements that wait: the partition, the time, and the replicas that have not fetched.
 
-A partition whose high watermark stands still while producers wait is the first thing that an operator sees of a dead follower, a slow disk
-or a bug, and without this the broker says nothing about it. Only partitions with waiting acknowledgements are remembered, so a quiet
-broker pays for one look at each of its partitions a second.
+A high watermark that stands still while producers wait is the first thing that an operator sees of
+a dead follower, a slow disk or a bug, and without this watch the broker logs nothing about it. Only
+partitions with waiting acknowledgements are remembered, so an idle broker pays for one look at each
+of its partitions per second.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from barnabas.replication.partition import Partition
 from barnabas.telemetry.logs import Log
 
 CHECK_SECONDS = 1.0
-# Above the time in which a healthy follower answers by orders of magnitude, and below the session of a broker that has died (9 s).
+# Longer than the response time of a healthy follower by orders of magnitude, and shorter than the
+# session timeout of a broker that has died (9 s).
 STALL_MS = 4_000
 
 
@@ -48,7 +50,8 @@ class AcknowledgementWatch:
         self.start()
 
     def check(self, now_ms: int) -> None:
-        """A stall is reported when it has lasted for :data:`STALL_MS`, again each time its length doubles, and when it ends."""
+        """Report a stall when it has lasted for :data:`STALL_MS`, again each time its length
+        doubles, and when it ends."""
         before, self._stalls = self._stalls, {}
         for partition in self._replicas:
             if not partition.progress.acknowledgements_wait:

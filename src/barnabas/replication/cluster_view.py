@@ -1,4 +1,5 @@
-"""What a replica knows about the rest of the cluster, and its way to have the in-sync replicas changed. One for all replicas of a node."""
+"""What the replicas of a node know about the rest of the cluster, and how they propose changes of
+the in-sync replicas. One view serves all replicas of a node."""
 
 from __future__ import annotations
 
@@ -26,20 +27,21 @@ class IsrCounters:
         self.failed: Counter = metrics.counter(ISR_CHANGES_FAILED)
 
 
-def _nobody(_: int) -> BrokerImage | None:
+def _no_broker(_: int) -> BrokerImage | None:
     return None
 
 
-def _unheard(_: Partition, __: IsrChange) -> None:
-    """Where nobody asks the controller, a change stays pending."""
+def _leave_pending(_: Partition, __: IsrChange) -> None:
+    """Without a connection to the controller, a change stays pending."""
 
 
 @dataclass(slots=True)
 class ClusterView:
-    """``propose`` must call :meth:`Partition.isr_agreed` or :meth:`Partition.isr_refused` later, never from inside the call."""
+    """``propose`` must call :meth:`Partition.isr_agreed` or :meth:`Partition.isr_refused` later,
+    never from inside the call."""
 
-    broker: Callable[[int], BrokerImage | None] = _nobody
+    broker: Callable[[int], BrokerImage | None] = _no_broker
     own_epoch: Callable[[], int] = lambda: -1
-    propose: Callable[[Partition, IsrChange], None] = _unheard
+    propose: Callable[[Partition, IsrChange], None] = _leave_pending
     lag_ms_max: int = DEFAULT_LAG_MS_MAX
     counters: IsrCounters = field(default_factory=lambda: IsrCounters(Metrics()))

@@ -1,7 +1,8 @@
-"""Fetches what this node follows: for every leader ``num.replica.fetchers`` connections, each with a core that says what to ask.
+"""Fetches the partitions that this node follows: ``num.replica.fetchers`` connections to every
+leader, each with a core that decides the requests.
 
-A partition is fetched over one of them, always the same, so that its batches come in order. Where the leader listens is looked up for
-every request: brokers come back at other addresses.
+A partition is fetched over one of them, always the same, so that its batches come in order. The
+leader's address is looked up for every request, because brokers come back at other addresses.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ class ReplicaFetchers:
         broker_epoch: Callable[[], int],
         on_tiered: Callable[[Partition, TieredStart, Callable[[bool], None]], None] | None = None,
     ) -> None:
-        """``listener`` is the name of the one over which brokers talk to each other; ``on_tiered`` makes a follower begin where its
-        leader's local log does, if there is tiered storage."""
+        """``listener`` is the inter-broker listener. ``on_tiered`` lets a follower begin where its
+        leader's local log begins, if there is tiered storage."""
         self._node_id = node_id
         self._replicas = replicas
         self._peers = peers
@@ -62,10 +63,11 @@ class ReplicaFetchers:
         self._places: dict[tuple[Uuid, int], Place] = {}
         self._stopped = False
 
-    # -- which partitions -----------------------------------------------------------------------------------------------------
+    # -- which partitions --------------------------------------------------------------------------
 
     def follow(self, partition: Partition) -> None:
-        """The partition has a role, perhaps a new one: fetch it if it follows a leader, and stop if not."""
+        """The partition has a role, perhaps a new one: fetch it if it follows a leader, and stop if
+        not."""
         key = (partition.topic_id, partition.partition.partition)
         place = self._place(partition)
         before = self._places.get(key)
@@ -104,10 +106,10 @@ class ReplicaFetchers:
         self._fetchers.clear()
         self._places.clear()
 
-    # -- for the fetchers -----------------------------------------------------------------------------------------------------
+    # -- cores ------------------------------------------------------------------------------------
 
     def make_core(self, wake: Callable[[], None]) -> FollowerFetch:
-        """``wake`` is called when there is something to ask for though no answer came."""
+        """``wake`` is called when there is a request to send although no response came."""
         integer = self._settings.integer
         return FollowerFetch(
             self._node_id,
@@ -138,7 +140,7 @@ class ReplicaFetchers:
             self._on_tiered(partition, start, built_and_awake)
 
     def _throttled(self, partition: Partition) -> bool:
-        """Only who is behind: the others must stay in sync."""
+        """Throttle only replicas that are behind: the others must stay in sync."""
         return partition.role.lag > 0 and self._replicas.throttles.follower.holds(partition.partition, self._clock.monotonic_ms())
 
     def _came(self, partition: Partition, size_bytes: int) -> None:
@@ -162,7 +164,7 @@ class ReplicaFetchers:
 
 
 class _Fetcher:
-    """Drives one core: a request, its answer, the next."""
+    """Drives one core: a request, its response, the next request."""
 
     def __init__(self, fetchers: ReplicaFetchers, place: Place) -> None:
         self._fetchers = fetchers
@@ -172,7 +174,7 @@ class _Fetcher:
         self.core = fetchers.make_core(self.wake_soon)
 
     def wake_soon(self) -> None:
-        """Once for all partitions that change their roles in one turn of the loop."""
+        """Wake up once for all partitions that change their roles in one turn of the loop."""
         if not self._closed:
             self._schedule(0)
 

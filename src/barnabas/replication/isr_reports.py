@@ -1,7 +1,9 @@
-"""Asks the controller for changes of in-sync replicas: many partitions in one request, one request at a time; and looks for laggards.
+"""Proposes changes of in-sync replicas to the controller, many partitions in one request, one
+request at a time; and finds replicas that lag.
 
-A partition has one change pending at most, so nothing here overtakes anything. What could not be asked is asked again until the
-partition no longer wants it: a new leader epoch, or metadata that knows more, makes the answer worthless and the partition says so.
+A partition has one change pending at most, so changes cannot overtake each other. A proposal
+without a response is sent again until the partition no longer wants it: a new leader epoch, or
+newer metadata, makes the response obsolete, and the partition drops the change.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ from barnabas.wire.messages.alter_partition import (
     TopicData,
 )
 
-# As in Kafka: a controller that cannot answer is asked again soon, since a partition that waits for it cannot let anybody in or out.
+# As in Kafka, a controller that cannot answer is asked again soon, since the set cannot shrink or
+# grow while a change is pending.
 RETRY_SECONDS = 0.05
 
 Key = tuple[Uuid, int]
@@ -59,7 +62,7 @@ class IsrReports:
         self._stopped = False
 
     def start(self) -> None:
-        """Look for laggards twice in the time they are given."""
+        """Look for lagging replicas twice in the time that they are allowed to lag."""
         self._later(self._check_seconds, self._check)
 
     def stop(self) -> None:
@@ -85,13 +88,14 @@ class IsrReports:
                 self._log.info("isr shrinks", partition=str(partition.partition), removed=removed, left=sorted(change.members))
         self._later(self._check_seconds, self._check)
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------
+    # -- requests ---------------------------------------------------------------------------------
 
     def propose(self, partition: Partition, change: IsrChange) -> None:
         self._waiting[partition.topic_id, partition.partition.partition] = (partition, change)
         if not self._scheduled and not self._under_way and not self._stopped:
             self._scheduled = True
-            # Fetches of many partitions come in one turn of the loop; the controller hears of them in one request.
+            # Fetches of many partitions come in one turn of the loop, and one request reports them
+            # all.
             asyncio.get_running_loop().call_soon(self._send)
 
     def _send(self) -> None:
@@ -116,23 +120,23 @@ class IsrReports:
             )
         return AlterPartitionRequest(broker_id=self._node_id, broker_epoch=self._broker_epoch(), topics=list(topics.values()))
 
-    # -- answers --------------------------------------------------------------------------------------------------------------
+    # -- responses --------------------------------------------------------------------------------
 
     def _answered(self, sent: dict[Key, tuple[Partition, IsrChange]], response: Any) -> None:
         self._under_way = False
         if not isinstance(response, AlterPartitionResponse) or response.error_code:
-            self._again(sent)
+            self._retry(sent)
             return
-        told = dict(_partitions(response))
+        answers = dict(_partitions(response))
         missing = {}
         for key, (partition, change) in sent.items():
-            answer = told.get(key)
+            answer = answers.get(key)
             if answer is None or not self._apply(partition, change, answer):
                 missing[key] = (partition, change)
-        self._again(missing)
+        self._retry(missing)
 
     def _apply(self, partition: Partition, change: IsrChange, answer: ResponsePartitionData) -> bool:
-        """Whether this change is done with."""
+        """Returns whether this change is finished."""
         if answer.error_code:
             code = known_error(answer.error_code)
             self._log.info("isr change refused", partition=str(partition.partition), error=code.name)
@@ -141,8 +145,9 @@ class IsrReports:
             self._log.info("isr changed", partition=str(partition.partition), isr=list(answer.isr), partition_epoch=answer.partition_epoch)
         return True
 
-    def _again(self, missing: dict[Key, tuple[Partition, IsrChange]]) -> None:
-        """After a while; unless the partition has come to want something else."""
+    def _retry(self, missing: dict[Key, tuple[Partition, IsrChange]]) -> None:
+        """Send the changes again after a pause, unless the partition wants another change by
+        then."""
         for key, (partition, change) in missing.items():
             leadership = partition.leadership
             if leadership is not None and leadership.isr.pending is change:

@@ -1,4 +1,5 @@
-"""The other brokers of the cluster: which of them leads a partition, and the connection to each on the inter-broker listener."""
+"""The other brokers of the cluster: which of them leads a partition, and the connection to each on
+the inter-broker listener."""
 
 from __future__ import annotations
 
@@ -21,14 +22,18 @@ class OtherBrokers:
         self._timeout_ms = settings.integer("request.timeout.ms")
 
     def leader_of(self, partition: TopicPartition) -> int:
-        """NO_NODE when the partition has no leader or does not exist."""
+        """The broker that leads a partition; NO_NODE when the partition has no leader or does not
+        exist."""
         found = self._metadata.image.topics.partition(partition)
         return found.leader if found is not None else NO_NODE
 
     def send(self, broker_id: int, request: Any, *, purpose: str) -> Promise[Any] | None:
-        """The response, or the ErrorCode of what kept it from coming; None when the broker is not registered for its peers.
+        """The response, or the ErrorCode of the failure; None when the broker has not registered
+        the inter-broker listener.
 
-        A fenced broker may be asked: it may know more than this node does. Requests of one ``purpose`` share a connection."""
+        A fenced broker may be asked too: its metadata may be newer than this node's. Requests of
+        one ``purpose`` share a connection.
+        """
         registered = self._metadata.image.cluster.brokers.get(broker_id)
         endpoint = registered.endpoint(self._listener) if registered is not None else None
         if endpoint is None:
@@ -37,6 +42,7 @@ class OtherBrokers:
 
 
 def any_alive(image: MetadataImage, listener: str, preferred: int) -> int:
-    """A broker to which a client of ``listener`` can send admin requests, since each passes them on; NO_NODE if there is none."""
+    """A broker to which a client of ``listener`` can send admin requests, since every broker
+    forwards them; NO_NODE if there is none."""
     alive = [each.broker_id for each in image.cluster.brokers.values() if not each.fenced and each.endpoint(listener) is not None]
     return preferred if preferred in alive else min(alive, default=NO_NODE)

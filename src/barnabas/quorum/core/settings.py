@@ -12,7 +12,8 @@ CHECK_QUORUM_FETCH_TIMEOUTS = 1.5
 FETCH_TIMEOUT_JITTER = 0.1
 # An observer that has not fetched for this long is forgotten.
 OBSERVER_SESSION_MS = 300_000
-# A replica that wants to become a voter counts as caught up if it was so within this time.
+# A replica that wants to become a voter counts as caught up only if it has fetched within this
+# time.
 CAUGHT_UP_MS_MAX = 3_600_000
 # More replicas than any cluster has: fetches under made-up ids must not fill the memory.
 OBSERVERS_MAX = 10_000
