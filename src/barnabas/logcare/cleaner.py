@@ -358,8 +358,8 @@ class LogCleaner:
         else:
             self._replicas.disk_failed(directory, error)
 
-    def _do(self, deed: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(deed)
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._tasks[task] = None
         task.add_done_callback(self._done)
 

@@ -32,7 +32,7 @@ from barnabas.telemetry.metrics import Metrics
 FLUSH_SECONDS = 1.0
 
 
-class _Doomed(NamedTuple):
+class _Retiring(NamedTuple):
     partition: Partition
     end_offset: int
 
@@ -77,7 +77,7 @@ class LogRetention:
     # -- deciding ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        doomed: dict[str, list[_Doomed]] = {}
+        retiring: dict[str, list[_Retiring]] = {}
         unflushed = False
         for partition in list(self._replicas):
             if not partition.online:
@@ -90,12 +90,12 @@ class LogRetention:
             if self._flushed(partition, going):
                 following = list(partition.log.segments)[going.total :]
                 end_offset = following[0].base_offset if following else partition.log.log_end_offset
-                doomed.setdefault(partition.directory.path, []).append(_Doomed(partition, end_offset))
+                retiring.setdefault(partition.directory.path, []).append(_Retiring(partition, end_offset))
             else:
                 unflushed = True
         for directory in self._replicas.directories:
-            if directory.online and directory.path in doomed:
-                self._give_up(directory, doomed[directory.path])
+            if directory.online and directory.path in retiring:
+                self._give_up(directory, retiring[directory.path])
         self._look_again(min(FLUSH_SECONDS, self._interval_seconds) if unflushed else self._interval_seconds)
 
     def _expired(self, partition: Partition) -> Expired:
@@ -140,8 +140,8 @@ class LogRetention:
 
     # -- deleting ---------------------------------------------------------------------------------
 
-    def _give_up(self, directory: LogDirectory, doomed: list[_Doomed]) -> None:
-        starts = {each.partition.partition: each.end_offset for each in doomed if not each.partition.log.settings.remote_enabled}
+    def _give_up(self, directory: LogDirectory, retiring: list[_Retiring]) -> None:
+        starts = {each.partition.partition: each.end_offset for each in retiring if not each.partition.log.settings.remote_enabled}
         written = asyncio.get_running_loop().run_in_executor(self._executor, directory.write_down_bounds(starts))
 
         def finish(done: asyncio.Future[None]) -> None:
@@ -151,7 +151,7 @@ class LogRetention:
             elif failure is not None:
                 raise failure
             elif not done.cancelled() and not self._stopped:
-                for each in doomed:
+                for each in retiring:
                     self._retire(*each)
 
         written.add_done_callback(finish)

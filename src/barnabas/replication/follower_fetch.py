@@ -319,9 +319,9 @@ class FollowerFetch:
                 if each is not None and each.ask is Ask.DATA and each.asked == each.now:
                     self._guard(each, now_ms, lambda each=each, data=data: self._take(each, data, now_ms, wall_ms))  # type: ignore[misc]
 
-    def _guard(self, each: Followed, now_ms: int, deed: Callable[[], None]) -> None:
+    def _guard(self, each: Followed, now_ms: int, action: Callable[[], None]) -> None:
         try:
-            deed()
+            action()
         except CorruptBatch as damage:
             self._on_event("a leader sent a damaged batch", each.partition, str(damage))
             self._back_off(each, now_ms)

@@ -31,5 +31,5 @@ class RetryWaits:
     def wait_ms(self, failures: int, entropy: Entropy) -> int:
         """The wait after this many failures in a row, one or more."""
         wait_ms = min(self.longest_ms, self.first_ms << min(failures - 1, _DOUBLINGS_MAX))
-        swing = (entropy.below(2 * _PARTS + 1) / _PARTS - 1) * self.jitter
-        return max(1, round(wait_ms * (1 + swing)))
+        variation = (entropy.below(2 * _PARTS + 1) / _PARTS - 1) * self.jitter
+        return max(1, round(wait_ms * (1 + variation)))

@@ -252,9 +252,9 @@ def _check_group_bounds(values: Mapping[str, Value], effective: EffectiveConfigs
     """A group may choose values within the bounds of the broker's configuration."""
     for name, value in values.items():
         kind, _, rest = name.partition(".")
-        for bound, out_of_it in (("min", operator.lt), ("max", operator.gt)):
+        for bound, exceeds in (("min", operator.lt), ("max", operator.gt)):
             limit = effective.settings.values.get(f"group.{kind}.{bound}.{rest.removeprefix('num.')}")
-            if isinstance(value, int) and isinstance(limit, int) and out_of_it(value, limit):
+            if isinstance(value, int) and isinstance(limit, int) and exceeds(value, limit):
                 raise ConfigError(f"{name} is {value}, where the broker's {bound}imum is {limit}.")
     for kind in ("consumer", "share", "streams"):
         names = (f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms")

@@ -246,8 +246,8 @@ def prevote_unsupported(quorum: Quorum) -> None:
 # -- resigning -------------------------------------------------------------------------------------
 
 
-def tell_of_resignation(quorum: Quorum, role: LeaderResigned) -> None:
-    for voter_id in sorted(role.untold):
+def announce_resignation(quorum: Quorum, role: LeaderResigned) -> None:
+    for voter_id in sorted(role.unacked_voters):
         address = quorum.address_of_voter(voter_id)
         if address is not None:
             request = end_request(
@@ -269,5 +269,5 @@ def on_end_answer(quorum: Quorum, voter_id: NodeId, response: EndQuorumEpochResp
     if settled is not None or partition.error_code != ErrorCode.NONE:
         return bool(settled)
     if isinstance(quorum.role, LeaderResigned):
-        quorum.role.untold.discard(voter_id)
+        quorum.role.unacked_voters.discard(voter_id)
     return True

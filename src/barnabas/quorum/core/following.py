@@ -100,10 +100,10 @@ def on_fetch_answer(quorum: Quorum, request: FetchRequest, response: FetchRespon
     asked = request.topics[0].partitions[0]
     if (asked.fetch_offset, asked.current_leader_epoch) != (quorum.log.end_offset, quorum.epoch):
         return True
-    well = _take(quorum, role, partition)
-    if well:
+    usable = _take(quorum, role, partition)
+    if usable:
         _extend_fetch_deadline(quorum, role)
-    return well
+    return usable
 
 
 def _take(quorum: Quorum, role: Follower, partition: PartitionData) -> bool:
@@ -186,9 +186,9 @@ def on_snapshot_answer(quorum: Quorum, response: FetchSnapshotResponse) -> bool:
         _extend_fetch_deadline(quorum, role)
         return bool(piece.error_code == ErrorCode.SNAPSHOT_NOT_FOUND)
     data = piece.unaligned_records
-    said = (OffsetAndEpoch(piece.snapshot_id.end_offset, piece.snapshot_id.epoch), piece.position)
+    received = (OffsetAndEpoch(piece.snapshot_id.end_offset, piece.snapshot_id.epoch), piece.position)
     end = download.position + len(data)
-    if piece.error_code != ErrorCode.NONE or said != (download.snapshot, download.position) or not data:
+    if piece.error_code != ErrorCode.NONE or received != (download.snapshot, download.position) or not data:
         role.download = None
         return False
     if piece.size > SNAPSHOT_BYTES_MAX or piece.size < end or download.size_bytes not in (None, piece.size):

@@ -276,30 +276,30 @@ class QuorumNode:
         self._unreachable.discard(node_id)
         match asked.request, response:
             case ApiVersionsRequest(), _:
-                well = voter_changes.on_versions_answer(quorum, node_id, response)
+                usable = voter_changes.on_versions_answer(quorum, node_id, response)
             case VoteRequest(), ErrorCode.UNSUPPORTED_VERSION:
                 elections.prevote_unsupported(quorum)
-                well = False
+                usable = False
             case _, ErrorCode():
                 self._unreachable.add(node_id)
-                well = False
+                usable = False
             case VoteRequest(), VoteResponse():
-                well = elections.on_vote_answer(quorum, node_id, response)
+                usable = elections.on_vote_answer(quorum, node_id, response)
             case FetchRequest() as request, FetchResponse():
-                well = following.on_fetch_answer(quorum, request, response)
+                usable = following.on_fetch_answer(quorum, request, response)
             case FetchSnapshotRequest(), FetchSnapshotResponse():
-                well = following.on_snapshot_answer(quorum, response)
+                usable = following.on_snapshot_answer(quorum, response)
             case BeginQuorumEpochRequest(), BeginQuorumEpochResponse():
-                well = leading.on_begin_answer(quorum, response)
+                usable = leading.on_begin_answer(quorum, response)
             case EndQuorumEpochRequest(), EndQuorumEpochResponse():
-                well = elections.on_end_answer(quorum, node_id, response)
+                usable = elections.on_end_answer(quorum, node_id, response)
             case UpdateRaftVoterRequest(), UpdateRaftVoterResponse():
-                well = voter_changes.on_update_answer(quorum, response)
+                usable = voter_changes.on_update_answer(quorum, response)
             case (AddRaftVoterRequest(), AddRaftVoterResponse()) | (RemoveRaftVoterRequest(), RemoveRaftVoterResponse()):
-                well = True
+                usable = True
             case _:
-                well = False
-        if well:
+                usable = False
+        if usable:
             quorum.in_flight.succeeded(asked.address)
         else:
             quorum.in_flight.failed(asked.address, quorum.now_ms)
@@ -342,7 +342,7 @@ class QuorumNode:
                 if not quorum.stopping and quorum.now_ms >= deadline:
                     transitions.to_unattached(quorum, LeaderEpoch(quorum.epoch + 1))
                 else:
-                    elections.tell_of_resignation(quorum, role)
+                    elections.announce_resignation(quorum, role)
 
     def _announce_leader(self) -> None:
         known = (self.leader_id, self.epoch)

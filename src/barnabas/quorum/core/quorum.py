@@ -89,8 +89,8 @@ class Quorum:
         if self.is_voter:
             return True
         latest = self.history.latest
-        undecided = latest is not None and latest.offset >= self.high_watermark
-        return undecided and self.identity.may_vote and self.history.previous_voters.includes(self.me)
+        uncommitted = latest is not None and latest.offset >= self.high_watermark
+        return uncommitted and self.identity.may_vote and self.history.previous_voters.includes(self.me)
 
     @property
     def check_quorum_ms(self) -> int:

@@ -120,7 +120,7 @@ class LeaderResigned:
 
     election_deadline_ms: int
     successors: list[ReplicaKey]
-    untold: set[NodeId]
+    unacked_voters: set[NodeId]
 
 
 Role = Unattached | Prospective | Candidate | Follower | Leader | LeaderResigned

@@ -339,7 +339,7 @@ class MetadataTopic:
 
     async def _fetched(self, response: FetchResponse, asked: dict[int, int]) -> bool:
         """Returns whether there was no error, so that the next request need not wait."""
-        fine = not response.error_code
+        succeeded = not response.error_code
         for topic in response.responses:
             for data in topic.partitions:
                 followed = self._followed.get(data.partition_index)
@@ -352,17 +352,17 @@ class MetadataTopic:
                     # state, and records that come again are replayed.
                     followed.next_offset = data.log_start_offset if data.log_start_offset > followed.next_offset else 0
                 if code:
-                    fine = False
+                    succeeded = False
                     continue
                 records = data.records.read() if isinstance(data.records, RecordsSource) else data.records
                 before = followed.next_offset
-                fine = self._replay_all(followed, bytes(records or b"")) and fine
+                succeeded = self._replay_all(followed, bytes(records or b"")) and succeeded
                 if records and followed.next_offset == before:
-                    fine = False
+                    succeeded = False
                 if followed.next_offset >= data.high_watermark >= 0:
                     self._reached(followed, followed.next_offset)
                 await asyncio.sleep(0)
-        return fine
+        return succeeded
 
     def _replay_all(self, followed: _Followed, records: bytes) -> bool:
         try:
