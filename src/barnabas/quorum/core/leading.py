@@ -109,14 +109,14 @@ def on_fetch_request(quorum: Quorum, token: int, request: FetchRequest, version:
         if quorum.role is not role:
             quorum.emit(Reply(token, fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, quorum.leader_info, version)))
             return
-    news = offset < quorum.log.end_offset or partition.high_watermark < _told_high_watermark(quorum, role)
+    news = offset < quorum.log.end_offset or partition.high_watermark < _sent_high_watermark(quorum, role)
     if news or request.max_wait_ms == 0 or len(role.parked) >= PARKED_FETCHES_MAX:
         quorum.emit(_answer(quorum, role, fetch))
     else:
         role.parked.append(fetch)
 
 
-def _told_high_watermark(quorum: Quorum, role: Leader) -> int:
+def _sent_high_watermark(quorum: Quorum, role: Leader) -> int:
     return quorum.high_watermark if role.established else UNKNOWN_HIGH_WATERMARK
 
 
@@ -126,7 +126,7 @@ def _answer(quorum: Quorum, role: Leader, fetch: ParkedFetch) -> Effect:
         ErrorCode.NONE,
         quorum.leader_info,
         fetch.version,
-        high_watermark=_told_high_watermark(quorum, role),
+        high_watermark=_sent_high_watermark(quorum, role),
         log_start_offset=quorum.log.start_offset,
         diverging=verdict.end if isinstance(verdict, Diverging) else None,
         snapshot=verdict.snapshot if isinstance(verdict, Snapshotted) else None,
