@@ -58,7 +58,7 @@ class ScriptedController:
             for record in bootstrap.bootstrap_records()
             if elr or not (isinstance(record, FeatureLevelRecord) and record.name == ELIGIBLE_LEADER_REPLICAS_VERSION)
         ]
-        self._next_offset = len(self._core.take_office(MetadataImage(), first, next_offset=0, now_ms=0))
+        self._next_offset = len(self._core.activate(MetadataImage(), first, next_offset=0, now_ms=0))
         self.now_ms = 0
 
     @property
