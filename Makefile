@@ -43,6 +43,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m checks.plain_english
 
 # The documentation site, in site/. Every warning is an error: a broken link, for example, or a page outside the navigation.
 docs: $(STAMP)
