@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.cli.client import reach
-from barnabas.cli.config_resources import ConfigResource, ResourceKind, _describe_by_librdkafka, _describe_by_request
+from barnabas.cli.cluster.client import reach
+from barnabas.cli.configs.resources import ConfigResource, ResourceKind, _describe_by_librdkafka, _describe_by_request
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 

@@ -4,7 +4,7 @@ from array import array
 
 import pytest
 
-from barnabas.cli.measurements import Throughput, spread_of
+from barnabas.cli.perf.measurements import Throughput, spread_of
 from tests.cli.running import Cli
 
 

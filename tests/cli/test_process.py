@@ -56,7 +56,8 @@ def test_a_broker_does_not_wait_for_the_tools_to_load() -> None:
     """rich comes with typer only when help is shown; librdkafka and our tools never load for a server."""
     program = (
         "import sys; from barnabas.cli.main import build_app; build_app('server');"
-        "print([each for each in ('confluent_kafka', 'barnabas.cli.client', 'barnabas.cli.output', 'rich.table') if each in sys.modules])"
+        "tools = ('confluent_kafka', 'barnabas.cli.cluster.client', 'barnabas.cli.terminal.output', 'rich.table');"
+        "print([each for each in tools if each in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 

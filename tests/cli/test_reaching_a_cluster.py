@@ -60,7 +60,7 @@ def silent_server() -> Iterator[str]:
 def test_somebody_who_does_not_answer_is_not_waited_for_forever(
     words: tuple[str, ...], silent_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("client", "topics", "config_resources", "produce"):
+    for module in ("cluster.client", "topics.command", "configs.resources", "produce"):
         monkeypatch.setattr(f"barnabas.cli.{module}.ANSWER_SECONDS_MAX", 0.5)
     assert f"o answer from {silent_server} within 0.5 seconds" in Cli(silent_server)(*words).complaint
 
@@ -121,7 +121,7 @@ def test_settings_that_only_a_plain_connection_can_ask_for_say_so(kafka: Embedde
 
 
 def test_a_broker_that_speaks_no_tls_is_not_a_mystery(kafka: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("client", "topics"):
+    for module in ("cluster.client", "topics.command"):
         monkeypatch.setattr(f"barnabas.cli.{module}.ANSWER_SECONDS_MAX", 2.0)
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=ssl\n")

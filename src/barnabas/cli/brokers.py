@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from confluent_kafka import KafkaException
 
-from barnabas.cli.broker_requests import Brokers, refuse_error
-from barnabas.cli.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
-from barnabas.cli.main import Refused
-from barnabas.cli.output import AsJson, print_json, print_table
+from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
+from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse

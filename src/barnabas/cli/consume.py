@@ -19,9 +19,9 @@ from typing import Annotated, Any
 import typer
 from confluent_kafka import OFFSET_END, TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, TopicPartition
 
-from barnabas.cli.client import ANSWER_SECONDS_MAX, PARTITION_EOF, Bootstrap, Cluster, ConfigFile, Message, reach
-from barnabas.cli.main import Refused
-from barnabas.cli.record_text import Notation, json_bytes, show_bytes
+from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, PARTITION_EOF, Bootstrap, Cluster, ConfigFile, Message, reach
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.record_text import Notation, json_bytes, show_bytes
 
 # How long a signal or --timeout may wait to be noticed.
 _POLL_SECONDS = 0.2

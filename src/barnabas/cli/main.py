@@ -14,28 +14,29 @@ from importlib import import_module
 import typer
 
 from barnabas import __version__
+from barnabas.cli.errors import Refused
 
-# Each module has a ``register(app)``.
-COMMANDS = (
-    "up",
-    "server",
-    "storage",
-    "topics",
-    "configs",
-    "produce",
-    "consume",
-    "groups",
-    "transactions",
-    "brokers",
-    "quorum",
-    "reassign",
-    "perf",
-    "log",
-    "simulate",
-    "mirror",
-    "sql",
-    "pipelines",
-)
+# The module of each command below this package, with a ``register(app)``; in the order of the help.
+COMMANDS = {
+    "up": "up",
+    "server": "server",
+    "storage": "storage",
+    "topics": "topics.command",
+    "configs": "configs.command",
+    "produce": "produce",
+    "consume": "consume",
+    "groups": "groups.command",
+    "transactions": "transactions.command",
+    "brokers": "brokers",
+    "quorum": "quorum.command",
+    "reassign": "reassign.command",
+    "perf": "perf.command",
+    "log": "log.command",
+    "simulate": "simulate",
+    "mirror": "mirror.command",
+    "sql": "sql.command",
+    "pipelines": "pipelines.command",
+}
 
 # The base of all that typer finds wrong with a command line. Named by way of a subclass, because older releases of typer take it
 # from click and newer ones have a click of their own.
@@ -43,10 +44,6 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-class Refused(Exception):
-    """What the user asked for cannot be done; the text is the whole message."""
 
 
 def main() -> None:
@@ -87,7 +84,7 @@ def build_app(command: str | None) -> typer.Typer:
             raise typer.Exit
 
     for name in [command] if command in COMMANDS else COMMANDS:
-        import_module(f"barnabas.cli.{name}").register(app)
+        import_module(f"barnabas.cli.{COMMANDS[name]}").register(app)
     return app
 
 

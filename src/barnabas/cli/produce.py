@@ -18,11 +18,11 @@ from typing import Annotated, BinaryIO, NamedTuple
 import typer
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from barnabas.cli.client import ANSWER_SECONDS_MAX, Bootstrap, Cluster, ConfigFile, Message, error_of, phrase, reach
-from barnabas.cli.main import Refused
-from barnabas.cli.output import AsJson, print_json, progress
-from barnabas.cli.overrides import parse_pairs
-from barnabas.cli.record_text import Notation, parse_bytes
+from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Bootstrap, Cluster, ConfigFile, Message, error_of, phrase, reach
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.output import AsJson, print_json, progress
+from barnabas.cli.terminal.overrides import parse_pairs
+from barnabas.cli.terminal.record_text import Notation, parse_bytes
 
 # librdkafka's own default of five minutes is for services; somebody at a terminal has given up by then.
 DELIVERY_SECONDS_MAX = 30.0

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from barnabas.cli.main import Refused
-from barnabas.cli.overrides import parse_overrides
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.overrides import parse_overrides
 from barnabas.config.environment import EnvironmentSettings, read_environment, variables_at_fault
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties

@@ -21,7 +21,7 @@ def simulate(
     faults: Annotated[str, typer.Option(help="Which faults, with commas in between; none; or as the seed chooses.")] = "",
     verbose: Annotated[bool, typer.Option("--verbose", help="Say what happens.")] = False,
 ) -> None:
-    from barnabas.cli.main import Refused
+    from barnabas.cli.errors import Refused
     from barnabas.simulation.nemesis import FAULTS
     from barnabas.simulation.run import LEVELS as WORLDS, run
     from barnabas.simulation.violations import Violation
@@ -57,7 +57,7 @@ def simulate(
 def _range(seeds: str, seed: int) -> tuple[int, int]:
     if not seeds:
         return seed, seed + 1
-    from barnabas.cli.main import Refused
+    from barnabas.cli.errors import Refused
 
     first, dots, last = seeds.partition("..")
     if not dots or not first.isdigit() or not last.isdigit():

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from barnabas.cli.main import Refused
-from barnabas.cli.overrides import parse_overrides
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.overrides import parse_overrides
 from barnabas.config.listeners import advertised_controller_listeners
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings

@@ -70,7 +70,9 @@ def test_without_pyspark_or_java_it_is_said_what_to_install(tmp_path: Path, monk
 
 
 def test_neither_the_package_nor_the_commands_need_pyspark() -> None:
-    code = "import sys; sys.modules['pyspark'] = None; import barnabas.pipelines, barnabas.cli.pipelines; barnabas.pipelines.Pipeline"
+    code = (
+        "import sys; sys.modules['pyspark'] = None; import barnabas.pipelines, barnabas.cli.pipelines.command; barnabas.pipelines.Pipeline"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_SECONDS)
 
 

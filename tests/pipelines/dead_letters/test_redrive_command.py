@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from barnabas.cli.main import Refused, build_app
+from barnabas.cli.errors import Refused, build_app
 from tests.pipelines.topics import Topics
 
 PIPELINE = """

@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from barnabas.cli.mirror_view import TOPICS_SHOWN_MAX, table
+from barnabas.cli.mirror.view import TOPICS_SHOWN_MAX, table
 from barnabas.pipelines.mirror.report import MirrorReport, lag_by_topic
 
 

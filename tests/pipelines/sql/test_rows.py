@@ -7,7 +7,7 @@ import decimal
 
 import pytest
 
-from barnabas.cli.sql_rows import Format, RowPrinter, plain
+from barnabas.cli.sql.rows import Format, RowPrinter, plain
 
 COLUMNS = ("name", "n")
 

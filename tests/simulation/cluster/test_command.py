@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from barnabas.cli.main import Refused, build_app
+from barnabas.cli.errors import Refused, build_app
 
 
 def invoke(*arguments: str) -> str:
