@@ -101,7 +101,7 @@ TICS: tuple[Tic, ...] = (
     _tic("'be had'", r"\b(?:be|is|are) had\b", "say 'available'"),
     _tic("'in good order'", r"\bin good order\b", "say 'cleanly'"),
     _tic("'in vain'", r"\bin vain\b", "say 'without success', or which error came back"),
-    _tic("'by commas'", r"\bby commas\b", "say 'separated by commas'"),
+    _tic("'by commas'", r"(?<!separated\s)\bby commas\b", "say 'separated by commas'"),
     _tic("'anew'", r"\banew\b", "say 'again' or 'from scratch'"),
     _tic("'mended'", r"\bmend(?:s|ed|ing)?\b", "say 'fixed' or 'repaired'"),
     _tic("'elder'", r"\b(?:elder|eldest|younger|youngest)\b", "say 'older', 'newer', 'earlier' or 'later'"),

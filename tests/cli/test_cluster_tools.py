@@ -105,7 +105,7 @@ def test_voters_of_a_static_quorum_stay(cli: Cli) -> None:
     assert "Cannot remove voter 1 with directory" in cli("quorum", "remove", 1, "--directory-id", directory).complaint
     words = ("--voter", 4, "--directory-id", directory, "--listener", "CONTROLLER://127.0.0.1:1")
     assert "Cannot add node 4 to the voters" in cli("quorum", "add", *words).complaint
-    assert cli("quorum", "remove", 9).complaint.startswith("Node 9 is not a voter; those are ")
+    assert cli("quorum", "remove", 9).complaint.startswith("Node 9 is not a voter; the voters are ")
 
 
 # -- reassignments ---------------------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_plans_that_cannot_be_are_refused(cli: Cli, tmp_path: Path) -> None:
     assert "There is no partition stays-1." in refusal("stays", 1, [1, 2])
     assert "There is no topic nowhere." in refusal("nowhere", 0, [1, 2])
     assert "Cannot reassign stays-0: " in refusal("stays", 0, [1, 2, 3], "--disallow-replication-factor-change")
-    assert "which 1 brokers cannot hold" in cli("reassign", "generate", "--topic", "stays", "--brokers", 1).complaint
+    assert "more than the 1 brokers can hold" in cli("reassign", "generate", "--topic", "stays", "--brokers", 1).complaint
     assert "There is no broker 4" in cli("reassign", "generate", "--topic", "stays", "--brokers", "1,4").complaint
     assert cli("reassign", "list").text == ""
     cli("topics", "delete", "stays").worked()
@@ -237,7 +237,7 @@ def test_elections_that_make_no_sense_are_refused(cli: Cli, tmp_path: Path) -> N
     assert "not both" in cli(*words, "--preferred", "--unclean", "--all").complaint
     assert "with one of --topic" in cli(*words).complaint
     assert "with one of --topic" in cli(*words, "--all", "--topic", "t").complaint
-    assert "so it takes both" in cli(*words, "--all", "--partition", 0).complaint
+    assert "so give both" in cli(*words, "--all", "--partition", 0).complaint
     assert cli(*words, "--topic", "nowhere").complaint == "There is no topic nowhere."
     (tmp_path / "file").write_text('{"partitions": [{"topic": "nowhere", "partition": 0}]}')
     assert "Cannot elect a leader of nowhere-0: " in cli(*words, "--partitions-file", tmp_path / "file").complaint

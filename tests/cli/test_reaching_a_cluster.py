@@ -117,7 +117,7 @@ def test_settings_that_only_a_plain_connection_can_ask_for_say_so(kafka: Embedde
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=ssl\n")
     done = Cli(kafka.bootstrap)("configs", "describe", "--client-metrics", "m", "--config-file", file)
-    assert done.complaint == "This can only be asked over a plain connection, but security.protocol is ssl."
+    assert done.complaint == "This request works only over a plain connection, but security.protocol is ssl."
 
 
 def test_a_broker_that_speaks_no_tls_is_not_a_mystery(kafka: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,8 @@
-"""``barnabas``: the commands.
+"""``barnabas``: the entry point.
 
-Only the command that is called is imported: a broker must not wait for the tools' tables and clients to load. Errors are one
-sentence on stderr and exit code 1, never a traceback; ``--debug`` in front of everything shows where it came from.
+Only the command that is called is imported, so that a broker does not load the tables and clients
+of the tools. Errors are one sentence on stderr and exit code 1, never a traceback; ``--debug`` as
+the first argument shows the traceback.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import typer
 from barnabas import __version__
 from barnabas.cli.errors import Refused
 
-# The module of each command below this package, with a ``register(app)``; in the order of the help.
+# The module of each command, below this package. It has a ``register(app)``. The order is that of
+# the help.
 COMMANDS = {
     "up": "up",
     "server": "server",
@@ -38,8 +40,8 @@ COMMANDS = {
     "pipelines": "pipelines.command",
 }
 
-# The base of all that typer finds wrong with a command line. Named by way of a subclass, because older releases of typer take it
-# from click and newer ones have a click of their own.
+# The base class of all errors that typer finds in a command line. It is reached through a subclass,
+# because older releases of typer take it from click and newer ones have a click of their own.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
@@ -59,7 +61,8 @@ def main() -> None:
             raise
         sys.exit(_complain(refused))
     except OSError as error:
-        # Without a file's name it is the standard output that failed, when it is a file on a full disk.
+        # An error without a file name comes from standard output when that is a file on a full
+        # disk.
         if debug or error.filename is not None or error.errno not in _FULL:
             raise
         _discard_output()
@@ -89,7 +92,8 @@ def build_app(command: str | None) -> typer.Typer:
 
 
 def _discard_output() -> None:
-    """What is still buffered cannot be written either, and Python would complain of it once more when it exits."""
+    """The rest of the buffer cannot be written either, and Python would report that again when it
+    exits."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
@@ -98,7 +102,7 @@ def _discard_output() -> None:
 def _complain(refused: Exception) -> int:
     message = refused.format_message() if isinstance(refused, _UsageError) else str(refused)  # type: ignore[attr-defined]
     if not message:
-        # A group without a command: typer has shown the group's help, which says more than a sentence.
+        # A group without a command: typer has shown the group's help.
         return 2
     typer.echo(f"barnabas: {message}{'' if message.endswith(('.', '!', '?')) else '.'}", err=True)
     return 1

@@ -128,8 +128,8 @@ def redrive(
                 redriving = _Redriving(dead_letters, selection or Selection(), report, consumer, producer, done)
                 for batch in _batches(consumer, remaining):
                     redriving.redrive(batch)
-        except KafkaException as wrong:
-            raise RunFailed(f"The redrive of {dead_letters!r} ended in the middle: {wrong.args[0].str()}.") from wrong
+        except KafkaException as error:
+            raise RunFailed(f"The redrive of {dead_letters!r} ended in the middle: {error.args[0].str()}.") from error
     return report
 
 

@@ -72,8 +72,8 @@ def open_session(
     with _jvm_stderr_to(path), _keeping_ctrl_c():
         try:
             session = builder.getOrCreate()
-        except Exception as wrong:
-            raise CannotRun(f"Spark did not start{_reason(path)}; {path} has the rest.") from wrong
+        except Exception as error:
+            raise CannotRun(f"Spark did not start{_reason(path)}; {path} has the rest.") from error
     _ignore_sigterm(session)
     session.sparkContext.setLogLevel("WARN")
     return _without_jars_in_python(session)

@@ -127,7 +127,7 @@ def test_a_reset_is_a_dry_run_until_it_is_executed(kafka: EmbeddedBroker, cli: C
     commit(kafka, "readers", orders=1)
     dry = cli("groups", "reset-offsets", "readers", "--topic", orders, "--to-latest").text
     assert [line.split() for line in dry.splitlines()[1:3]] == [["orders", "0", "1", "3"], ["orders", "1", "-", "0"]]
-    assert dry.endswith("\nNothing was changed: --execute does it.\n")
+    assert dry.endswith("\nNothing was changed; --execute commits these offsets.\n")
     assert committed(cli, "readers") == {("orders", 0): 1}
     assert cli("groups", "reset-offsets", "readers", "--topic", orders, "--to-latest", "--execute").text.endswith(
         "\nReset group readers.\n"
@@ -165,13 +165,13 @@ def test_a_time_is_found_in_the_log(kafka: EmbeddedBroker, cli: Cli) -> None:
     assert (row["offset"], row["new_offset"]) == (None, 1)
     late = cli("groups", "reset-offsets", "new", "--topic", "timed", "--by-duration", "PT0S", "--json")
     assert late.code == 0
-    assert late.err == "barnabas: No record of partition 0 of topic timed is of that time or later, so its end is taken.\n"
+    assert late.err == "barnabas: partition 0 of topic timed has no record at or after that time, so its end is used.\n"
 
 
 def test_an_offset_outside_the_log_is_moved_with_a_remark(kafka: EmbeddedBroker, cli: Cli, orders: str) -> None:
     done = cli("groups", "reset-offsets", "readers", "--topic", f"{orders}:0", "--to-offset", 7, "--execute", "--export")
     assert (done.code, done.out) == (0, b"orders,0,3\n")
-    assert done.err == "barnabas: Offset 7 is behind the end of partition 0 of topic orders, so 3 is taken.\n"
+    assert done.err == "barnabas: Offset 7 is after the end of partition 0 of topic orders, so 3 is used.\n"
     assert committed(cli, "readers") == {("orders", 0): 3}
 
 
@@ -236,7 +236,7 @@ def test_options_that_make_no_sense_never_reach_the_broker(tmp_path: Path) -> No
     assert "exactly one of --to-earliest" in nowhere(*reset, "--all-topics").complaint
     assert "exactly one of --to-earliest" in nowhere(*reset, "--all-topics", "--to-latest", "--shift-by", 1).complaint
     for scope in ((), ("--all-topics", "--topic", "t")):
-        assert nowhere(*reset, "--to-latest", *scope).complaint == "Say which offsets with --topic or --all-topics."
+        assert nowhere(*reset, "--to-latest", *scope).complaint == "Choose the topics with --topic or --all-topics."
     assert "--by-duration takes" in nowhere(*reset, "--all-topics", "--by-duration", "1 day").complaint
     assert nowhere(*reset, "--from-file", tmp_path / "nope").complaint == f"{tmp_path}/nope: No such file or directory."
     (tmp_path / "plan").write_text("orders,0,0\n")

@@ -48,9 +48,9 @@ def test_each_target_has_its_offset(target: Target, offset: int) -> None:
     ("target", "offset", "remark"),
     [
         (ToOffset(9), 10, "Offset 9 is before the start of partition 0 of topic orders, so 10 is taken."),
-        (ToOffset(51), 50, "Offset 51 is behind the end of partition 0 of topic orders, so 50 is taken."),
+        (ToOffset(51), 50, "Offset 51 is after the end of partition 0 of topic orders, so 50 is used."),
         (ShiftBy(-100), 10, "Offset -70 is before the start of partition 0 of topic orders, so 10 is taken."),
-        (ToPlanned({ORDERS: 99}), 50, "Offset 99 is behind the end of partition 0 of topic orders, so 50 is taken."),
+        (ToPlanned({ORDERS: 99}), 50, "Offset 99 is after the end of partition 0 of topic orders, so 50 is used."),
     ],
 )
 def test_an_offset_outside_the_log_is_moved_to_its_nearer_end(target: Target, offset: int, remark: str) -> None:
@@ -61,7 +61,7 @@ def test_an_offset_outside_the_log_is_moved_to_its_nearer_end(target: Target, of
 def test_a_time_after_all_records_is_the_end() -> None:
     plan = plan_reset(ToTime(1000), [ORDERS], Known(KNOWN.ends, at_time={ORDERS: None}))
     assert plan.offsets == {ORDERS: 50}
-    assert plan.remarks == ["No record of partition 0 of topic orders is of that time or later, so its end is taken."]
+    assert plan.remarks == ["partition 0 of topic orders has no record at or after that time, so its end is used."]
 
 
 def test_without_a_committed_offset_the_current_one_is_the_end_and_nothing_can_be_shifted() -> None:
@@ -100,7 +100,7 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
 def test_a_plan_has_lines_of_one_group_or_of_several() -> None:
     assert parse_plan(["orders,0,5", "", "orders,1,6"], "g", "f") == ToPlanned({ORDERS: 5, Partition("orders", 1): 6})
     assert parse_plan(["g,orders,0,5", "h,orders,0,6"], "g", "f") == ToPlanned({ORDERS: 5})
-    with pytest.raises(Refused, match="f says nothing about group g"):
+    with pytest.raises(Refused, match="f has no offsets of group g"):
         parse_plan(["h,orders,0,6"], "g", "f")
     for line in ("orders,0", "orders,zero,5", "g,orders,0,5,x"):
         with pytest.raises(Refused, match=f"but line 2 is '{line}'"):

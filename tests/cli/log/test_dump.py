@@ -209,7 +209,7 @@ def test_coordinators_records_have_names_where_the_topic_is_theirs(tmp_path: Pat
     assert [each["kind"] for each in entries(directory, "--as", "none")] == ["batch"]
     _, raw, _ = entries(directory, "--raw")
     assert base64.b64decode(raw["value_base64"]) == value
-    assert "take one of them" in Cli()("log", "dump", directory, "--raw", "--as", "groups").complaint
+    assert "give one of them" in Cli()("log", "dump", directory, "--raw", "--as", "groups").complaint
 
 
 def test_what_consumers_of_a_classic_group_tell_each_other_is_opened(tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_an_empty_checkpoint_is_kafkas_way_to_say_nothing(tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", ["notes.txt", "00000000000000000000.bak", "server.properties"])
 def test_a_file_that_is_none_of_a_nodes_is_refused_by_name_and_passed_over_in_a_directory(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("hello")
-    assert Cli()("log", "dump", tmp_path / name).complaint == f"{tmp_path}/{name} is not a file that a node writes, by its name."
+    assert Cli()("log", "dump", tmp_path / name).complaint == f"{tmp_path}/{name} does not have the name of a file that a node writes."
     assert entries(tmp_path) == []
 
 

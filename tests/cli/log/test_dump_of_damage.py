@@ -101,7 +101,7 @@ def test_a_batch_built_wrong_under_a_right_checksum_is_found(tmp_path: Path) -> 
     late = batch(0)
     struct.pack_into(">q", late, 35, 5)
     seal(late)
-    assert "a record of time 1000" in dump(write(tmp_path / SEGMENT, bytes(late)), "--deep").complaint
+    assert "a record has timestamp 1000" in dump(write(tmp_path / SEGMENT, bytes(late)), "--deep").complaint
 
 
 def test_a_log_that_begins_before_its_name_is_damaged(tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_indexes_are_shown_up_to_the_entry_that_makes_no_sense(
     ("name", "entry", "why"),
     [
         (".index", OFFSETS.pack(5, 1), "no batch begins at position 1 of the log"),
-        (".index", OFFSETS.pack(2, SIZE), f"offset 2 is said to be at {SIZE}, where the log has 3 to 5"),
-        (".timeindex", TIMES.pack(999, 8), "nothing up to offset 8 is said to be newer than 999, but the log has 1000"),
+        (".index", OFFSETS.pack(2, SIZE), f"offset 2 is at {SIZE} in the index, where the log has 3 to 5"),
+        (".timeindex", TIMES.pack(999, 8), "the largest timestamp up to offset 8 is 999 in the index, but 1000 in the log"),
     ],
 )
 def test_an_index_that_contradicts_its_log_is_found_by_looking_deep(tmp_path: Path, name: str, entry: bytes, why: str) -> None:

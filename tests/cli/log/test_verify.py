@@ -129,7 +129,7 @@ def test_a_torn_end_of_the_active_segment_is_only_noted(data: Path, tail: bytes)
     assert findings(data) == []
     noted = the_only(data, severity="note")
     assert (noted["file"], noted["position"], noted["offset"]) == (str(log), end, 25)
-    assert "the next start cuts it off" in noted["says"]
+    assert "the next start truncates it" in noted["says"]
 
 
 def test_a_last_batch_whose_body_did_not_arrive_is_torn_only_above_the_recovery_point(data: Path) -> None:
@@ -185,9 +185,9 @@ def test_a_batch_of_an_epoch_that_the_checkpoint_does_not_have_there_is_found(da
     checkpoint.write_text("0\n2\n0 0\n3 9\n")
     found = the_only(data)
     assert (found["offset"], found["position"]) == (8, 8 * BATCH_BYTES)
-    assert found["says"] == "a batch is of leader epoch 3, but leader-epoch-checkpoint has 0 there"
+    assert found["says"] == "a batch has leader epoch 3, but leader-epoch-checkpoint has 0 there"
     checkpoint.write_text("0\n3\n0 0\n3 8\n4 26\n")
-    assert the_only(data)["says"] == "epoch 4 is said to begin at 26, above 25, where the log ends"
+    assert the_only(data)["says"] == "epoch 4 begins at 26, above 25, where the log ends"
     checkpoint.write_text("0\n2\n3 0\n0 8\n")
     assert the_only(data)["line"] == 4
 
@@ -199,14 +199,14 @@ OFFSETS, TIMES, ABORTS = struct.Struct(">ii"), struct.Struct(">qi"), struct.Stru
     ("suffix", "entries", "why"),
     [
         (".index", [OFFSETS.pack(4, 350)], "no batch begins at position 350"),
-        (".index", [OFFSETS.pack(2, 400)], "offset 2 is said to be at 400, where the log has 4 to 4"),
+        (".index", [OFFSETS.pack(2, 400)], "offset 2 is at 400 in the index, where the log has 4 to 4"),
         (".index", [OFFSETS.pack(4, 400), OFFSETS.pack(3, 500)], "offset 3 at 500 follows offset 4 at 400"),
         (".index", [OFFSETS.pack(40, 4000)], "no batch begins at position 4000"),
-        (".timeindex", [TIMES.pack(NOW_MS + 4, 8)], f"is said to be newer than {NOW_MS + 4}, but the log has {NOW_MS + 8}"),
-        (".timeindex", [TIMES.pack(NOW_MS + 99, 8)], f"is said to be of {NOW_MS + 99}, but the log has nothing newer than {NOW_MS + 8}"),
+        (".timeindex", [TIMES.pack(NOW_MS + 4, 8)], f"is {NOW_MS + 4} in the index, but {NOW_MS + 8} in the log"),
+        (".timeindex", [TIMES.pack(NOW_MS + 99, 8)], f"is {NOW_MS + 99} in the index, but at most {NOW_MS + 8} in the log"),
         (".timeindex", [TIMES.pack(NOW_MS + 4, 4)], f"its last entry is of {NOW_MS + 4}, but the segment has a record of {NOW_MS + 9}"),
         (".timeindex", [], f"its last entry is of -1, but the segment has a record of {NOW_MS + 9}"),
-        (".txnindex", [ABORTS.pack(0, 7, 3, 4, 4)], "entry 0 tells of an abort by producer 7, of which the log has no marker"),
+        (".txnindex", [ABORTS.pack(0, 7, 3, 4, 4)], "entry 0 has an abort of producer 7, but the log has no marker for it"),
         (".txnindex", [b"\x00"], "1 bytes are left, too few for an entry"),
     ],
 )
@@ -224,7 +224,7 @@ def test_an_abort_that_is_not_in_the_index_is_found_because_consumers_would_see_
         damage()
         found = the_only(data)
         assert (found["file"], found["offset"]) == (str(index), 13)
-        assert "consumers would be given aborted records" in found["says"]
+        assert "consumers would receive aborted records" in found["says"]
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
@@ -249,7 +249,7 @@ def test_producer_snapshots_are_whole_and_not_of_the_future(data: Path) -> None:
     path.rename(data / "orders-0" / f"{26:020d}.snapshot").write_bytes(good)
     assert the_only(data)["says"] == "it is of offset 26, but the log ends at 25"
     (data / "orders-0" / f"{26:020d}.snapshot").rename(data / "orders-0" / f"{11:020d}.snapshot")
-    assert the_only(data)["says"] == "producer 7 is said to have written offset 12, which came later"
+    assert the_only(data)["says"] == "producer 7 has a last offset of 12, which is after the snapshot's offset"
 
 
 @pytest.mark.parametrize(

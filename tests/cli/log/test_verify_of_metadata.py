@@ -75,13 +75,13 @@ def test_a_log_whose_beginning_is_in_no_snapshot_is_found(data: Path) -> None:
         path.unlink()
     for suffix, content in ((".log", rest), (".index", b""), (".timeindex", b"")):
         (data / METADATA / f"{start:020d}{suffix}").write_bytes(content)
-    assert f"the log begins at {start}, and no whole snapshot holds what was before" in [each["says"] for each in findings(data)]
+    assert f"the log begins at {start}, and no complete snapshot covers the offsets before it" in [each["says"] for each in findings(data)]
 
 
 def test_a_quorum_that_forgot_an_epoch_is_found(data: Path) -> None:
     state = data / METADATA / "quorum-state"
     state.write_text(state.read_text().replace('"leaderEpoch":1', '"leaderEpoch":0'))
-    assert the_only(data)["says"] == "it knows of epoch 0, but the log has batches of epoch 1"
+    assert the_only(data)["says"] == "it is at epoch 0, but the log has batches of epoch 1"
     state.write_text("{")
     assert "cannot be read" in the_only(data)["says"]
 

@@ -73,7 +73,7 @@ def test_proposals_are_even_and_complete(before: list[list[int]], brokers: set[i
 
 
 def test_more_replicas_than_brokers_are_refused() -> None:
-    with pytest.raises(Refused, match="t-0 has 2 replicas, which 1 brokers cannot hold"):
+    with pytest.raises(Refused, match="t-0 has 2 replicas, more than the 1 brokers can hold"):
         propose(_topic([1, 2]), {1: None})
 
 

@@ -84,7 +84,7 @@ def test_an_open_transaction_is_described_by_its_coordinator_and_by_its_partitio
 def test_force_terminate_aborts_and_fences(kafka: EmbeddedBroker, cli: Cli, orders: str) -> None:
     producer = transactional(kafka, "tx")
     begin(producer, orders)
-    assert "is fenced, and what it had open" in cli("transactions", "force-terminate", "tx").text
+    assert "is fenced, and its transaction" in cli("transactions", "force-terminate", "tx").text
     (known,) = cli("transactions", "describe-producers", "--topic", orders, "--partition", 0, "--json").json
     assert known["start_offset"] is None
     with pytest.raises(KafkaException, match="fenced"):

@@ -43,11 +43,11 @@ def pipeline_file(folder: Path, topics: Topics, name: str, guarantee: str = "exa
 def test_files_are_checked_without_spark(tmp_path: Path) -> None:
     good = write(tmp_path, FILE.format(name="p", bootstrap="b", numbers="n", out="o", guarantee="exactly_once"), "good.yaml")
     bad = write(tmp_path, good.read_text().replace("from: even", "from: evn"), "bad.yaml")
-    assert barnabas("pipelines", "validate", str(good)).text == f"{good}: pipeline 'p' is well: 1 source, 1 step, 1 sink.\n"
+    assert barnabas("pipelines", "validate", str(good)).text == f"{good}: pipeline 'p' is valid: 1 source, 1 step, 1 sink.\n"
     both = barnabas("pipelines", "validate", str(bad), str(good))
     assert both.code == 1
     assert both.err == f"barnabas: {bad}:9: sink 'out' reads 'evn', but there is no source or step of that name; did you mean 'even'?\n"
-    assert "is well" in both.out.decode(), "a wrong file does not hide a good one"
+    assert "is valid" in both.out.decode(), "an invalid file does not hide a valid one"
     (row,) = barnabas("pipelines", "list", str(good), "--json").json
     assert (row["name"], row["sources"], row["steps"], row["sinks"]) == ("p", ["numbers"], ["even"], ["out"])
     assert barnabas("pipelines", "packages", str(good)).text == "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0\n"

@@ -1,9 +1,12 @@
-"""One request to one broker, for the few things that librdkafka has no words for.
+"""One request to one broker, for the few requests that librdkafka does not support.
 
-librdkafka alters the settings of topics, brokers and groups. The defaults of all brokers, a broker's loggers and the subscriptions to
-client metrics it cannot name: it refuses an empty resource name and knows only three of Kafka's resource types. Those go through here, with
-the messages that the node itself is built from. No retries, no metadata, no records: this is not going to be a client. It speaks in
-the clear only, and says so where the client's properties ask for more.
+librdkafka alters the settings of topics, brokers and groups. It cannot name the defaults of all
+brokers, a broker's loggers and the subscriptions to client metrics: it refuses an empty resource
+name and knows only three of Kafka's resource types. These requests go through this module, with the
+messages that the node itself is built from.
+
+This is not a client: there are no retries, no metadata and no records. It connects without
+encryption only, and refuses with a sentence when the client's properties ask for more.
 """
 
 from __future__ import annotations
@@ -24,9 +27,9 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsR
 from barnabas.wire.tagged_fields import MalformedMessage
 
 _LENGTH = struct.Struct(">i")
-# The settings of one resource fit a few hundred times into it.
+# The settings of one resource need a few hundredths of this.
 _RESPONSE_BYTES_MAX = 16 * 1024 * 1024
-# Every broker since 0.10 answers this version, whatever else it speaks.
+# Every broker since 0.10 answers this version.
 _API_VERSIONS_VERSION = 0
 
 
@@ -35,11 +38,13 @@ def may_ask(properties: Mapping[str, str]) -> bool:
 
 
 def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_max: float, version_max: int | None = None) -> Any:
-    """The response to ``request``, in the newest version both sides speak. ``Refused`` with why there is none.
+    """The response to ``request``, in the newest version that both sides speak. Raises ``Refused``
+    with the reason when there is none.
 
-    ``version_max`` is for requests whose newer versions say something else, as those that name topics by their ids."""
+    ``version_max`` is for requests whose newer versions have other fields, such as those that name
+    topics by their ids."""
     if not may_ask(properties):
-        raise Refused(f"This can only be asked over a plain connection, but security.protocol is {properties['security.protocol']}.")
+        raise Refused(f"This request works only over a plain connection, but security.protocol is {properties['security.protocol']}.")
     place = host_and_port(address)
     assert place is not None, f"{address!r} was checked before"
     try:
@@ -49,13 +54,13 @@ def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_ma
     except TimeoutError as error:
         raise Refused(f"No answer from {address} within {seconds_max:g} seconds.") from error
     except OSError as error:
-        raise Refused(f"{address} cannot be asked: {error.strerror or error}.") from error
-    except MalformedMessage as wrong:
-        raise Refused(f"What {address} answers is not Kafka's protocol: {wrong}.") from wrong
+        raise Refused(f"{address} cannot be reached: {error.strerror or error}.") from error
+    except MalformedMessage as error:
+        raise Refused(f"The response of {address} is not Kafka's protocol: {error}.") from error
 
 
 def error_words(code: int) -> str:
-    """A code that we do not know yet keeps its number."""
+    """The name of an error code; the number of a code that this release does not know."""
     return ErrorCode(code).name.lower().replace("_", " ") if code in ErrorCode._value2member_map_ else f"error {code}"
 
 
@@ -72,7 +77,7 @@ def _newest_version(connection: socket.socket, key: ApiKey, address: str, versio
     for theirs in response.api_keys:
         if theirs.api_key == key and theirs.max_version >= ours.lowest and theirs.min_version <= highest:
             return min(theirs.max_version, highest)
-    raise Refused(f"The broker at {address} does not know {key.api_name}.")
+    raise Refused(f"The broker at {address} does not support {key.api_name}.")
 
 
 def _exchange(connection: socket.socket, request: Any, version: int) -> Any:

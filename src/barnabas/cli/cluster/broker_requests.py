@@ -1,8 +1,11 @@
-"""Requests to the broker whose business they are: a coordinator, a partition's leader, the controller, or each of them in turn.
+"""Requests to the one broker that can answer them: a coordinator, a partition's leader, the
+controller, or each of these in turn.
 
-For what librdkafka cannot ask, or answers only in part: it lists the groups of consumers and no others, and knows nothing of transactions
-that are not its own, of the quorum or of reassignments. A coordinator that is moving or still loads its log says so, as does a
-controller that has just lost its office, and is asked again until :data:`~barnabas.cli.cluster.client.ANSWER_SECONDS_MAX` have passed.
+For requests that librdkafka does not support, or answers only in part: it lists consumer groups and
+no others, and it has no requests for transactions of other producers, the quorum or reassignments.
+A coordinator that is moving or still loading its log returns a retriable error, and so does a
+controller that has just lost its leadership. Such a request is sent again until
+:data:`~barnabas.cli.cluster.client.ANSWER_SECONDS_MAX` have passed.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
-# A coordinator's log is usually loaded before anybody can type a command; this is how soon the next look is worth a connection.
+# Coordinators usually finish loading before a user can type a command, so a short pause between
+# attempts is enough.
 _RETRY_SECONDS = 0.1
 _NOT_NOW = frozenset(
     {
@@ -32,12 +36,13 @@ _NOT_NOW = frozenset(
 )
 
 
-# From a broker: it does not know the active controller at the moment. From a controller, which may be asked too: another one is active.
+# A broker returns these while it does not know the active controller. A controller, which may also
+# be asked, returns them while another one is active.
 _NOT_THE_CONTROLLER = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE})
 
 
 class CoordinatorOf(IntEnum):
-    """What FindCoordinator is asked for."""
+    """The kind of coordinator that FindCoordinator looks for."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -55,11 +60,12 @@ class Brokers:
     def all(self) -> list[Broker]:
         request = DescribeClusterRequest(include_cluster_authorized_operations=False)
         response: DescribeClusterResponse = self._ask(self.cluster.reachable, request)
-        refuse_error(response.error_code, response.error_message, "Cannot ask for the cluster's brokers")
+        refuse_error(response.error_code, response.error_message, "Cannot list the cluster's brokers")
         return sorted(Broker(each.broker_id, f"{each.host}:{each.port}") for each in response.brokers)
 
     def ask(self, broker: Broker, request: Any, *, codes: Callable[[Any], Iterable[int]] | None = None) -> Any:
-        """``codes`` finds the errors in a response; while one of them says "not now", the broker is asked again."""
+        """``codes`` finds the errors in a response; while one of them is retriable, the request is
+        sent again."""
         deadline = time.monotonic() + ANSWER_SECONDS_MAX
         while True:
             response = self._ask(broker.address, request)
@@ -75,8 +81,9 @@ class Brokers:
         not_now: frozenset[ErrorCode] = frozenset(),
         seconds_max: float = ANSWER_SECONDS_MAX,
     ) -> Any:
-        """Any broker forwards to the active controller. Controllers do not, so that where the bootstrap addresses are theirs, each is
-        asked until one of them is it. ``not_now`` are more errors after which it is worth to ask again."""
+        """Any broker forwards to the active controller. Controllers do not forward, so when the
+        bootstrap addresses are controllers, each is asked until the active one answers. ``not_now``
+        names further errors that are worth a retry."""
         deadline = time.monotonic() + seconds_max
         while True:
             silent: Refused | None = None
@@ -99,7 +106,8 @@ class Brokers:
     def ask_coordinator(
         self, of: CoordinatorOf, key: str, request: Any, *, codes: Callable[[Any], Iterable[int]], version_max: int | None = None
     ) -> Any:
-        """Like :meth:`ask`, but whom to ask is looked up again each time, since a coordinator may move."""
+        """Like :meth:`ask`, but the coordinator is looked up before each attempt, since it may
+        move."""
         deadline = time.monotonic() + ANSWER_SECONDS_MAX
         while True:
             response = self._ask(self.coordinator(of, key).address, request, version_max)
@@ -115,7 +123,8 @@ class Brokers:
             (found,) = response.coordinators
             if found.error_code not in _NOT_NOW or time.monotonic() > deadline:
                 break
-            # The first question makes the internal topic, and this one comes before it has leaders.
+            # The first FindCoordinator creates the internal topic, and this one arrives before the
+            # topic has leaders.
             time.sleep(_RETRY_SECONDS)
         refuse_error(found.error_code, found.error_message, f"Cannot find the coordinator of {key}")
         return Broker(found.node_id, f"{found.host}:{found.port}")
@@ -125,7 +134,7 @@ class Brokers:
 
 
 def refuse_error(code: int, message: str | None, doing: str) -> None:
-    """``Refused`` with "``doing``: why", unless there is no error."""
+    """Raise ``Refused`` with "``doing``: reason", unless ``code`` is no error."""
     if code != ErrorCode.NONE:
         text = " ".join((message or error_words(code)).split()).rstrip(".!")
         raise Refused(f"{doing}: {text}.")

@@ -1,10 +1,12 @@
-"""librdkafka clients for the commands, and what they complain about as one sentence.
+"""librdkafka clients for the commands, and their errors as one sentence.
 
-All commands reach a cluster through :func:`reach`, which first opens a plain connection to each bootstrap address in turn: librdkafka
-waits for a broker that may yet come up, and somebody at a terminal wants to hear at once that nobody is there, and why.
+All commands reach a cluster through :func:`reach`, which first opens a plain connection to each
+bootstrap address in turn. librdkafka itself waits for a broker that may yet come up, while a user
+at a terminal wants to know at once that no broker listens, and why.
 
-What librdkafka logs is dropped. It logs to stderr by itself, several lines for one refused connection; what matters comes back as an error
-of the call, or through the error callback, whose last words :class:`Admin` adds when an answer never came.
+librdkafka's log is dropped. It goes to stderr by default, several lines for one refused connection.
+The errors that matter are returned by the call or passed to the error callback; :class:`Admin` adds
+the last of those when a response never arrives.
 """
 
 from __future__ import annotations
@@ -33,9 +35,10 @@ from barnabas.model.errors import ErrorCode
 DEFAULT_BOOTSTRAP = "localhost:9092"
 # A broker on the same continent accepts in a fraction of this.
 CONNECT_SECONDS_MAX = 5.0
-# As long as a request may take: the slowest waits for the next leader after one was killed, which takes a session of nine seconds and more.
+# The longest a request may take. The slowest requests wait for a new leader after a broker was
+# killed, and the session of that broker alone takes nine seconds to expire.
 ANSWER_SECONDS_MAX = 30.0
-# How long an answer is waited for before the error callback gets a turn.
+# How long to wait for a response before the error callback gets a turn.
 _PATIENCE_SECONDS = 0.2
 
 Bootstrap = Annotated[
@@ -44,14 +47,15 @@ Bootstrap = Annotated[
         "--bootstrap",
         envvar="BARNABAS_BOOTSTRAP",
         metavar="HOST:PORT,...",
-        help=f"Where to find the cluster; {DEFAULT_BOOTSTRAP} when neither this nor the config file says it.",
+        help=f"Addresses of the cluster; {DEFAULT_BOOTSTRAP} if neither this nor the config file has any.",
     ),
 ]
 ConfigFile = Annotated[
     Path | None, typer.Option("--config-file", metavar="FILE", help="Properties for the client, with librdkafka's names.")
 ]
 
-# confluent-kafka's own annotations make everything optional that a message has, also where it cannot be missing.
+# confluent-kafka's annotations make every field of a message optional, also those that are always
+# set.
 Message: TypeAlias = Any
 # librdkafka's own errors begin with an underscore, which does not make them private.
 PARTITION_EOF = KafkaError._PARTITION_EOF  # noqa: SLF001
@@ -64,7 +68,8 @@ _silence.propagate = False
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Where a cluster is and how to speak to it. Clients are made from it, each with settings of its own."""
+    """The addresses of a cluster and the properties for its clients. Clients are made from it, each
+    with settings of its own."""
 
     bootstrap: str
     reachable: str  # the first bootstrap address that took a connection
@@ -81,19 +86,21 @@ class Cluster:
         return Admin(self, client, complaints)
 
     def producer(self, settings: Mapping[str, Any]) -> Producer:
-        # librdkafka's own choice sends a key elsewhere than Java's producers do.
+        # librdkafka's default partitioner assigns keys to other partitions than Java's producers
+        # do.
         made: Producer = _make(Producer, {"partitioner": "murmur2_random", **self._settings(settings)})
         return made
 
     def consumer(self, settings: Mapping[str, Any]) -> Consumer:
-        """A consumer that is told its partitions: it joins no group and commits nothing, though librdkafka wants a group's name."""
+        """A consumer with assigned partitions: it joins no group and commits nothing, although
+        librdkafka requires a group id."""
         own = {"group.id": "barnabas-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}
         made: Consumer = _make(Consumer, self._settings({**own, **settings}))
         return made
 
-    def refusal(self, wrong: KafkaException, doing: str, complaints: Sequence[KafkaError] = ()) -> Refused:
+    def refusal(self, exception: KafkaException, doing: str, complaints: Sequence[KafkaError] = ()) -> Refused:
         """``doing`` begins the sentence: "Cannot create topic t"."""
-        error = error_of(wrong)
+        error = error_of(exception)
         if error.code() in _UNANSWERED:
             last = f", and {phrase(complaints[-1])}" if complaints else ""
             return Refused(f"{doing}: no answer from {self.bootstrap} within {ANSWER_SECONDS_MAX:g} seconds{last}.")
@@ -104,7 +111,7 @@ class Cluster:
 
 
 def reach(bootstrap: str | None, config_file: Path | None) -> Cluster:
-    """The cluster that the options name. ``Refused`` when nobody listens there."""
+    """The cluster that the options name. Raises ``Refused`` when no broker listens there."""
     properties = _read_config_file(config_file) if config_file is not None else {}
     addresses = bootstrap or properties.get("bootstrap.servers") or DEFAULT_BOOTSTRAP
     return Cluster(addresses, _first_reachable(addresses), properties)
@@ -112,35 +119,39 @@ def reach(bootstrap: str | None, config_file: Path | None) -> Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Admin:
-    """librdkafka's admin client and what it has complained about so far."""
+    """librdkafka's admin client and the errors that it has reported so far."""
 
     cluster: Cluster
     client: AdminClient
     complaints: list[KafkaError] = field(default_factory=list)
 
     def answer(self, future: Future[Any], doing: str) -> Any:
-        """What the broker answered. ``Refused`` with "``doing``: why" when it would not."""
+        """The broker's response. Raises ``Refused`` with "``doing``: reason" when the broker
+        returns an error."""
         try:
             return self.answer_or_error(future)
-        except KafkaException as wrong:
-            raise self.refusal(wrong, doing) from wrong
+        except KafkaException as error:
+            raise self.refusal(error, doing) from error
 
     def answer_or_error(self, future: Future[Any]) -> Any:
-        """Like :meth:`answer`, for callers to whom some errors are answers: those come as ``KafkaException``."""
+        """Like :meth:`answer`, for callers that handle some errors themselves: errors are raised as
+        ``KafkaException``."""
         while True:
             try:
                 return future.result(timeout=_PATIENCE_SECONDS)
             except TimeoutError:
                 self.client.poll(0)
 
-    def refusal(self, wrong: KafkaException, doing: str) -> Refused:
+    def refusal(self, exception: KafkaException, doing: str) -> Refused:
         self.client.poll(0)
-        return self.cluster.refusal(wrong, doing, self.complaints)
+        return self.cluster.refusal(exception, doing, self.complaints)
 
     def describe_topics(self, names: list[str], *, missing_ok: bool = False) -> dict[str, TopicDescription]:
-        """``Refused`` when one of them does not exist. Never makes a topic, as asking a producer for metadata may.
+        """Raises ``Refused`` when a topic does not exist. Never creates a topic, as asking a
+        producer for metadata may.
 
-        ``missing_ok`` leaves those out instead: between a listing and this question somebody may delete a topic."""
+        ``missing_ok`` leaves missing topics out instead: a topic may be deleted between a listing
+        and this request."""
         if not names:
             return {}
         if may_ask(self.cluster.properties):
@@ -150,17 +161,17 @@ class Admin:
         for name, future in futures.items():
             try:
                 described[name] = from_librdkafka(self.answer_or_error(future))
-            except KafkaException as wrong:
-                if error_of(wrong).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            except KafkaException as error:
+                if error_of(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                     if missing_ok:
                         continue
-                    raise Refused(f"There is no topic {name}.") from wrong
-                raise self.refusal(wrong, f"Cannot describe topic {name}") from wrong
+                    raise Refused(f"There is no topic {name}.") from error
+                raise self.refusal(error, f"Cannot describe topic {name}") from error
         return described
 
     def _describe_by_request(self, names: list[str], missing_ok: bool) -> dict[str, TopicDescription]:
-        described, wrong = ask_for_topics(self.cluster.reachable, self.cluster.properties, names, seconds_max=ANSWER_SECONDS_MAX)
-        for name, code in wrong.items():
+        described, errors = ask_for_topics(self.cluster.reachable, self.cluster.properties, names, seconds_max=ANSWER_SECONDS_MAX)
+        for name, code in errors.items():
             if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 if missing_ok:
                     continue
@@ -169,13 +180,14 @@ class Admin:
         return described
 
 
-def error_of(wrong: KafkaException) -> KafkaError:
-    error: KafkaError = wrong.args[0]
+def error_of(exception: KafkaException) -> KafkaError:
+    error: KafkaError = exception.args[0]
     return error
 
 
 def phrase(error: KafkaError) -> str:
-    """An error's text as part of a sentence: on one line, without librdkafka's mark of whose error it is, without a full stop."""
+    """An error's text as part of a sentence: on one line, without librdkafka's prefix and without a
+    full stop."""
     text = " ".join(error.str().split())
     for mark in ("Broker: ", "Local: "):
         text = text.removeprefix(mark)
@@ -185,10 +197,10 @@ def phrase(error: KafkaError) -> str:
 def _make(client: Any, settings: dict[str, Any]) -> Any:
     try:
         return client(settings)
-    except KafkaException as wrong:
-        raise Refused(f"The client cannot be configured: {phrase(error_of(wrong))}.") from wrong
-    except (TypeError, ValueError) as wrong:
-        raise Refused(f"The client cannot be configured: {wrong}.") from wrong
+    except KafkaException as error:
+        raise Refused(f"The client cannot be configured: {phrase(error_of(error))}.") from error
+    except (TypeError, ValueError) as error:
+        raise Refused(f"The client cannot be configured: {error}.") from error
 
 
 def _read_config_file(path: Path) -> dict[str, str]:
@@ -196,8 +208,8 @@ def _read_config_file(path: Path) -> dict[str, str]:
         return read_properties(path.read_text("utf-8"))
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
-    except (ConfigError, UnicodeDecodeError) as wrong:
-        raise Refused(f"{path} is not a properties file: {wrong}.") from wrong
+    except (ConfigError, UnicodeDecodeError) as error:
+        raise Refused(f"{path} is not a properties file: {error}.") from error
 
 
 def _first_reachable(bootstrap: str) -> str:
@@ -205,7 +217,7 @@ def _first_reachable(bootstrap: str) -> str:
     for text in bootstrap.split(","):
         place = host_and_port(text.strip())
         if place is None or not place[0]:
-            raise Refused(f"--bootstrap takes host:port, several with commas between them, but was given {bootstrap!r}.")
+            raise Refused(f"--bootstrap takes host:port, several separated by commas, but was given {bootstrap!r}.")
         try:
             socket.create_connection(place, timeout=CONNECT_SECONDS_MAX).close()
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Topics as the brokers know them.
+"""Topics as the brokers describe them.
 
-Asked with a request of our own where that can be: librdkafka sends this question to one certain broker and waits for it, and these commands
-are for times when a broker is down.
+Uses a request of our own where possible: librdkafka sends this request to one particular broker and
+waits for it, but these commands must work while a broker is down.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid, uuid_text
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
-# Partitions without a leader and replicas without a broker are what is asked for, not what is wrong with the answer.
+# A partition without a leader and a replica without a broker are part of the description, not an
+# error of the request.
 _NOT_WRONG = frozenset({ErrorCode.NONE, ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REPLICA_NOT_AVAILABLE})
 
 
 class NodeAddress(NamedTuple):
     id: int
-    host: str  # empty when the broker is away
+    host: str  # empty when the broker is down
     port: int
 
 
@@ -44,7 +45,7 @@ class TopicDescription:
 def ask_for_topics(
     address: str, properties: Any, names: list[str], *, seconds_max: float
 ) -> tuple[dict[str, TopicDescription], dict[str, ErrorCode | int]]:
-    """Those that there are, in the order asked for, and for the others why they are not there."""
+    """The topics that exist, in the order of ``names``, and the error codes of the others."""
     request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
     response: MetadataResponse = ask(address, properties, request, seconds_max=seconds_max)
     nodes = {each.node_id: NodeAddress(each.node_id, each.host, each.port) for each in response.brokers}
@@ -53,22 +54,23 @@ def ask_for_topics(
         return [nodes.get(each, NodeAddress(each, "", -1)) for each in ids]
 
     found: dict[str, TopicDescription] = {}
-    wrong: dict[str, ErrorCode | int] = {}
+    errors: dict[str, ErrorCode | int] = {}
     for topic in response.topics:
         name = topic.name or ""
         if topic.error_code not in _NOT_WRONG:
-            wrong[name] = topic.error_code
+            errors[name] = topic.error_code
             continue
         partitions = [
             PartitionDescription(each.partition_index, nodes.get(each.leader_id), located(each.replica_nodes), located(each.isr_nodes))
             for each in sorted(topic.partitions, key=lambda each: each.partition_index)
         ]
         found[name] = TopicDescription(name, uuid_text(topic.topic_id), topic.is_internal, partitions)
-    return {name: found[name] for name in names if name in found}, wrong
+    return {name: found[name] for name in names if name in found}, errors
 
 
 def from_librdkafka(given: Any) -> TopicDescription:
-    """Its own text of a uuid uses the base64 with slashes, ours is Kafka's."""
+    """librdkafka writes a uuid in the base64 alphabet with slashes; Kafka and this tool use the one
+    for URLs."""
     topic_id = Uuid(struct.pack(">qq", given.topic_id.get_most_significant_bits(), given.topic_id.get_least_significant_bits()))
     partitions = [
         PartitionDescription(

@@ -1,4 +1,6 @@
-"""``barnabas configs``: settings that can be changed while the cluster runs, and where each value comes from."""
+"""``barnabas configs``: settings that can be changed while the cluster runs, and the source of each
+value.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ _HIDDEN = "(hidden)"
 
 Topic = Annotated[str | None, typer.Option("--topic", metavar="NAME", help="A topic.")]
 Broker = Annotated[int | None, typer.Option("--broker", metavar="ID", help="One broker.")]
-BrokerDefaults = Annotated[bool, typer.Option("--broker-defaults", help="What all brokers use that have no value of their own.")]
+BrokerDefaults = Annotated[bool, typer.Option("--broker-defaults", help="The defaults of brokers without a value of their own.")]
 BrokerLogger = Annotated[int | None, typer.Option("--broker-logger", metavar="ID", help="The log levels of one broker.")]
 Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="A consumer or share group.")]
 ClientMetrics = Annotated[str | None, typer.Option("--client-metrics", metavar="NAME", help="A subscription to clients' metrics.")]
@@ -40,16 +42,16 @@ def describe(
     broker_logger: BrokerLogger = None,
     group: Group = None,
     client_metrics: ClientMetrics = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also settings that nobody has set.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also show settings that have their default value.")] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Show settings, their sources, and which other settings would be used in their place."""
+    """Show settings, their sources, and the values that would replace them."""
     resource = _resource(topic, broker, broker_defaults, broker_logger, group, client_metrics)
     admin = reach(bootstrap, config_file).admin()
     if resource.kind is ResourceKind.TOPIC:
-        # A broker describes a topic that is not there with the defaults of one that could be.
+        # A broker describes a missing topic with the defaults that it would have.
         admin.describe_topics([resource.name])
     settings = [each for each in describe_settings(admin, resource) if everything or _is_set(each, resource)]
     if as_json:
@@ -67,14 +69,14 @@ def alter(
     broker_logger: BrokerLogger = None,
     group: Group = None,
     client_metrics: ClientMetrics = None,
-    assign: Annotated[Pairs, typer.Option("--set", metavar="NAME=VALUE", help="Give a setting a value.")] = [],  # noqa: B006
-    delete: Annotated[Pairs, typer.Option("--delete", metavar="NAME", help="Take a setting's own value away.")] = [],  # noqa: B006
-    append: Annotated[Pairs, typer.Option("--append", metavar="NAME=VALUE", help="Add to a list.")] = [],  # noqa: B006
-    subtract: Annotated[Pairs, typer.Option("--subtract", metavar="NAME=VALUE", help="Take from a list.")] = [],  # noqa: B006
+    assign: Annotated[Pairs, typer.Option("--set", metavar="NAME=VALUE", help="Set a value.")] = [],  # noqa: B006
+    delete: Annotated[Pairs, typer.Option("--delete", metavar="NAME", help="Remove a value, so that the default applies.")] = [],  # noqa: B006
+    append: Annotated[Pairs, typer.Option("--append", metavar="NAME=VALUE", help="Append to a list.")] = [],  # noqa: B006
+    subtract: Annotated[Pairs, typer.Option("--subtract", metavar="NAME=VALUE", help="Remove from a list.")] = [],  # noqa: B006
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Change settings; all of them or, when the broker refuses one, none."""
+    """Change settings: all of them, or none if the broker refuses one."""
     resource = _resource(topic, broker, broker_defaults, broker_logger, group, client_metrics)
     changes = [
         *(Change(Operation.SET, name, value) for name, value in parse_pairs("--set", assign)),
@@ -89,7 +91,8 @@ def alter(
 
 
 def _is_set(setting: Setting, resource: ConfigResource) -> bool:
-    """A topic shows what was set for it, as Kafka's own tool does; what it has from its brokers is theirs."""
+    """Whether to show a setting by default. A topic shows only its own settings, as Kafka's tool
+    does; the others belong to the brokers."""
     return setting.source == TOPICS_OWN if resource.kind is ResourceKind.TOPIC else not setting.is_default
 
 
@@ -111,7 +114,7 @@ def _resource(
     if len(named) != 1:
         raise Refused("Name exactly one of --topic, --broker, --broker-defaults, --broker-logger, --group and --client-metrics.")
     if not named[0].name and not broker_defaults:
-        raise Refused("The name of what has the settings cannot be empty.")
+        raise Refused("The name of the resource cannot be empty.")
     return named[0]
 
 

@@ -1,8 +1,10 @@
-"""Things that have settings, their settings, and changes to them: whichever way the broker has to be asked.
+"""Resources that have settings, their settings, and changes to them.
 
-Topics, brokers and groups are altered with librdkafka, the others as ``admin_request`` says. Describing is different: confluent-kafka
-keeps the synonyms of a setting by name, so of a value that is set for the broker, for all brokers and in its file it shows one, and not the
-one that counts. Therefore settings are described by request as well, and by librdkafka where only that may connect.
+librdkafka alters topics, brokers and groups; the other resources are altered with
+``admin_request``. Describing is different: confluent-kafka keys the synonyms of a setting by name,
+so for a value that is set for the broker, for all brokers and in its file it returns one of the
+three, and not the effective one. So settings are described with a request of our own, and with
+librdkafka only when the connection is encrypted.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from barnabas.wire.messages.incremental_alter_configs import (
 
 
 class ResourceKind(IntEnum):
-    """Kafka's numbers for them on the wire. The brokers' defaults are a broker without a name."""
+    """Kafka's numbers on the wire. The defaults of all brokers are a broker with an empty name."""
 
     TOPIC = 2
     BROKER = 4
@@ -60,7 +62,7 @@ class ConfigSource(IntEnum):
 
 
 class Operation(IntEnum):
-    """What to do to a setting; Kafka's numbers, which are librdkafka's too."""
+    """A change to a setting; Kafka's numbers, which librdkafka uses too."""
 
     SET = 0
     DELETE = 1
@@ -75,7 +77,7 @@ class ConfigResource:
 
     @property
     def needs_broker(self) -> bool:
-        """Whether only one broker can answer for it."""
+        """Whether only one particular broker can answer."""
         return self.kind in (ResourceKind.BROKER, ResourceKind.BROKER_LOGGER) and bool(self.name)
 
     def __str__(self) -> str:
@@ -118,7 +120,7 @@ _RDKAFKA_TYPES = {
 
 
 def describe_settings(admin: Admin, resource: ConfigResource) -> list[Setting]:
-    """All settings of a resource, by name. ``Refused`` when it does not exist."""
+    """All settings of a resource, by name. Raises ``Refused`` when the resource does not exist."""
     by_librdkafka = not may_ask(admin.cluster.properties) and _librdkafka_knows(resource)
     settings = _describe_by_librdkafka(admin, resource) if by_librdkafka else _describe_by_request(admin, resource)
     return sorted(settings, key=lambda each: each.name)
@@ -170,8 +172,8 @@ def _alter_by_librdkafka(admin: Admin, resource: ConfigResource, changes: list[C
     try:
         target = RdkafkaResource(_RDKAFKA_TYPES[resource.kind], resource.name, incremental_configs=entries)
         (future,) = admin.client.incremental_alter_configs([target], request_timeout=ANSWER_SECONDS_MAX).values()
-    except KafkaException as wrong:
-        raise Refused(f"{doing}: {phrase(error_of(wrong))}.") from wrong
+    except KafkaException as error:
+        raise Refused(f"{doing}: {phrase(error_of(error))}.") from error
     admin.answer(future, doing)
 
 
@@ -192,14 +194,15 @@ def _ask(admin: Admin, resource: ConfigResource, request: Any) -> Any:
 
 
 def _check_broker(admin: Admin, resource: ConfigResource) -> None:
-    """librdkafka would wait for a broker that does not exist; asking for its address says so at once."""
+    """librdkafka would wait for a broker that does not exist; looking up its address fails at
+    once."""
     if resource.needs_broker:
         _address_of_broker(admin, resource.name)
 
 
 def _address_of_broker(admin: Admin, name: str) -> str:
     future = admin.client.describe_cluster(request_timeout=ANSWER_SECONDS_MAX)
-    nodes = {str(node.id): node for node in admin.answer(future, "Cannot ask for the cluster's brokers").nodes}
+    nodes = {str(node.id): node for node in admin.answer(future, "Cannot list the cluster's brokers").nodes}
     if name not in nodes:
         raise Refused(f"There is no broker {name}; the cluster has {', '.join(sorted(nodes))}.")
     return f"{nodes[name].host}:{nodes[name].port}"
@@ -212,5 +215,5 @@ def _refuse_error(code: int, message: str | None, doing: str) -> None:
 
 
 def source_name(source: int) -> str:
-    """A source that we do not know yet keeps its number."""
+    """The name of a source; the number of a source that this release does not know."""
     return ConfigSource(source).name if source in ConfigSource._value2member_map_ else f"SOURCE_{source}"

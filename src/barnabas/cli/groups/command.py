@@ -1,4 +1,4 @@
-"""``barnabas groups``: who reads what, how far they came, and where they shall read on."""
+"""``barnabas groups``: consumer groups, their members, their lag, and their offsets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MISSING = "-"
 
 
 def register(app: typer.Typer) -> None:
-    groups = typer.Typer(help="Look at consumer groups, reset their offsets, delete them.", no_args_is_help=True)
+    groups = typer.Typer(help="List and describe consumer groups, reset their offsets, delete them.", no_args_is_help=True)
     groups.command("list")(list_groups)
     groups.command("describe")(describe)
     groups.command("reset-offsets")(reset_offsets)
@@ -71,14 +71,14 @@ def list_groups(
 
 def describe(
     group: Group,
-    offsets: Annotated[bool, typer.Option("--offsets", help="How far it came in each partition, which is what is shown anyway.")] = False,
-    members: Annotated[bool, typer.Option("--members", help="Its members and what they are assigned.")] = False,
+    offsets: Annotated[bool, typer.Option("--offsets", help="Its offset and lag in each partition; this is the default.")] = False,
+    members: Annotated[bool, typer.Option("--members", help="Its members and their assigned partitions.")] = False,
     state: Annotated[bool, typer.Option("--state", help="Its state, coordinator and assignor.")] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Show how far a group came, who its members are, or how it is."""
+    """Show a group's offsets and lag, its members, or its state."""
     cluster = reach(bootstrap, config_file)
     brokers = Brokers(cluster)
     described = _existing(brokers, group)
@@ -132,7 +132,7 @@ def delete_group_offsets(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Forget how far a group came in topics that its members are not subscribed to."""
+    """Delete a group's offsets in topics that its members are not subscribed to."""
     named = parse_partitions(topic)
     brokers = Brokers(reach(bootstrap, config_file))
     _existing(brokers, group)
@@ -158,12 +158,14 @@ def _existing(brokers: Brokers, group: str) -> GroupDescription:
 
 
 def _kind_name(given: str) -> str:
-    """Brokers that know one kind only do not name it; one that we do not know yet is called what it calls itself."""
+    """Brokers that know only one type of group do not name it; a type that is unknown here keeps
+    the broker's name for it."""
     return given.capitalize() or GroupKind.CLASSIC.value
 
 
 def _progress(group: GroupDescription, admin: Admin, committed: Mapping[Partition, int]) -> list[dict[str, Any]]:
-    """A row for every partition that is assigned or has an offset, and for every member that has none."""
+    """A row for every partition that is assigned or has an offset, and for every member without
+    partitions."""
     owners = {Partition(topic, number): each for each in group.members for topic, numbers in each.assignment.items() for number in numbers}
     partitions = sorted(committed.keys() | owners.keys())
     ends = log_ends(admin, partitions)
@@ -220,7 +222,7 @@ def _member_as_json(member: GroupMember) -> dict[str, Any]:
 class Table(NamedTuple):
     columns: tuple[str, ...]
     rows: list[tuple[object, ...]]
-    none: str  # what a group has of which this would be a table without rows
+    none: str  # shown in place of a table without rows
 
 
 def _state_table(group: GroupDescription) -> Table:

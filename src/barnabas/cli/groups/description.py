@@ -1,7 +1,8 @@
-"""A group as its coordinator describes it, whichever protocol its members speak.
+"""A group as its coordinator describes it, for both group protocols.
 
-Groups of the new protocol and classic groups are described by different requests, and each refuses the other's with "no such group". Of
-classic groups only those of consumers have assignments that can be read: what Connect or a registry puts there is theirs.
+Groups of the new protocol and classic groups are described by different requests, and each request
+returns "no such group" for the other kind. Of classic groups, only consumers have assignments that
+this module can decode: the bytes that Connect or a registry puts there are private to them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from barnabas.wire.tagged_fields import MalformedMessage
 
 _VERSION = struct.Struct(">h")
 _CONSUMER_PROTOCOL = "consumer"
-# What a coordinator says that was asked with the other protocol's request, or has the new protocol switched off.
+# Errors that a coordinator returns for a group of the other protocol, or while the new protocol is
+# switched off.
 _NOT_OF_THIS_KIND = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
 
 Partitions = Mapping[str, tuple[int, ...]]
@@ -53,7 +55,8 @@ class GroupMember:
     client_id: str
     host: str
     assignment: Partitions
-    # Only members of the new protocol have these two: a classic one is given its partitions at once.
+    # Only members of the new protocol have these two: a classic member gets its partitions in one
+    # step.
     epoch: int | None = None
     target: Partitions | None = None
 
@@ -110,7 +113,7 @@ def _describe_new_protocol(brokers: Brokers, group_id: str) -> GroupDescription 
 
 def _describe_classic(brokers: Brokers, group_id: str) -> GroupDescription | None:
     group: classic.DescribedGroup = _ask(brokers, group_id, classic.DescribeGroupsRequest(groups=[group_id]))
-    # Before version 6 a group that is not there was described, as a dead one.
+    # Before version 6 a missing group was described as dead.
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND or (group.error_code == ErrorCode.NONE and group.group_state == GroupState.DEAD):
         return None
     refuse_error(group.error_code, group.error_message, f"Cannot describe group {group_id}")
@@ -129,14 +132,15 @@ def _describe_classic(brokers: Brokers, group_id: str) -> GroupDescription | Non
 
 
 def read_assignment(data: bytes) -> Partitions:
-    """What a classic consumer was given by the leader of its group. Nothing, when it is not written as consumers write it."""
+    """The partitions that the leader of a classic group assigned to a consumer. Empty when the
+    bytes are not a consumer's assignment."""
     if len(data) < _VERSION.size:
-        # While a group rebalances nobody has an assignment.
+        # While a group rebalances no member has an assignment.
         return {}
     (version,) = _VERSION.unpack_from(data)
     known = declaration_of(ConsumerProtocolAssignment).versions.highest
     try:
-        # Fields are only ever added behind those that are there.
+        # New versions only append fields.
         assignment, _ = decode(ConsumerProtocolAssignment, min(version, known), data, _VERSION.size)
     except (MalformedMessage, ValueError):
         return {}

@@ -1,7 +1,7 @@
 """The offsets of a group, and the ends of the logs that they point into.
 
-Topics are named by name, not by id: an offset outlives its topic, and such a topic has a name only. So newer versions of the requests,
-which have the id in the place of the name, are not used.
+These requests name topics by name, not by id: an offset outlives its topic, and then only the name
+is left. So newer versions of the requests, which replace the name by the id, are not used.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Partition(NamedTuple):
 
 
 def committed_offsets(brokers: Brokers, group_id: str) -> dict[Partition, int]:
-    """All that a group has committed. Nothing for a group that does not exist."""
+    """All offsets that a group has committed. Empty for a group that does not exist."""
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group_id, topics=None)])
     response: OffsetFetchResponse = brokers.ask_coordinator(
         CoordinatorOf.GROUP, group_id, request, codes=lambda response: [response.groups[0].error_code], version_max=_LAST_FETCH_BY_NAME
@@ -61,19 +61,19 @@ def committed_offsets(brokers: Brokers, group_id: str) -> dict[Partition, int]:
     (group,) = response.groups
     if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         return {}
-    refuse_error(group.error_code, None, f"Cannot ask for the offsets of group {group_id}")
+    refuse_error(group.error_code, None, f"Cannot fetch the offsets of group {group_id}")
     found = {}
     for topic in group.topics:
         for each in topic.partitions:
             partition = Partition(topic.name, each.partition_index)
-            refuse_error(each.error_code, None, f"Cannot ask for the offset of group {group_id} in {partition}")
+            refuse_error(each.error_code, None, f"Cannot fetch the offset of group {group_id} in {partition}")
             if each.committed_offset != _NO_OFFSET:
                 found[partition] = each.committed_offset
     return found
 
 
 def commit_offsets(brokers: Brokers, group_id: str, offsets: Mapping[Partition, int]) -> None:
-    """As somebody who is no member, which a coordinator takes only while the group has none."""
+    """Commit without being a member, which a coordinator accepts only while the group is empty."""
     topics = [
         OffsetCommitRequestTopic(
             name=topic,
@@ -112,7 +112,7 @@ def delete_offsets(brokers: Brokers, group_id: str, partitions: Collection[Parti
     if response.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
         raise Refused(f"There is no group {group_id}.")
     if response.error_code == ErrorCode.NON_EMPTY_GROUP:
-        raise Refused(f"Group {group_id} has members that are not consumers, so nobody knows which offsets they need.")
+        raise Refused(f"Group {group_id} has members that are not consumers, so the coordinator cannot tell which offsets they need.")
     refuse_error(response.error_code, None, f"Cannot delete offsets of group {group_id}")
     for topic in response.topics:
         for each in topic.partitions:
@@ -123,14 +123,15 @@ def delete_offsets(brokers: Brokers, group_id: str, partitions: Collection[Parti
 
 
 class LogEnds(NamedTuple):
-    """Where a log starts, and where the next record that consumers see will be."""
+    """The log start offset, and the offset of the next record that consumers will see."""
 
     start: int
     end: int
 
 
 def log_ends(admin: Admin, partitions: Collection[Partition]) -> dict[Partition, LogEnds]:
-    """Of the partitions that exist and have a leader; the others' are nobody's to tell."""
+    """The ends of partitions that exist and have a leader; the others are left out, because no
+    broker can report them."""
     specs: Any = OffsetSpec
     led = led_partitions(admin, partitions)
     starts, ends = list_offsets(admin, led, specs.earliest()), list_offsets(admin, led, specs.latest())
@@ -138,7 +139,7 @@ def log_ends(admin: Admin, partitions: Collection[Partition]) -> dict[Partition,
 
 
 def offsets_at(admin: Admin, partitions: Collection[Partition], timestamp_ms: int) -> dict[Partition, int | None]:
-    """The first records of that time or later; None where there is none yet."""
+    """The offset of the first record at or after a time; None for a partition without one."""
     specs: Any = OffsetSpec
     found = list_offsets(admin, partitions, specs.for_timestamp(timestamp_ms))
     return {each: None if offset == _NO_OFFSET else offset for each, offset in found.items()}
@@ -158,7 +159,7 @@ def list_offsets(admin: Admin, partitions: Collection[Partition], spec: OffsetSp
     found = {}
     for place, future in futures.items():
         partition = Partition(place.topic, place.partition)
-        found[partition] = admin.answer(future, f"Cannot ask for an offset of {partition}").offset
+        found[partition] = admin.answer(future, f"Cannot fetch an offset of {partition}").offset
     return found
 
 
@@ -177,7 +178,8 @@ def parse_partitions(texts: Iterable[str]) -> dict[str, set[int]]:
 
 
 def existing_partitions(admin: Admin, named: Mapping[str, set[int]]) -> list[Partition]:
-    """What :func:`parse_partitions` names. ``Refused`` when some of it does not exist."""
+    """The partitions that :func:`parse_partitions` names. Raises ``Refused`` when one does not
+    exist."""
     described: dict[str, TopicDescription] = admin.describe_topics(list(named))
     partitions = []
     for topic, numbers in named.items():

@@ -1,4 +1,6 @@
-"""``barnabas groups reset-offsets``: where a group shall read on. A dry run, unless it is told to do it."""
+"""``barnabas groups reset-offsets``: change the offsets from which a group continues. A dry run
+unless --execute is given.
+"""
 
 from __future__ import annotations
 
@@ -51,28 +53,31 @@ _MISSING = "-"
 def reset_offsets(
     group: Group,
     topic: Topics = [],  # noqa: B006
-    all_topics: Annotated[bool, typer.Option("--all-topics", help="Wherever the group has committed an offset.")] = False,
-    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first records there are.")] = False,
-    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the records that are yet to come.")] = False,
-    to_current: Annotated[bool, typer.Option("--to-current", help="To where it is.")] = False,
+    all_topics: Annotated[bool, typer.Option("--all-topics", help="All partitions in which the group has committed an offset.")] = False,
+    to_earliest: Annotated[bool, typer.Option("--to-earliest", help="To the first record of each partition.")] = False,
+    to_latest: Annotated[bool, typer.Option("--to-latest", help="To the end of each partition.")] = False,
+    to_current: Annotated[bool, typer.Option("--to-current", help="To the committed offset.")] = False,
     to_datetime: Annotated[
-        str | None, typer.Option("--to-datetime", metavar="ISO", help="To the first records of that time; UTC if it has no zone.")
+        str | None, typer.Option("--to-datetime", metavar="ISO", help="To the first record at or after this time; UTC if it has no zone.")
     ] = None,
     by_duration: Annotated[
-        str | None, typer.Option("--by-duration", metavar="PnDTnHnMnS", help="To the first records that are not older than that.")
+        str | None, typer.Option("--by-duration", metavar="PnDTnHnMnS", help="To the first record that is not older than this.")
     ] = None,
-    shift_by: Annotated[int | None, typer.Option("--shift-by", metavar="N", help="So many records on, or back if negative.")] = None,
+    shift_by: Annotated[int | None, typer.Option("--shift-by", metavar="N", help="This many records forward, or back if negative.")] = None,
     to_offset: Annotated[int | None, typer.Option("--to-offset", metavar="N", help="To this offset.")] = None,
     from_file: Annotated[
-        Path | None, typer.Option("--from-file", metavar="CSV", help="To what topic,partition,offset lines say, as --export prints them.")
+        Path | None,
+        typer.Option(
+            "--from-file", metavar="CSV", help="To the offsets in a file of topic,partition,offset lines, as --export prints them."
+        ),
     ] = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this nothing is changed.")] = False,
+    execute: Annotated[bool, typer.Option("--execute", help="Commit the new offsets; without this nothing is changed.")] = False,
     export: Annotated[bool, typer.Option("--export", help="Print the new offsets as CSV.")] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Show where a group without members would read on, and with --execute let it."""
+    """Show the new offsets of a group without members; --execute commits them."""
     target = _target(
         group,
         to_earliest=to_earliest,
@@ -87,7 +92,8 @@ def reset_offsets(
     named = _scope(target, topic, all_topics)
     cluster = reach(bootstrap, config_file)
     brokers = Brokers(cluster)
-    # A group need not exist: giving it offsets before its first member comes is one use of this.
+    # The group need not exist: one use of this command is to set offsets before the first member
+    # joins.
     described = describe_group(brokers, group)
     if described is not None and described.members:
         raise Refused(f"Offsets can only be reset while a group has no members, but group {group} has {len(described.members)}.")
@@ -123,7 +129,7 @@ def _target(
     given += [parse_plan(_lines(from_file), group, str(from_file))] if from_file is not None else []
     if len(given) != 1:
         raise Refused(
-            "Say where to with exactly one of --to-earliest, --to-latest, --to-current, --to-datetime, --by-duration, --shift-by, "
+            "Choose the target with exactly one of --to-earliest, --to-latest, --to-current, --to-datetime, --by-duration, --shift-by, "
             "--to-offset and --from-file."
         )
     return given[0]
@@ -134,18 +140,19 @@ def _lines(path: Path) -> list[str]:
         return path.read_text("utf-8").splitlines()
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
-    except UnicodeDecodeError as wrong:
-        raise Refused(f"{path} is not text.") from wrong
+    except UnicodeDecodeError as error:
+        raise Refused(f"{path} is not text.") from error
 
 
 def _scope(target: Target, topics: list[str], all_topics: bool) -> dict[str, set[int]] | None:
-    """The topics that are named, or None for wherever the group has committed. A file names its own."""
+    """The topics that are named, or None for all partitions with a committed offset. A file names
+    its own topics."""
     if isinstance(target, ToPlanned):
         if topics or all_topics:
-            raise Refused("--from-file names its topics itself, so --topic and --all-topics cannot.")
+            raise Refused("--from-file names the topics, so --topic and --all-topics cannot be given with it.")
         return None
     if bool(topics) == all_topics:
-        raise Refused("Say which offsets with --topic or --all-topics.")
+        raise Refused("Choose the topics with --topic or --all-topics.")
     return parse_partitions(topics) if topics else None
 
 
@@ -153,7 +160,7 @@ def _plan(admin: Admin, target: Target, named: dict[str, set[int]] | None, commi
     if isinstance(target, ToPlanned):
         partitions = list(target.offsets)
     elif named is None:
-        # An offset may have outlived its topic, and needs no reset then.
+        # An offset may have outlived its topic; it needs no reset then.
         partitions = led_partitions(admin, committed.keys())
     else:
         partitions = existing_partitions(admin, named)
@@ -183,4 +190,4 @@ def _print_plan(group: str, plan: Plan, committed: Mapping[Partition, int], *, e
         ("Topic", "Partition", "Offset", "New offset"),
         [(each.topic, each.number, committed.get(each, _MISSING), offset) for each, offset in plan.offsets.items()],
     )
-    typer.echo(f"\nReset group {group}." if execute else "\nNothing was changed: --execute does it.")
+    typer.echo(f"\nReset group {group}." if execute else "\nNothing was changed; --execute commits these offsets.")

@@ -1,7 +1,8 @@
-"""Where a group shall read on: what may be asked for, and the offsets that follow from it.
+"""The targets of an offset reset, and the offsets that follow from them.
 
-An offset outside a log is moved to its nearer end, with a remark: a group that is sent where no records are would be sent elsewhere
-by its own ``auto.offset.reset``, which is hardly what was asked for.
+An offset outside a log is moved to the nearer end of the log, with a remark. Otherwise
+``auto.offset.reset`` of the group's consumers would choose another offset, which is hardly what the
+user wants.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class ToLatest:
 
 @dataclass(frozen=True, slots=True)
 class ToCurrent:
-    """What was committed, and the log's end where nothing was: for exporting, and for keeping offsets from expiring."""
+    """The committed offset, or the log's end where there is none: for exporting, and to keep
+    offsets from expiring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ Target: TypeAlias = ToEarliest | ToLatest | ToCurrent | ToTime | ToOffset | Shif
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the cluster says about the partitions that are reset."""
+    """The offsets that the cluster reports for the partitions to reset."""
 
     ends: Mapping[Partition, LogEnds]
     committed: Mapping[Partition, int] = field(default_factory=dict)
@@ -74,7 +76,7 @@ class Plan:
 
 
 def plan_reset(target: Target, partitions: Collection[Partition], known: Known) -> Plan:
-    """``Refused`` when a partition has no leader to ask, or nothing to shift."""
+    """Raises ``Refused`` when a partition has no leader, or no committed offset to shift."""
     plan = Plan()
     for partition in sorted(partitions):
         ends = known.ends.get(partition)
@@ -83,8 +85,8 @@ def plan_reset(target: Target, partitions: Collection[Partition], known: Known) 
         wanted = _wanted(target, partition, ends, known, plan.remarks)
         plan.offsets[partition] = min(max(wanted, ends.start), ends.end)
         if wanted != plan.offsets[partition]:
-            place = f"before the start of {partition}" if wanted < ends.start else f"behind the end of {partition}"
-            plan.remarks.append(f"Offset {wanted} is {place}, so {plan.offsets[partition]} is taken.")
+            place = f"before the start of {partition}" if wanted < ends.start else f"after the end of {partition}"
+            plan.remarks.append(f"Offset {wanted} is {place}, so {plan.offsets[partition]} is used.")
     return plan
 
 
@@ -107,37 +109,39 @@ def _wanted(target: Target, partition: Partition, ends: LogEnds, known: Known, r
         case ToTime():
             found = known.at_time[partition]
             if found is None:
-                remarks.append(f"No record of {partition} is of that time or later, so its end is taken.")
+                remarks.append(f"{partition} has no record at or after that time, so its end is used.")
             return ends.end if found is None else found
         case _:
             assert_never(target)
 
 
 def parse_datetime(text: str) -> ToTime:
-    """ISO 8601. Without a zone it is UTC, as Kafka's tool takes it."""
+    """ISO 8601. A time without a zone is UTC, as in Kafka's tool."""
     try:
         parsed = datetime.fromisoformat(text)
-    except ValueError as wrong:
-        raise Refused(f"--to-datetime takes a time such as 2026-01-31T12:00:00.000, but was given {text!r}.") from wrong
+    except ValueError as error:
+        raise Refused(f"--to-datetime takes a time such as 2026-01-31T12:00:00.000, but was given {text!r}.") from error
     return ToTime(round((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() * 1000))
 
 
 def parse_duration(text: str, *, now_ms: int) -> ToTime:
-    """So long before now. ISO 8601, of which a duration has days at most: longer units differ in length."""
+    """A time that long ago. ISO 8601, with days as the largest unit: longer units differ in
+    length."""
     found = _DURATION.fullmatch(text)
     if found is None or not any(found.groups()):
         raise Refused(f"--by-duration takes days, hours, minutes and seconds such as P1DT2H30M15S, but was given {text!r}.")
     days, hours, minutes, seconds = (float(each or 0) for each in found.groups())
     try:
         duration = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-    except OverflowError as wrong:
-        raise Refused(f"--by-duration {text} is longer than there have been records.") from wrong
-    # Before 1970 there are special timestamps, and no records.
+    except OverflowError as error:
+        raise Refused(f"--by-duration {text} reaches further back than any record.") from error
+    # Timestamps below zero have special meanings, and no record is that old.
     return ToTime(max(0, now_ms - round(duration.total_seconds() * 1000)))
 
 
 def parse_plan(lines: Iterable[str], group_id: str, name: str) -> ToPlanned:
-    """What ``--export`` wrote, ours or Kafka's: ``topic,partition,offset``, or with the group in front, then of several groups."""
+    """Lines that ``--export`` wrote, ours or Kafka's: ``topic,partition,offset``, or with the group
+    in front when the file covers several groups."""
     offsets: dict[Partition, int] = {}
     reader = csv.reader(lines)
     for row in reader:
@@ -148,10 +152,12 @@ def parse_plan(lines: Iterable[str], group_id: str, name: str) -> ToPlanned:
                 raise ValueError(f"{len(row)} columns")
             topic, number, offset = row[-_LINE_WITHOUT_GROUP:]
             partition, wanted = Partition(topic, int(number)), int(offset)
-        except ValueError as wrong:
-            raise Refused(f"{name} has topic,partition,offset in each line, but line {reader.line_num} is {','.join(row)!r}.") from wrong
+        except ValueError as error:
+            raise Refused(
+                f"{name} must have topic,partition,offset in each line, but line {reader.line_num} is {','.join(row)!r}."
+            ) from error
         if len(row) == _LINE_WITHOUT_GROUP or row[0] == group_id:
             offsets[partition] = wanted
     if not offsets:
-        raise Refused(f"{name} says nothing about group {group_id}.")
+        raise Refused(f"{name} has no offsets of group {group_id}.")
     return ToPlanned(offsets)

@@ -1,4 +1,4 @@
-"""``barnabas log``: what is in the files of a node, whether it runs or not, and whether it is as it should be."""
+"""``barnabas log``: print, summarise and verify the files of a node, running or not."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ENTRIES_BETWEEN_PROGRESS = 500
 
 
 def register(app: typer.Typer) -> None:
-    log = typer.Typer(help="Look into the files of a node.", no_args_is_help=True)
+    log = typer.Typer(help="Print and verify the files of a node.", no_args_is_help=True)
     log.command("dump")(dump)
     log.command("verify")(verify)
     log.command("info")(info)
@@ -35,18 +35,19 @@ def register(app: typer.Typer) -> None:
 
 
 def dump(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR...", help="Files, or directories with all the files of a node in them.")],
-    records: Annotated[bool, typer.Option("--records", help="Also the records inside the batches.")] = False,
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR...", help="Files, or directories with files of a node.")],
+    records: Annotated[bool, typer.Option("--records", help="Also print the records inside the batches.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="Check every checksum and record, and indexes against their logs.")] = False,
     vocabulary: Annotated[
-        Vocabulary, typer.Option("--as", help="What the records mean; the directory's name says it when this does not.")
+        Vocabulary, typer.Option("--as", help="The schema of the records; default: chosen by the directory's name.")
     ] = Vocabulary.AUTO,
-    raw: Annotated[bool, typer.Option("--raw", help="The records as bytes, whatever they mean.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Print the records as bytes, without decoding them.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per entry.")] = False,
 ) -> None:
-    """Decode the files of a node, reading only. A damaged file is shown as far as it makes sense; the exit code is then 1."""
+    """Decode the files of a node without changing them. A damaged file is shown up to the damage;
+    the exit code is then 1."""
     if raw and vocabulary.gives_meaning:
-        raise Refused(f"--raw shows bytes, and --as {vocabulary.value} what they mean; take one of them.")
+        raise Refused(f"--raw prints bytes and --as {vocabulary.value} decodes them; give one of them.")
     depth = Depth(records=records or raw, check=deep, vocabulary=Vocabulary.NONE if raw else vocabulary)
     files = list(_files(paths, depth))
     sizes = [_size_bytes(file.path) for file in files]
@@ -66,29 +67,32 @@ def dump(
 
 
 def _dump_file(file: DumpableFile, as_json: bool, show: Callable[[float], None]) -> str | None:
-    """Print a file; the sentence about its damage, if there is one. ``show`` is told the position reached, now and then."""
+    """Print a file. Returns a sentence about its damage, if there is any. ``show`` is called with
+    the position, now and then."""
     try:
         if not as_json:
             sys.stdout.write(f"{file.path} ({file.kind}, {os.stat(file.path).st_size} bytes)\n")
         for number, entry in enumerate(file.entries()):
             if number % _ENTRIES_BETWEEN_PROGRESS == 0:
                 show(entry.fields.get("position", 0))
-            # Not typer.echo, which looks at the terminal and flushes for each of what may be millions of lines.
+            # Not typer.echo, which checks for a terminal and flushes for every line, and there may
+            # be millions.
             sys.stdout.write((json_line(file.path, entry) if as_json else text_line(entry)) + "\n")
     except Damage as damage:
         return f"{file.path} is damaged at {damage.where}: {damage.why.rstrip('.')}."
     except FileNotFoundError:
-        # Nodes remove and rename files while we look; one named by the user was there a moment ago, too.
+        # A node may remove or rename files while we read; even a file that the user named may be
+        # gone by now.
         return None
     except OSError as error:
         if error.filename is None:
-            raise  # of the output: what reads files names them
+            raise  # of the output: errors of reading name their file
         return f"{file.path} cannot be read: {error.strerror}."
     return None
 
 
 def _reading(total_bytes: int) -> AbstractContextManager[Callable[[float], None]]:
-    """A bar, unless the lines go to a terminal: between them it would only be in the way."""
+    """A progress bar, unless the lines go to a terminal, where the bar would stand between them."""
     return nullcontext(lambda _: None) if sys.stdout.isatty() else progress("Reading", total_bytes)
 
 
@@ -96,11 +100,12 @@ def _size_bytes(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
-        return 0  # removed meanwhile, or unreadable, which reading it will say
+        return 0  # removed since, or unreadable; reading it reports that
 
 
 def _files(paths: list[Path], depth: Depth) -> Iterator[DumpableFile]:
-    """``Refused`` for a path that is not there or a file that no node writes; in a directory, those are passed over."""
+    """Raises ``Refused`` for a path that does not exist or a file that no node writes. Inside a
+    directory such files are skipped."""
     disk = ReadOnlyDisk()
     for path in paths:
         if path.is_dir():
@@ -113,7 +118,7 @@ def _files(paths: list[Path], depth: Depth) -> Iterator[DumpableFile]:
         else:
             file = recognise(disk, str(path), depth)
             if file is None:
-                raise Refused(f"{path} is not a file that a node writes, by its name.")
+                raise Refused(f"{path} does not have the name of a file that a node writes.")
             yield file
 
 

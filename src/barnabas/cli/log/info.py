@@ -1,7 +1,9 @@
-"""``barnabas log info``: the partitions and segments in a directory, what they hold and how large they are.
+"""``barnabas log info``: the partitions and segments in a directory, with their offsets, times and
+sizes.
 
-No API tells how many segments a log has, so this is answered from the files. Only the ends of segments are read: sizes come from the file
-system, the last offset by way of the index, the largest timestamp from the time index and what was written since.
+No API reports the number of segments of a log, so this reads the files. It reads only the ends of
+segments: sizes come from the file system, the last offset from the index and the batches after it,
+the largest timestamp from the time index and the batches after it.
 """
 
 from __future__ import annotations
@@ -37,18 +39,18 @@ from barnabas.storage.file_names import (
 )
 from barnabas.storage.partition_metadata import read_topic_id
 
-Said = dict[str, dict[TopicPartition, int]]
+Checkpoints = dict[str, dict[TopicPartition, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentInfo:
     base_offset: int
-    end_offset: int  # behind its last record
+    end_offset: int  # the offset after its last record
     size_bytes: int  # of the log
     index_bytes: int  # of all its indexes
     first_timestamp: int | None  # of the first batch
     largest_timestamp: int | None
-    damage: str | None  # what keeps its end from being known
+    damage: str | None  # the reason when its end is unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +60,21 @@ class PartitionInfo:
     topic_id: str | None
     size_bytes: int  # of the logs, as brokers count it
     log_start_offset: int | None
-    local_start_offset: int | None  # where the first segment begins
+    local_start_offset: int | None  # the base offset of the first segment
     end_offset: int | None
-    high_watermark: int | None  # this and the next two as last written down
+    high_watermark: int | None  # this and the next two as in the checkpoints
     recovery_point: int | None
     cleaned_to: int | None
     segments: list[SegmentInfo]
 
 
 def info(
-    paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Directories of partitions, log directories, or what holds them.")],
-    segments: Annotated[bool, typer.Option("--segments", help="Also a line for each segment.")] = False,
+    paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Directories of partitions, log directories, or their parents.")],
+    segments: Annotated[bool, typer.Option("--segments", help="Also print a line for each segment.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the partitions in a directory: segments, sizes, offsets and times. Reads only, and works while a node runs."""
+    """Show the partitions in a directory: segments, sizes, offsets and times. Reads only, and works
+    while a node runs."""
     disk = ReadOnlyDisk()
     found = [each for path in paths for each in find_logs(disk, str(path))]
     partitions = [described for each in found for described in _describe(disk, each)]
@@ -94,8 +97,8 @@ def info(
 def _describe(disk: Disk, found: PartitionDirectory | LogDirectoryFound) -> list[PartitionInfo]:
     try:
         if isinstance(found, LogDirectoryFound):
-            said = read_checkpoints(Scrub(), disk, found.path)
-            return [described for each in found.partitions(disk) if (described := _partition(disk, each, said)) is not None]
+            checkpointed = read_checkpoints(Scrub(), disk, found.path)
+            return [described for each in found.partitions(disk) if (described := _partition(disk, each, checkpointed)) is not None]
         parent = str(Path(found.path).absolute().parent)
         described = _partition(disk, found, read_checkpoints(Scrub(), disk, parent))
         return [described] if described is not None else []
@@ -103,8 +106,8 @@ def _describe(disk: Disk, found: PartitionDirectory | LogDirectoryFound) -> list
         raise Refused(disk_sentence(f"cannot read {found.path}", error)) from error
 
 
-def _partition(disk: Disk, found: PartitionDirectory, said: Said) -> PartitionInfo | None:
-    """None for one that was removed while we looked."""
+def _partition(disk: Disk, found: PartitionDirectory, checkpointed: Checkpoints) -> PartitionInfo | None:
+    """None for a partition that was removed meanwhile."""
     try:
         names = disk.names(found.path)
         bases = sorted(parsed[0] for name in names if (parsed := parse_segment_file(name)) and parsed[1:] == (LOG_SUFFIX, ""))
@@ -112,7 +115,7 @@ def _partition(disk: Disk, found: PartitionDirectory, said: Said) -> PartitionIn
         topic_id = read_topic_id(disk, found.path)
     except FileNotFoundError:
         return None
-    written = {name: offsets.get(found.partition) for name, offsets in said.items()} if found.partition is not None else {}
+    written = {name: offsets.get(found.partition) for name, offsets in checkpointed.items()} if found.partition is not None else {}
     local_start = segments[0].base_offset if segments else None
     start = written.get(LOG_START_OFFSETS)
     return PartitionInfo(
@@ -140,7 +143,7 @@ def _segment(disk: Disk, directory: str, base_offset: int) -> SegmentInfo:
         first = _first_timestamp(file)
         tail = _read_tail(file, base_offset, indexed if indexed is not None and 0 < indexed < size_bytes else 0)
         if tail.damage is not None:
-            # The index may be what is wrong.
+            # The index may be damaged.
             tail = _read_tail(file, base_offset, 0)
     finally:
         file.close()
@@ -164,19 +167,20 @@ class _Tail(NamedTuple):
 
 
 def _read_tail(file: DiskFile, base_offset: int, position: int) -> _Tail:
-    """What follows from a position on, as far as it makes sense."""
+    """The batches from a position on, up to the first damage."""
     end_offset, largest = base_offset, None
     try:
         for batch in read_batches(file, position):
             end_offset = batch.header.last_offset + 1
             largest = max(largest if largest is not None else NO_TIMESTAMP, batch.header.max_timestamp)
-    except Damage as wrong:
-        return _Tail(end_offset, largest, f"{wrong.where}: {wrong.why}")
+    except Damage as error:
+        return _Tail(end_offset, largest, f"{error.where}: {error.why}")
     return _Tail(end_offset, largest, None)
 
 
 def _last(entries: Any, name: str) -> int | None:
-    """Of the last entry of an index; None of one that is missing, empty or damaged: then the log says it itself."""
+    """The field of the last entry of an index; None when the index is missing, empty or damaged:
+    then the log is read instead."""
     last = None
     try:
         for each in entries:
@@ -215,7 +219,7 @@ def _segment_row(segment: SegmentInfo) -> tuple[object, ...]:
 
 
 def _time(timestamp_ms: int | None) -> str | None:
-    """Users choose their timestamps, and not all are of this world."""
+    """Producers choose timestamps freely, and some are outside the range of a date."""
     if timestamp_ms is None or timestamp_ms < 0:
         return None
     try:

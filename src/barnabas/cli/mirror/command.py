@@ -1,4 +1,6 @@
-"""``barnabas mirror``: topics and group positions from one cluster to another, exactly once, on Spark."""
+"""``barnabas mirror``: copy topics and group offsets from one cluster to another, exactly once, on
+Spark.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +19,30 @@ from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.mirror.selection import Policy
 
 DEFAULT_CHECKPOINT = ".barnabas/checkpoints"
-# As many tasks as cores, and each may fail three times before the mirror does: a broker that is being elected is no reason to end.
+# As many tasks as cores. A task may fail three times before the mirror does, so that a leader
+# election does not end it.
 DEFAULT_MASTER = "local[*,4]"
 
 From = Annotated[str, typer.Option("--from", metavar="HOST:PORT,...", help="The cluster to read from.")]
 To = Annotated[str, typer.Option("--to", metavar="HOST:PORT,...", help="The cluster to write to.")]
-Topics = Annotated[list[str], typer.Option("--topics", metavar="REGEX", help="Names of topics; several with commas, or given again.")]
-Exclude = Annotated[list[str], typer.Option("--exclude", metavar="REGEX", help="Of these, the ones to leave out.")]
-Renaming = Annotated[Policy, typer.Option("--policy", help="rename: orders becomes ALIAS.orders. identity: it stays orders.")]
-FromAlias = Annotated[str, typer.Option("--from-alias", metavar="ALIAS", help="What --from is called in names of topics.")]
-ToAlias = Annotated[str, typer.Option("--to-alias", metavar="ALIAS", help="What --to is called in names of topics: to not go round.")]
+Topics = Annotated[
+    list[str], typer.Option("--topics", metavar="REGEX", help="Topics to copy, separated by commas; may be given several times.")
+]
+Exclude = Annotated[list[str], typer.Option("--exclude", metavar="REGEX", help="Topics to leave out of these.")]
+Renaming = Annotated[Policy, typer.Option("--policy", help="rename: orders becomes ALIAS.orders. identity: orders keeps its name.")]
+FromAlias = Annotated[str, typer.Option("--from-alias", metavar="ALIAS", help="The alias of --from in names of topics.")]
+ToAlias = Annotated[
+    str, typer.Option("--to-alias", metavar="ALIAS", help="The alias of --to in names of topics, so that records do not return to it.")
+]
 FromConfig = Annotated[Path | None, typer.Option("--from-config", metavar="FILE", help="Properties for clients of --from.")]
 ToConfig = Annotated[Path | None, typer.Option("--to-config", metavar="FILE", help="Properties for clients of --to.")]
-Groups = Annotated[list[str], typer.Option("--groups", metavar="REGEX", help="Consumer groups whose positions are translated.")]
-NoGroups = Annotated[bool, typer.Option("--no-groups", help="Leave the positions of groups alone.")]
-Once = Annotated[bool, typer.Option("--once", help="Copy what is there by now, and end.")]
-Checkpoint = Annotated[str, typer.Option("--checkpoint", metavar="DIR", help="Where it notes how far it came.")]
-Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master; this machine when not given.")]
-SyncSeconds = Annotated[float, typer.Option("--sync-seconds", min=0.1, help="How often topics, settings and groups are compared.")]
-BatchRecords = Annotated[int, typer.Option("--batch-records", min=1, help="How many records one batch has at most.")]
+Groups = Annotated[list[str], typer.Option("--groups", metavar="REGEX", help="Consumer groups whose offsets are translated.")]
+NoGroups = Annotated[bool, typer.Option("--no-groups", help="Do not translate offsets of groups.")]
+Once = Annotated[bool, typer.Option("--once", help="Copy the records available now, then end.")]
+Checkpoint = Annotated[str, typer.Option("--checkpoint", metavar="DIR", help="Directory for the checkpoint.")]
+Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master; default: this machine.")]
+SyncSeconds = Annotated[float, typer.Option("--sync-seconds", min=0.1, help="How often topics, settings and groups are synchronised.")]
+BatchRecords = Annotated[int, typer.Option("--batch-records", min=1, help="The most records in one batch.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +67,8 @@ def mirror(
     from_config: FromConfig = None,
     to_config: ToConfig = None,
 ) -> None:
-    """Copy topics to another cluster, and keep copying: same partitions, keys, values, timestamps and headers, each record once.
+    """Copy topics to another cluster, and keep copying: same partitions, keys, values, timestamps
+    and headers, each record once.
 
     Ctrl-C and SIGTERM stop it: exit code 0.
     """
@@ -94,5 +102,5 @@ def mirror(
                 return
             with watching(sys.stdout.isatty(), options.name) as show:
                 Mirror(session, options, stop_asked).run(show)
-    except PipelineError as wrong:
-        raise Refused(str(wrong)) from wrong
+    except PipelineError as error:
+        raise Refused(str(error)) from error

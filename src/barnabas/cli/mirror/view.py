@@ -1,4 +1,6 @@
-"""What a running mirror shows: a table that changes in place on a terminal, a line of JSON for each batch otherwise."""
+"""The display of a running mirror: a table that changes in place on a terminal, otherwise a line of
+JSON for each batch.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from rich.text import Text
 
 from barnabas.pipelines.mirror.report import MirrorReport
 
-# Those furthest behind; more would not fit a screen.
+# The topics with the largest lag; more would not fit a screen.
 TOPICS_SHOWN_MAX = 20
 
 
@@ -29,7 +31,7 @@ def watching(terminal: bool, name: str) -> Iterator[Callable[[MirrorReport], Non
 def table(report: MirrorReport, name: str) -> Group:
     total = f"{report.total:,} records copied, {report.records_per_second:,.0f}/s, {report.groups} groups"
     if report.left_out:
-        total += f", {report.left_out:,} left out because they had come from there"
+        total += f", {report.left_out:,} left out because they came from the target"
     shown = Table(title=name, title_justify="left")
     shown.add_column("Topic")
     shown.add_column("Lag", justify="right")
@@ -38,5 +40,5 @@ def table(report: MirrorReport, name: str) -> Group:
         shown.add_row(topic, f"{lag:,}")
     if len(furthest) > TOPICS_SHOWN_MAX:
         shown.add_row(f"and {len(furthest) - TOPICS_SHOWN_MAX} more", f"{sum(lag for _, lag in furthest[TOPICS_SHOWN_MAX:]):,}")
-    # Not the table's caption: that would be folded to the table's width.
+    # Not the table's caption: rich would fold that to the table's width.
     return Group(shown, Text(total))

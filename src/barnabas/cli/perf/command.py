@@ -1,8 +1,9 @@
-"""``barnabas perf``: how fast a cluster is, seen from librdkafka.
+"""``barnabas perf``: the throughput and latency of a cluster, measured with librdkafka.
 
-What is measured is what an application would see, the client's own work included. ``produce`` and ``consume`` push as hard as they can,
-or as they are told; ``latency`` sends one record at a time and waits for it to come back, so nothing queues and the figure is the path's
-own.
+The figures are those that an application would see, including the client's own work. ``produce``
+and ``consume`` run at full speed, or at the rate that is given. ``latency`` sends one record at a
+time and waits until it is consumed, so nothing queues and the figure is the latency of the path
+alone.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from barnabas.cli.perf.measurements import Spread, Throughput, spread_of
 from barnabas.cli.produce import DELIVERY_SECONDS_MAX, Acks, Compression, check_topic
 from barnabas.cli.terminal.output import AsJson, print_json, print_table, progress
 
-# A consumer that gets nothing for so long has read all there is; a record that is not back by then is lost.
+# A consumer that gets nothing for this long has read all records; a record that is not back by then
+# is lost.
 IDLE_SECONDS_MAX = 10.0
-# Enough that the call costs little per record, few enough that the progress bar moves.
+# Large enough that the call costs little per record, small enough that the progress bar moves.
 _CONSUMED_AT_ONCE = 10_000
 _RECORDS_BETWEEN_PROGRESS = 1000
 _SLEEP_SECONDS_MIN = 0.001
@@ -46,19 +48,18 @@ def produce(
     topic: Topic,
     records: Annotated[int, typer.Option("--records", min=1)] = 100_000,
     size: Size = 1000,
-    throughput: Annotated[
-        float | None, typer.Option("--throughput", min=1, help="Records a second; as fast as it goes if not given.")
-    ] = None,
+    throughput: Annotated[float | None, typer.Option("--throughput", min=1, help="Records a second; default: as fast as possible.")] = None,
     acks: Annotated[Acks, typer.Option("--acks")] = Acks.ALL,
     compression: Annotated[Compression, typer.Option("--compression")] = Compression.NONE,
     linger_ms: Annotated[float, typer.Option("--linger-ms", min=0, help="How long a batch may wait to fill.")] = 5,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Bytes a batch may have.")] = 1_000_000,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Bytes in a batch at most.")] = 1_000_000,
     idempotent: Annotated[bool, typer.Option("--idempotent")] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Send records of random bytes; the latency is from handing a record over to its acknowledgement."""
+    """Send records of random bytes. The latency is measured from the call of the producer to the
+    acknowledgement."""
     settings = {
         "acks": acks.value,
         "compression.type": compression.value,
@@ -66,7 +67,7 @@ def produce(
         "batch.size": batch_size,
         "enable.idempotence": idempotent,
         "message.timeout.ms": int(DELIVERY_SECONDS_MAX * 1000),
-        # Room for a second or so at full speed; the default of 100,000 records is less than that.
+        # Holds about a second at full speed; the default of 100,000 records holds less.
         "queue.buffering.max.messages": 1_000_000,
     }
     cluster = reach(bootstrap, config_file)
@@ -84,12 +85,12 @@ def produce(
 
 def consume(
     topic: Topic,
-    records: Annotated[int | None, typer.Option("--records", min=1, help="All that the topic holds now if not given.")] = None,
+    records: Annotated[int | None, typer.Option("--records", min=1, help="Records to read; default: all that the topic holds now.")] = None,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Read a topic from its beginning. The clock runs from the first fetch on."""
+    """Read a topic from its beginning. The clock starts with the first fetch."""
     cluster = reach(bootstrap, config_file)
     partitions = choose_partitions(cluster, topic, [])
     consumer = cluster.consumer({"auto.offset.reset": "error", "error_cb": lambda _: None, "enable.partition.eof": True})
@@ -98,12 +99,12 @@ def consume(
         consumer.assign(AtEarliest().resolve(consumer, topic, partitions))
         with progress("Consuming", total) as show:
             measured = _read(consumer, total, None if records is not None else len(partitions), show)
-    except KafkaException as wrong:
-        raise cluster.refusal(wrong, f"Cannot consume {topic}") from wrong
+    except KafkaException as error:
+        raise cluster.refusal(error, f"Cannot consume {topic}") from error
     finally:
         consumer.close()
     if records is not None and measured.records < records:
-        raise Refused(f"Only {measured.records} of {records} records came, and then none for {IDLE_SECONDS_MAX:g} seconds.")
+        raise Refused(f"Only {measured.records} of {records} records arrived, and then none for {IDLE_SECONDS_MAX:g} seconds.")
     _print_report(measured, None, as_json)
 
 
@@ -116,14 +117,16 @@ def latency(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Send a record, wait until a consumer has it, send the next. The topic's first partition is used."""
+    """Send a record, wait until a consumer has it, send the next. The topic's first partition is
+    used."""
     cluster = reach(bootstrap, config_file)
     partition = choose_partitions(cluster, topic, [])[0]
     producer = cluster.producer({"acks": acks.value, "linger.ms": 0, "message.timeout.ms": int(IDLE_SECONDS_MAX * 1000)})
     consumer = cluster.consumer({"auto.offset.reset": "error", "error_cb": lambda _: None})
     try:
         consumer.assign([TopicPartition(topic, partition, ends_of(consumer, topic, partition)[1])])
-        # The first record pays for connections and metadata on both sides; it is nobody's latency.
+        # The first record also pays for connections and metadata on both sides, so it is not
+        # counted.
         _round_trip(producer, consumer, topic, partition, size)
         latencies_ms = array("d")
         began = time.monotonic()
@@ -132,15 +135,16 @@ def latency(
                 latencies_ms.append(_round_trip(producer, consumer, topic, partition, size))
                 show(number + 1)
         seconds = time.monotonic() - began
-    except KafkaException as wrong:
-        raise cluster.refusal(wrong, f"Cannot measure with {topic}") from wrong
+    except KafkaException as error:
+        raise cluster.refusal(error, f"Cannot measure with {topic}") from error
     finally:
         consumer.close()
     _print_report(Throughput(records, records * size, seconds), spread_of(latencies_ms), as_json)
 
 
 class Pace:
-    """When the next record may go, at so many a second. Late ones are caught up with, so that the average holds."""
+    """Decides when the next record may be sent, at a rate per second. Late records are caught up
+    with, so that the average holds."""
 
     def __init__(self, per_second: float | None) -> None:
         self._per_second = per_second
@@ -158,7 +162,8 @@ class _ProduceRun:
     def __init__(self, producer: Producer, topic: str, size_bytes: int) -> None:
         self._producer = producer
         self._topic = topic
-        # One random value for all: making new ones would be measured too, and a codec finds as little in one as in many.
+        # One random value for all records: making new ones would be measured too, and a codec
+        # cannot compress one either.
         self._value = os.urandom(size_bytes)
         self.latencies_ms: array[float] = array("d")
         self.failed = 0
@@ -174,8 +179,8 @@ class _ProduceRun:
                     break
                 except BufferError:
                     producer.poll(0.05)
-                except KafkaException as wrong:
-                    raise Refused(f"Cannot produce to {topic}: {phrase(error_of(wrong))}.") from wrong
+                except KafkaException as error:
+                    raise Refused(f"Cannot produce to {topic}: {phrase(error_of(error))}.") from error
             if number % _RECORDS_BETWEEN_PROGRESS == 0:
                 producer.poll(0)
                 show(number)
@@ -190,12 +195,14 @@ class _ProduceRun:
 
 
 def _records_in(consumer: Consumer, topic: str, partitions: list[int]) -> int:
-    """Offsets, strictly: markers and compacted records are counted, too. Good enough for a bar that fills."""
+    """The number of offsets, which also counts markers and compacted records. Good enough for a
+    progress bar."""
     return sum(high - low for low, high in (ends_of(consumer, topic, each) for each in partitions))
 
 
 def _read(consumer: Consumer, records: int, ends: int | None, show: Callable[[float], None]) -> Throughput:
-    """``ends``: stop when so many partitions were read to their end; None: when there are enough records."""
+    """``ends``: stop after this many partitions were read to their end; None: stop after
+    ``records``."""
     count = size_bytes = 0
     at_end: set[int] = set()
     began = last = time.monotonic()
@@ -214,7 +221,8 @@ def _read(consumer: Consumer, records: int, ends: int | None, show: Callable[[fl
             else:
                 raise KafkaException(error)
         if count > before:
-            # Not when an end was announced: that comes with an answer the broker has held back in vain.
+            # The end of a partition does not count: it arrives with an empty response that the
+            # broker has held back.
             last = time.monotonic()
             show(count)
         elif time.monotonic() - last > IDLE_SECONDS_MAX:
@@ -223,7 +231,7 @@ def _read(consumer: Consumer, records: int, ends: int | None, show: Callable[[fl
 
 
 def _round_trip(producer: Producer, consumer: Consumer, topic: str, partition: int, size_bytes: int) -> float:
-    """Milliseconds from handing a record to the producer until the consumer hands it back."""
+    """Milliseconds from the call of the producer until the consumer returns the record."""
     failures: list[KafkaError] = []
     value = os.urandom(size_bytes)
     began = time.perf_counter()
@@ -238,7 +246,7 @@ def _round_trip(producer: Producer, consumer: Consumer, topic: str, partition: i
         if message.error() is not None:
             raise KafkaException(message.error())
         if message.value() == value:
-            # Anything else is another producer's: the topic need not be ours alone.
+            # Any other record comes from another producer: the topic may be shared.
             return (time.perf_counter() - began) * 1000
     raise Refused(f"A record sent to {topic} did not come back within {IDLE_SECONDS_MAX:g} seconds.")
 

@@ -1,4 +1,4 @@
-"""Numbers of a performance run: how much in how long, and how the single latencies are spread."""
+"""Results of a performance run: throughput, and the distribution of latencies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Throughput:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Latencies in milliseconds by the share of samples that were no slower."""
+    """Latencies in milliseconds by percentile."""
 
     samples: int
     mean: float
@@ -55,7 +55,7 @@ class Spread:
 
 
 def spread_of(latencies_ms: array[float]) -> Spread | None:
-    """By nearest rank, so that every number shown was really measured. None without samples."""
+    """By nearest rank, so that every number shown was measured. None without samples."""
     if not latencies_ms:
         return None
     ranked = sorted(latencies_ms)
@@ -65,6 +65,7 @@ def spread_of(latencies_ms: array[float]) -> Spread | None:
 
 
 def _rank(percentile: float, count: int) -> int:
-    # In tenths of a percent, which all of ours are: as floats, 99.9 percent of 1000 is a little more than 999.
+    # Compute in tenths of a percent, which all percentiles here are: in floats, 99.9 percent of
+    # 1000 is a little more than 999.
     tenths = round(percentile * 10)
     return -(-tenths * count // 1000)

@@ -1,4 +1,4 @@
-"""``barnabas pipelines``: check pipelines, run them on Spark, and see how they are."""
+"""``barnabas pipelines``: check pipelines, run them on Spark, and show their status."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from barnabas.pipelines.errors import PipelineError
 if TYPE_CHECKING:
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
 
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Pipelines: YAML, or Python with a Pipeline in it.")]
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="Pipelines: YAML files, or Python files with a Pipeline.")]
 Master = Annotated[
     str | None,
-    typer.Option("--master", metavar="URL", help="Where Spark runs: local[*], spark://host:7077, ...; this machine when not given."),
+    typer.Option("--master", metavar="URL", help="Where Spark runs: local[*], spark://host:7077, ...; default: this machine."),
 ]
 Checkpoint = Annotated[
-    str | None, typer.Option("--checkpoint", metavar="DIR", help="Where progress is kept, instead of where the files say.")
+    str | None, typer.Option("--checkpoint", metavar="DIR", help="Directory for the checkpoint, in place of the one in the files.")
 ]
 
 
 def register(app: typer.Typer) -> None:
-    pipelines = typer.Typer(help="Check data pipelines, run them on Spark, and see how they are.", no_args_is_help=True)
+    pipelines = typer.Typer(help="Check data pipelines, run them on Spark, and show their status.", no_args_is_help=True)
     pipelines.command("validate")(validate)
     pipelines.command("run")(run)
     pipelines.command("explain")(explain)
@@ -42,34 +42,35 @@ def register(app: typer.Typer) -> None:
 
 
 def validate(files: Files) -> None:
-    """Check files without running them; needs no Spark. Every wrong file is told of."""
+    """Check files without running them; needs no Spark. Reports every invalid file."""
     from barnabas.pipelines.declaration.read import read_pipeline
 
-    wrong = 0
+    invalid = 0
     for path in files:
         try:
             pipeline = read_pipeline(path)
         except PipelineError as error:
-            wrong += 1
+            invalid += 1
             typer.echo(f"barnabas: {error}", err=True)
         else:
             counts = ((len(pipeline.sources), "source"), (len(pipeline.steps), "step"), (len(pipeline.sinks), "sink"))
             typer.echo(
-                f"{path}: pipeline {pipeline.name!r} is well: "
+                f"{path}: pipeline {pipeline.name!r} is valid: "
                 + ", ".join(f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
                 + "."
             )
-    if wrong:
+    if invalid:
         raise typer.Exit(1)
 
 
 def run(
     files: Files,
     master: Master = None,
-    available_now: Annotated[bool, typer.Option("--available-now", help="Read what is there by now, then end.")] = False,
+    available_now: Annotated[bool, typer.Option("--available-now", help="Process the data available now, then end.")] = False,
     checkpoint: Checkpoint = None,
 ) -> None:
-    """Run pipelines until they are stopped, or with --available-now until all that is there is done.
+    """Run pipelines until they are stopped; with --available-now, until they have processed all
+    available data.
 
     Ctrl-C and SIGTERM stop them: exit code 0.
     """
@@ -80,7 +81,7 @@ def run(
 
 
 def explain(files: Files, master: Master = None) -> None:
-    """Show what pipelines would do: the columns of every source and step, and Spark's plan for every sink. Nothing runs."""
+    """Show the columns of every source and step, and Spark's plan for every sink. Nothing runs."""
     with refusals():
         from barnabas.pipelines.running.explain import explain as explain_pipelines
 
@@ -88,7 +89,7 @@ def explain(files: Files, master: Master = None) -> None:
 
 
 def list_pipelines(files: Files, as_json: AsJson = False) -> None:
-    """List the pipelines in files: what they read, make and write."""
+    """List the pipelines in files: their sources, steps and sinks."""
     with refusals():
         read = read_all(files)
     rows = [
@@ -112,7 +113,8 @@ def list_pipelines(files: Files, as_json: AsJson = False) -> None:
 
 
 def status(files: Files, checkpoint: Checkpoint = None, as_json: AsJson = False) -> None:
-    """Show whether pipelines run (starting, running, ended, failed, died) and how far they came. Needs no Spark."""
+    """Show the state of pipelines (starting, running, ended, failed, died) and their progress.
+    Needs no Spark."""
     with refusals():
         from barnabas.pipelines.running.status import status_of
 
@@ -124,15 +126,16 @@ def status(files: Files, checkpoint: Checkpoint = None, as_json: AsJson = False)
         ("Pipeline", "Query", "State", "Batch", "Lag", "Rows/s", "Last report"),
         [(each.pipeline, each.query, each.state, each.batch, each.lag, each.rows_per_second, each.at) for each in found],
     )
-    # A process that died or failed says it once, not for each of its queries.
+    # A process that died or failed gives its reason once, not for each of its queries.
     for reason in dict.fromkeys(each.reason for each in found if each.reason is not None):
         typer.echo(reason)
 
 
 def accept_schema(files: Files, checkpoint: Checkpoint = None, master: Master = None) -> None:
-    """Take over the columns that sources have now, after a pipeline stopped because they changed, and show what changed.
+    """Accept the current columns of the sources, after a pipeline stopped because they changed, and
+    show the changes.
 
-    Stop the pipeline first; it goes on where it was when it is run again."""
+    Stop the pipeline first; it continues from its checkpoint when it is run again."""
     with refusals():
         from barnabas.pipelines.schema_changes.acceptance import accept_declared
 
@@ -141,7 +144,8 @@ def accept_schema(files: Files, checkpoint: Checkpoint = None, master: Master = 
 
 
 def packages(files: Files) -> None:
-    """Print the Maven packages the pipelines need, as spark-submit takes them: --packages $(barnabas pipelines packages FILE)."""
+    """Print the Maven packages that the pipelines need, in the form of spark-submit: --packages
+    $(barnabas pipelines packages FILE)."""
     with refusals():
         from barnabas.pipelines.packages import packages_of
 
@@ -149,7 +153,8 @@ def packages(files: Files) -> None:
 
 
 def submit_script() -> None:
-    """Print the file to give to spark-submit, which then takes what `run` takes: spark-submit $(barnabas pipelines submit-script) FILE."""
+    """Print the path of the script for spark-submit, which takes the arguments of `run`:
+    spark-submit $(barnabas pipelines submit-script) FILE."""
     from barnabas.pipelines.submit import run_pipelines
 
     typer.echo(run_pipelines.__file__)

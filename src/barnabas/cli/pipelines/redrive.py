@@ -1,4 +1,6 @@
-"""``barnabas pipelines redrive``: dead letters of a pipeline's sources, sent to their topics again."""
+"""``barnabas pipelines redrive``: send the dead letters of a pipeline's sources to their topics
+again.
+"""
 
 from __future__ import annotations
 
@@ -18,19 +20,19 @@ _PLURAL = {True: "letter", False: "letters"}
 
 
 def redrive(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The pipeline whose dead letters they are.")],
-    source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Only those of this source.")] = None,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="REGEX", help="Only those whose reason matches.")] = None,
-    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only those that came from this topic.")] = None,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The pipeline that wrote the dead letters.")],
+    source: Annotated[str | None, typer.Option("--source", metavar="NAME", help="Only letters of this source.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", metavar="REGEX", help="Only letters with a reason that matches.")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only letters from this topic.")] = None,
     attempts_max: Annotated[
-        int | None, typer.Option("--attempts-max", min=1, help="Leave those alone that were sent again this many times.")
+        int | None, typer.Option("--attempts-max", min=1, help="Skip letters that were already sent again this many times.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be sent.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be sent.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Send dead letters to their original topics again; run it after the reason is gone.
+    """Send dead letters to their original topics again, after their cause has been fixed.
 
-    Each source record goes out once, even if its letter was written several times.
+    Each source record is sent once, even if its letter was written several times.
     """
     from barnabas.pipelines.declaration.read import read_pipeline
     from barnabas.pipelines.redrive import Selection, redrive as send_again
@@ -39,8 +41,8 @@ def redrive(
 
     try:
         pattern = None if reason is None else re.compile(reason)
-    except re.error as wrong:
-        raise Refused(f"--reason is a regular expression, but {reason!r} is not: {wrong}.") from wrong
+    except re.error as error:
+        raise Refused(f"--reason is a regular expression, but {reason!r} is not: {error}.") from error
     reports: dict[str, Redriven] = {}
     try:
         pipeline = read_pipeline(file)
@@ -49,7 +51,8 @@ def redrive(
         if not letters:
             which = "No source" if source is None else f"No source {source!r}"
             raise Refused(f"{which} of {file} has dead letters.")
-        # A cluster that is away, or refuses the credentials, is known at once; a producer with transactions would only time out.
+        # Connect first: a cluster that is down, or refuses the credentials, fails here at once,
+        # while a transactional producer would only time out.
         with ClusterTopics(pipeline) as cluster:
             cluster.names()
         selection = Selection(pattern, topic, attempts_max)

@@ -1,6 +1,7 @@
-"""``barnabas quorum``: who keeps the metadata log, how far each has come, and who shall vote.
+"""``barnabas quorum``: the controllers of the metadata log, their lag, and changes of the voters.
 
-Any broker can be asked, since it asks the active controller. When no broker is up, ``--bootstrap`` may name controllers.
+Any broker can be asked, since it forwards to the active controller. When no broker is up,
+``--bootstrap`` may name controllers.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _MISSING = "-"
 # The new voter must catch up with the log before it may vote.
 _ADD_SECONDS_MAX = 30.0
 _MS_PER_SECOND = 1000
-# What a leader says that is new in office, or has the change before still to finish.
+# Returned by a leader that was just elected, or that has not finished the previous change.
 _BUSY = frozenset({ErrorCode.REQUEST_TIMED_OUT})
 
 
 def register(app: typer.Typer) -> None:
-    quorum = typer.Typer(help="Look at the controllers' quorum, and change who votes in it.", no_args_is_help=True)
+    quorum = typer.Typer(help="Describe the controllers' quorum, and add or remove voters.", no_args_is_help=True)
     quorum.command("describe")(describe)
     quorum.command("add")(add)
     quorum.command("remove")(remove)
@@ -41,8 +42,8 @@ def register(app: typer.Typer) -> None:
 
 
 def describe(
-    status: Annotated[bool, typer.Option("--status", help="Who leads and who votes, which is what is shown anyway.")] = False,
-    replication: Annotated[bool, typer.Option("--replication", help="How far each node has come in the metadata log.")] = False,
+    status: Annotated[bool, typer.Option("--status", help="The leader and the voters; this is the default.")] = False,
+    replication: Annotated[bool, typer.Option("--replication", help="The offset and lag of each node in the metadata log.")] = False,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
@@ -81,23 +82,23 @@ def describe(
 
 def add(
     config: Annotated[Path | None, typer.Option("--config", help="The new voter's server.properties, on the machine it runs on.")] = None,
-    override: Annotated[list[str], typer.Option("--override", help="name=value; stronger than the file.")] = [],  # noqa: B006
-    voter: Annotated[int | None, typer.Option("--voter", metavar="NODE", min=0, help="Its node.id, when there is no --config.")] = None,
-    directory_id: Annotated[str | None, typer.Option("--directory-id", metavar="ID", help="Of its metadata log.")] = None,
-    listener: Annotated[list[str], typer.Option("--listener", metavar="NAME://HOST:PORT", help="Where it listens as a controller.")] = [],  # noqa: B006
+    override: Annotated[list[str], typer.Option("--override", help="name=value; takes precedence over the file.")] = [],  # noqa: B006
+    voter: Annotated[int | None, typer.Option("--voter", metavar="NODE", min=0, help="The new voter's node.id, without --config.")] = None,
+    directory_id: Annotated[str | None, typer.Option("--directory-id", metavar="ID", help="The directory id of its metadata log.")] = None,
+    listener: Annotated[list[str], typer.Option("--listener", metavar="NAME://HOST:PORT", help="Its controller listener.")] = [],  # noqa: B006
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Let a controller that follows the log vote in the quorum. It must run already."""
+    """Add a controller to the voters of the quorum. It must be running already, as an observer."""
     if config is not None:
         if voter is not None or directory_id is not None or listener:
-            raise Refused("--config says who the voter is, so --voter, --directory-id and --listener cannot.")
+            raise Refused("--config names the voter, so --voter, --directory-id and --listener cannot be given with it.")
         new = voter_of_properties(config, parse_overrides(override))
     elif voter is not None and directory_id is not None and listener:
         new = VoterIdentity(voter, _parse_directory_id(directory_id), tuple(map(_parse_listener, listener)))
     else:
-        raise Refused("Who shall vote is said with --config, or with --voter, --directory-id and --listener.")
+        raise Refused("Name the voter with --config, or with --voter, --directory-id and --listener.")
     if dry_run:
         typer.echo(f"Would add {new}.")
         return
@@ -121,13 +122,17 @@ def add(
 def remove(
     voter: Annotated[int, typer.Argument(metavar="NODE", min=0, help="The voter's node.id.")],
     directory_id: Annotated[
-        str | None, typer.Option("--directory-id", metavar="ID", help="Of its metadata log; looked up when there is only one.")
+        str | None,
+        typer.Option(
+            "--directory-id", metavar="ID", help="The directory id of its metadata log; needed only if several voters have the node.id."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")] = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Take a controller's vote away. It follows the log until it is stopped."""
+    """Remove a controller from the voters. It follows the log as an observer until it is
+    stopped."""
     brokers = Brokers(reach(bootstrap, config_file))
     directory = _parse_directory_id(directory_id) if directory_id is not None else directory_of(describe_quorum(brokers), voter)
     described = f"voter {voter} with directory {uuid_text(directory)}"
@@ -157,8 +162,8 @@ def _print_status(status: dict[str, Any]) -> None:
 def _parse_directory_id(text: str) -> Uuid:
     try:
         return parse_uuid(text)
-    except ValueError as wrong:
-        raise Refused(f"--directory-id: {wrong}.") from wrong
+    except ValueError as error:
+        raise Refused(f"--directory-id: {error}.") from error
 
 
 def _parse_listener(text: str) -> tuple[str, str, int]:
@@ -170,7 +175,8 @@ def _parse_listener(text: str) -> tuple[str, str, int]:
 
 
 def _ago(timestamp_ms: int | None, now_ms: int) -> str:
-    """Of the leader's clock by ours, which may well differ: nothing is from the future."""
+    """The leader's timestamp compared with our clock, which may differ: negative ages become
+    zero."""
     return _MISSING if timestamp_ms is None else f"{max(now_ms - timestamp_ms, 0)} ms ago"
 
 

@@ -1,4 +1,4 @@
-"""The quorum as its leader sees it: who votes, who only follows, and how far behind each is."""
+"""The quorum as its leader sees it: voters, observers, and the lag of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _UNKNOWN = -1
 
 class Quorum(NamedTuple):
     partition: ResponsePartitionData
-    endpoints: dict[int, list[str]]  # by node, as NAME://host:port; not known from brokers before Kafka 3.9
+    # by node, as NAME://host:port; brokers before Kafka 3.9 do not report them
+    endpoints: dict[int, list[str]]
 
     @property
     def leader(self) -> ReplicaState | None:
@@ -67,7 +68,7 @@ def cluster_id(brokers: Brokers) -> str:
 
 
 def replication_rows(quorum: Quorum) -> list[dict[str, Any]]:
-    """The leader first, then those who vote, then those who follow."""
+    """The leader first, then the other voters, then the observers."""
     leader_id = quorum.partition.leader_id
     voters = sorted(quorum.partition.current_voters, key=lambda each: (each.replica_id != leader_id, each.replica_id))
     observers = sorted(quorum.partition.observers, key=lambda each: each.replica_id)
@@ -79,7 +80,7 @@ def replication_rows(quorum: Quorum) -> list[dict[str, Any]]:
             "directory_id": None if each.replica_directory_id == ZERO_UUID else uuid_text(each.replica_directory_id),
             "endpoints": quorum.endpoints.get(each.replica_id, []),
             "log_end_offset": each.log_end_offset,
-            # A node that never fetched has no offset, and so no lag that could be counted.
+            # A node that never fetched has no offset, and so no lag.
             "lag": None if end is None or each.log_end_offset == _UNKNOWN else end - each.log_end_offset,
             "last_fetch_ms": _known(each.last_fetch_timestamp),
             "last_caught_up_ms": _known(each.last_caught_up_timestamp),
@@ -128,9 +129,9 @@ def directory_of(quorum: Quorum, voter: int) -> Uuid:
     found = [each.replica_directory_id for each in quorum.partition.current_voters if each.replica_id == voter]
     if not found:
         voters = ", ".join(str(each.replica_id) for each in quorum.partition.current_voters)
-        raise Refused(f"Node {voter} is not a voter; those are {voters}.")
+        raise Refused(f"Node {voter} is not a voter; the voters are {voters}.")
     if len(found) > 1:
-        raise Refused(f"There are {len(found)} voters {voter}, so --directory-id must say which: {', '.join(map(uuid_text, found))}.")
+        raise Refused(f"There are {len(found)} voters {voter}, so choose one with --directory-id: {', '.join(map(uuid_text, found))}.")
     return found[0]
 
 

@@ -1,4 +1,6 @@
-"""Who a controller is to the quorum: its node id, the directory of its metadata log, and where it listens."""
+"""A controller's identity in the quorum: its node id, the directory id of its metadata log, and its
+listeners.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,17 @@ class VoterIdentity(NamedTuple):
 
 
 def voter_of_properties(path: Path, overrides: Mapping[str, str]) -> VoterIdentity:
-    """From a controller's own configuration and the directory it names, so on the machine where it runs."""
+    """Read from a controller's configuration and the directory it names, so only on the machine
+    where it runs."""
     try:
         settings = parse_broker_config({**read_properties(path.read_text("latin-1")), **overrides})
         listeners = advertised_controller_listeners(settings)
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
-    except ConfigError as wrong:
-        raise Refused(f"{path}: {wrong}") from wrong
+    except ConfigError as error:
+        raise Refused(f"{path}: {error}") from error
     if "controller" not in settings.strings("process.roles"):
-        raise Refused(f"{path} is not a controller's: process.roles does not name that role.")
+        raise Refused(f"{path} does not configure a controller: process.roles lacks that role.")
     directory = settings.text_or_none("metadata.log.dir") or log_directory_paths(settings)[0]
     try:
         disk = RealDisk()
@@ -51,5 +54,5 @@ def voter_of_properties(path: Path, overrides: Mapping[str, str]) -> VoterIdenti
 
 
 def bracketed(host: str) -> str:
-    """As it stands in an address: IPv6 hosts have colons of their own."""
+    """A host in an address: IPv6 hosts contain colons and need brackets."""
     return f"[{host}]" if ":" in host else host

@@ -1,7 +1,9 @@
-"""``barnabas reassign``: move partitions between brokers and between the directories of a broker, watch them, call them back.
+"""``barnabas reassign``: move partitions between brokers and between the directories of a broker;
+watch and cancel moves.
 
-The files are those of Kafka's ``kafka-reassign-partitions``, with ``log_dirs`` where a replica shall be in a certain directory. A move
-that is throttled stays so until ``verify`` finds it done and takes the throttle away, which is why somebody has to call that.
+The files are those of Kafka's ``kafka-reassign-partitions``, with ``log_dirs`` for replicas that
+belong in a certain directory. A throttle stays in place until ``verify`` finds the moves complete
+and removes it, so the user has to run ``verify``.
 """
 
 from __future__ import annotations
@@ -44,11 +46,12 @@ from barnabas.cli.reassign.requests import (
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 
 _MISSING = "-"
-# A replica that comes to a broker is there soon after the controller has said so. Kafka's tool waits as long.
+# A new replica appears on its broker soon after the controller has assigned it. Kafka's tool waits
+# as long.
 REPLICA_SECONDS_MAX = 10.0
 
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.json", help="Which replicas the partitions shall have.")]
-PreserveThrottles = Annotated[bool, typer.Option("--preserve-throttles", help="Leave the throttles as they are.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.json", help="The file with the plan.")]
+PreserveThrottles = Annotated[bool, typer.Option("--preserve-throttles", help="Keep the throttles.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -62,26 +65,27 @@ def register(app: typer.Typer) -> None:
 
 
 def generate(
-    brokers: Annotated[str, typer.Option("--brokers", metavar="1,2,3", help="Where the partitions shall be.")],
+    brokers: Annotated[str, typer.Option("--brokers", metavar="1,2,3", help="The brokers to spread the partitions over.")],
     topic: Annotated[list[str], typer.Option("--topic", metavar="TOPIC", help="May be given several times.")] = [],  # noqa: B006
     topics_file: Annotated[Path | None, typer.Option("--topics-file", metavar="FILE", help='{"topics": [{"topic": "t"}], ...}')] = None,
-    disable_rack_aware: Annotated[bool, typer.Option("--disable-rack-aware", help="As if no broker were in a rack.")] = False,
-    plan_to: Annotated[Path | None, typer.Option("--plan-to", metavar="FILE", help="Write the plan there.")] = None,
+    disable_rack_aware: Annotated[bool, typer.Option("--disable-rack-aware", help="Ignore the racks of brokers.")] = False,
+    plan_to: Annotated[Path | None, typer.Option("--plan-to", metavar="FILE", help="Write the plan to this file.")] = None,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Propose a plan that spreads topics evenly over brokers and moves little."""
+    """Propose a plan that spreads topics evenly over brokers and moves as few replicas as that
+    allows."""
     names = [*topic, *(read_topics(topics_file) if topics_file is not None else [])]
     if not names:
-        raise Refused("Which topics to move is said with --topic or --topics-file.")
+        raise Refused("Choose the topics to move with --topic or --topics-file.")
     wanted = _parse_brokers(brokers)
     cluster = reach(bootstrap, config_file)
     registered = members(Brokers(cluster))
     refuse_unknown_brokers(wanted, registered)
     chosen = {each: None if disable_rack_aware else registered[each].rack for each in wanted}
     if None in chosen.values() and any(chosen.values()):
-        raise Refused("Some of the brokers are in a rack and some in none; --disable-rack-aware does without racks.")
+        raise Refused("Only some of the brokers have a rack; --disable-rack-aware ignores racks.")
     current = current_assignment(cluster.admin(), names)
     proposed = propose(current, chosen)
     if plan_to is not None:
@@ -95,27 +99,35 @@ def generate(
 
 def execute(
     plan_file: PlanFile,
-    throttle: Annotated[int | None, typer.Option("--throttle", metavar="BYTES", min=1, help="The most a broker moves in a second.")] = None,
-    directory_throttle: Annotated[
-        int | None, typer.Option("--directory-throttle", metavar="BYTES", min=1, help="The same, between its own directories.")
+    throttle: Annotated[
+        int | None, typer.Option("--throttle", metavar="BYTES", min=1, help="Bytes a second that a broker may move.")
     ] = None,
-    additional: Annotated[bool, typer.Option("--additional", help="Although others are under way; also changes their throttle.")] = False,
-    disallow_replication_factor_change: Annotated[
-        bool, typer.Option("--disallow-replication-factor-change", help="Refuse plans with more or fewer replicas than there are.")
+    directory_throttle: Annotated[
+        int | None,
+        typer.Option(
+            "--directory-throttle", metavar="BYTES", min=1, help="Bytes a second that a broker may move between its own directories."
+        ),
+    ] = None,
+    additional: Annotated[
+        bool, typer.Option("--additional", help="Start even if other moves are in progress; also changes their throttle.")
     ] = False,
-    rollback_to: Annotated[Path | None, typer.Option("--rollback-to", metavar="FILE", help="Write the plan that undoes it there.")] = None,
+    disallow_replication_factor_change: Annotated[
+        bool, typer.Option("--disallow-replication-factor-change", help="Refuse plans that change the number of replicas.")
+    ] = False,
+    rollback_to: Annotated[
+        Path | None, typer.Option("--rollback-to", metavar="FILE", help="Write the plan that undoes this one to a file.")
+    ] = None,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Start to move partitions. What is there now is printed first, as the plan that would undo it."""
+    """Start to move partitions. The current assignment is printed first, as the plan that would
+    undo the move."""
     plan = read_plan(plan_file)
     cluster = reach(bootstrap, config_file)
     brokers = Brokers(cluster)
     under_way = ongoing_reassignments(brokers)
     if under_way and not additional:
-        raise Refused(
-            f"{_count(under_way, 'partition')} {_are(under_way)} being reassigned already; --additional starts more all the same."
-        )
+        raise Refused(f"{_count(under_way, 'partition')} {_are(under_way)} being reassigned already; --additional starts more anyway.")
     registered = members(brokers)
     refuse_unknown_brokers((each for replicas in plan.assignment.values() for each in replicas), registered)
     there = current_assignment(cluster.admin(), [each.topic for each in plan.assignment])
@@ -134,8 +146,9 @@ def execute(
     chosen_on = _present({each: registered[each] for each in sorted({replica.broker for replica in plan.directories})})
     if directory_throttle is not None:
         set_directory_throttles(brokers, dict.fromkeys(chosen_on, directory_throttle))
-        typer.echo(f"Moves between directories are throttled to {directory_throttle} bytes a second, until the same.")
-    # Before: a replica that comes to a broker is made in the directory that was chosen for it, if that is known by then.
+        typer.echo(f"Moves between directories are throttled to {directory_throttle} bytes a second until then.")
+    # Choose directories before the reassignment: a broker creates a new replica in the chosen
+    # directory if it knows it by then.
     place_replicas(brokers, chosen_on, plan.directories, seconds_max=0)
     refused = alter_reassignments(brokers, plan.assignment, may_change_replication_factor=not disallow_replication_factor_change)
     _refuse_some(refused, "Cannot reassign")
@@ -151,7 +164,8 @@ def verify(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Show how far a plan has come, and take the throttles away when nothing moves any more. Exit code 1 while it is not done."""
+    """Show the progress of a plan, and remove the throttles when all moves are complete. Exit code
+    1 until then."""
     plan = read_plan(plan_file)
     cluster = reach(bootstrap, config_file)
     brokers = Brokers(cluster)
@@ -188,7 +202,7 @@ def verify(
                 ],
             )
         if clear:
-            typer.echo("\nNothing is being reassigned, so replication is not throttled any more.")
+            typer.echo("\nNothing is being reassigned, so replication is no longer throttled.")
     if any(row["state"] != "complete" for row in [*rows, *replicas]):
         raise typer.Exit(1)
 
@@ -199,7 +213,8 @@ def cancel(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Call back the partitions of a plan that are still on the move: they keep the replicas they had."""
+    """Cancel the moves of a plan that are in progress: the partitions keep the replicas they
+    had."""
     plan = read_plan(plan_file)
     brokers = Brokers(reach(bootstrap, config_file))
     moving = [each for each in ongoing_reassignments(brokers) if each in plan.assignment]
@@ -210,7 +225,7 @@ def cancel(
         typer.echo("None of these partitions is being reassigned.")
     present = _present(members(brokers))
     places = places_of(brokers, present, plan.directories)
-    # To where they are: that ends a move.
+    # A move to the current directory ends the move in progress.
     back = {replica: place.current for replica, place in places.items() if place.future is not None and place.current is not None}
     if back:
         _refuse_some({str(each): why for each, why in place_replicas(brokers, present, back, seconds_max=0).items()}, "Cannot keep")
@@ -220,7 +235,7 @@ def cancel(
 
 
 def list_ongoing(as_json: AsJson = False, bootstrap: Bootstrap = None, config_file: ConfigFile = None) -> None:
-    """List the partitions that are on the move."""
+    """List the partitions that are being reassigned."""
     under_way = ongoing_reassignments(Brokers(reach(bootstrap, config_file)))
     if as_json:
         print_json([{"topic": each.topic, "partition": each.number, **ongoing._asdict()} for each, ongoing in under_way.items()])
@@ -232,7 +247,7 @@ def list_ongoing(as_json: AsJson = False, bootstrap: Bootstrap = None, config_fi
 
 
 def _moves(target: Assignment, before: Assignment, under_way: dict[PartitionName, Ongoing]) -> dict[PartitionName, Move]:
-    """All that will be on the move, with those that are already: their throttle is set anew."""
+    """All moves of this plan and those in progress: the throttle of the latter is set again."""
     moves = {each: ongoing.move for each, ongoing in under_way.items()}
     for partition, replicas in target.items():
         sources = moves[partition].sources if partition in moves else frozenset(before[partition])
@@ -241,11 +256,12 @@ def _moves(target: Assignment, before: Assignment, under_way: dict[PartitionName
 
 
 def _present(registered: Mapping[int, Member]) -> list[Broker]:
-    """Those that can be asked. A broker alters its own settings, so one that is away keeps what it has, and that is worth a word."""
+    """The brokers that are up. A broker alters its own settings, so one that is down keeps its
+    throttle, and the user is warned."""
     away = [each for each, member in registered.items() if member.broker is None]
     if away:
         verb = "is" if len(away) == 1 else "are"
-        typer.echo(f"Broker {_ids(away)} {verb} away, and the throttle there stays as it is.", err=True)
+        typer.echo(f"Broker {_ids(away)} {verb} down and keeps the throttle.", err=True)
     return [member.broker for member in registered.values() if member.broker is not None]
 
 
@@ -276,8 +292,8 @@ def _refuse_some(refused: Mapping[Any, str], doing: str) -> None:
 def _parse_brokers(text: str) -> list[int]:
     try:
         found = [int(each) for each in text.split(",")]
-    except ValueError as wrong:
-        raise Refused(f"--brokers takes broker ids such as 1,2,3, but was given {text!r}.") from wrong
+    except ValueError as error:
+        raise Refused(f"--brokers takes broker ids such as 1,2,3, but was given {text!r}.") from error
     if len(set(found)) < len(found):
         raise Refused(f"--brokers names a broker twice: {text}.")
     return found
@@ -291,7 +307,7 @@ def _write(path: Path, document: dict[str, Any]) -> None:
 
 
 def _compact(assignment: Assignment) -> str:
-    """On one line, as Kafka's tool prints it, for whoever cuts it out of there."""
+    """On one line, as Kafka's tool prints it, to be copied."""
     return json.dumps(plan_as_json(assignment), separators=(",", ":"), ensure_ascii=False)
 
 

@@ -1,8 +1,11 @@
-"""Where the replicas of partitions shall be: the files that say so, and a proposal that moves little.
+"""Assignments of replicas to brokers: the files that hold them, and a proposal that moves few
+replicas.
 
 The files are those of ``kafka-reassign-partitions``, in and out::
 
-    {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "any"]}]}
+    {"version": 1, "partitions": [
+        {"topic": "t", "partition": 0, "replicas": [1, 2], "log_dirs": ["any", "any"]}
+    ]}
     {"version": 1, "topics": [{"topic": "t"}]}
 
 The first replica is the preferred leader.
@@ -43,7 +46,7 @@ class ReplicaName(NamedTuple):
 
 class Plan(NamedTuple):
     assignment: Assignment
-    directories: dict[ReplicaName, str]  # of the replicas that shall be in a certain one
+    directories: dict[ReplicaName, str]  # for replicas that belong in a certain directory
 
 
 def read_plan(path: Path) -> Plan:
@@ -55,10 +58,10 @@ def read_plan(path: Path) -> Plan:
             partition = PartitionName(_typed(entry["topic"], str), _typed(entry["partition"], int))
             replicas = [_typed(each, int) for each in entry["replicas"]]
             chosen = [_typed(each, str) for each in entry.get("log_dirs", [ANY_DIRECTORY] * len(replicas))]
-        except (KeyError, TypeError, AttributeError) as wrong:
-            raise Refused(f'{path}: a partition must look like {{"topic": "t", "partition": 0, "replicas": [1, 2]}}.') from wrong
+        except (KeyError, TypeError, AttributeError) as error:
+            raise Refused(f'{path}: a partition must look like {{"topic": "t", "partition": 0, "replicas": [1, 2]}}.') from error
         if partition in assignment:
-            raise Refused(f"{path}: {partition} is there more than once.")
+            raise Refused(f"{path} has {partition} more than once.")
         if not replicas:
             raise Refused(f"{path}: {partition} has no replicas.")
         if len(set(replicas)) < len(replicas):
@@ -79,8 +82,8 @@ def read_plan(path: Path) -> Plan:
 def read_topics(path: Path) -> list[str]:
     try:
         topics = [_typed(entry["topic"], str) for entry in _list(_read(path), "topics", path)]
-    except (KeyError, TypeError) as wrong:
-        raise Refused(f'{path}: a topic must look like {{"topic": "t"}}.') from wrong
+    except (KeyError, TypeError) as error:
+        raise Refused(f'{path}: a topic must look like {{"topic": "t"}}.') from error
     if not topics:
         raise Refused(f"{path} names no topics.")
     return topics
@@ -97,16 +100,17 @@ def as_json(assignment: Mapping[PartitionName, Sequence[int]]) -> dict[str, Any]
 
 
 def propose(current: Mapping[PartitionName, Sequence[int]], racks: Mapping[int, str | None]) -> Assignment:
-    """The same partitions on the brokers of ``racks``, with the least that must move.
+    """The same partitions on the brokers of ``racks``, with the fewest moves.
 
-    Replicas stay where they are as long as brokers end up with the same number of them, give or take one, and with no fewer racks
-    under a partition. Kafka's tool deals everything out anew instead, and moves nearly all of it.
+    Replicas stay as long as brokers end up with the same number of them, give or take one, and no
+    partition loses racks. Kafka's tool assigns everything from scratch instead, and moves nearly
+    all of it.
     """
     load = Counter(dict.fromkeys(racks, 0))
     proposed: Assignment = {}
     for partition, replicas in sorted(current.items()):
         if len(replicas) > len(racks):
-            raise Refused(f"{partition} has {len(replicas)} replicas, which {len(racks)} brokers cannot hold.")
+            raise Refused(f"{partition} has {len(replicas)} replicas, more than the {len(racks)} brokers can hold.")
         proposed[partition] = [each for each in replicas if each in racks]
         load.update(proposed[partition])
     for partition, kept in proposed.items():
@@ -121,7 +125,8 @@ def propose(current: Mapping[PartitionName, Sequence[int]], racks: Mapping[int, 
 
 
 def _even_out(proposed: Assignment, racks: Mapping[int, str | None], load: Counter[int]) -> None:
-    """Each move takes one from a broker that has two more than another, so there are fewer moves than replicas."""
+    """Each move takes a replica from a broker that has at least two more than another, so there are
+    fewer moves than replicas."""
     while True:
         for most, least in ((m, n) for m in sorted(load, key=lambda each: -load[each]) for n in sorted(load, key=lambda each: load[each])):
             if load[most] - load[least] < 2:
@@ -143,9 +148,10 @@ def _keeps_racks(replicas: Sequence[int], leaving: int, coming: int, racks: Mapp
 
 
 def _spread_leaders(proposed: Assignment, current: Mapping[PartitionName, Sequence[int]]) -> None:
-    """Changing the order moves no data, so leaders are evened out among the replicas there are; who leads now is preferred."""
+    """Balance preferred leaders. Changing the order of replicas moves no data; the current
+    preferred leader is kept where possible."""
     leads: Counter[int] = Counter()
-    # Those with the fewest to choose from first.
+    # Partitions with the fewest replicas to choose from come first.
     for partition, replicas in sorted(proposed.items(), key=lambda each: (len(each[1]), each[0])):
         now = next((each for each in current[partition] if each in replicas), None)
         leader = min(replicas, key=lambda each: (leads[each], each != now))
@@ -155,19 +161,19 @@ def _spread_leaders(proposed: Assignment, current: Mapping[PartitionName, Sequen
 
 
 class Move(NamedTuple):
-    """A partition on its way: whoever leads it is among the sources."""
+    """A partition on the move. Its leader is among the sources."""
 
     sources: frozenset[int]
     targets: frozenset[int]
 
 
 def leader_throttles(moves: Mapping[PartitionName, Move]) -> dict[str, str]:
-    """By topic: ``partition:broker`` of all that may have to send."""
+    """By topic: ``partition:broker`` of all replicas that may have to send."""
     return _throttled((partition, broker) for partition, move in moves.items() for broker in move.sources)
 
 
 def follower_throttles(moves: Mapping[PartitionName, Move]) -> dict[str, str]:
-    """By topic: ``partition:broker`` of all that fetch from the beginning."""
+    """By topic: ``partition:broker`` of all replicas that fetch from the beginning."""
     return _throttled((partition, broker) for partition, move in moves.items() for broker in move.targets)
 
 
@@ -183,8 +189,8 @@ def _read(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
-    except ValueError as wrong:
-        raise Refused(f"{path} is not JSON: {wrong}.") from wrong
+    except ValueError as error:
+        raise Refused(f"{path} is not JSON: {error}.") from error
     if not isinstance(document, dict) or document.get("version", _VERSION) != _VERSION:
         raise Refused(f'{path} is not of the form {{"version": {_VERSION}, ...}}.')
     return document

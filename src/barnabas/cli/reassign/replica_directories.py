@@ -1,7 +1,7 @@
-"""Where on their brokers replicas lie, and shall lie: each broker is asked for its own.
+"""The directories of replicas, current and requested: each broker is asked about its own replicas.
 
-A replica that is on its way to a broker is not there yet, and says so until it is; so a move to a directory of it is asked for again, for a
-while, as Kafka's tool does.
+A replica that is on its way to a broker does not exist there yet, and the broker returns an error
+until it does. So a move to a directory is requested again for a while, as Kafka's tool does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RETRY_SECONDS = 0.2
 
 
 class Place(NamedTuple):
-    """Directories of a broker; None where the replica is in none, or goes to none."""
+    """Directories of a broker; None when the replica has no current or no future one."""
 
     current: str | None = None
     future: str | None = None
@@ -39,10 +39,11 @@ class Place(NamedTuple):
 def place_replicas(
     brokers: Brokers, present: Iterable[Broker], wanted: Mapping[ReplicaName, str], *, seconds_max: float
 ) -> dict[ReplicaName, str]:
-    """Ask that replicas be moved to directories. Those that were not taken, with the reason."""
+    """Request that replicas be moved to directories. Returns those that were refused, with the
+    reason."""
     deadline = time.monotonic() + seconds_max
     asked = {each.node_id: each for each in present}
-    refused = {replica: f"broker {replica.broker} is away" for replica in wanted if replica.broker not in asked}
+    refused = {replica: f"broker {replica.broker} is down" for replica in wanted if replica.broker not in asked}
     left = {replica: directory for replica, directory in wanted.items() if replica.broker in asked}
     while left:
         for broker in sorted({replica.broker for replica in left}):
@@ -80,7 +81,7 @@ def _ask(brokers: Brokers, broker: Broker, wanted: Mapping[ReplicaName, str]) ->
 
 
 def places_of(brokers: Brokers, present: Iterable[Broker], replicas: Iterable[ReplicaName]) -> dict[ReplicaName, Place]:
-    """Of those on brokers that can be asked."""
+    """The places of replicas on brokers that are up."""
     wanted = list(replicas)
     found: dict[ReplicaName, Place] = {}
     for broker in present:

@@ -1,4 +1,4 @@
-"""What the controller knows of partitions on the move, and the settings that slow them down."""
+"""Requests about reassignments to the controller, and the settings that throttle them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TIMEOUT_MS = int(ANSWER_SECONDS_MAX * 1000)
 
 
 class Ongoing(NamedTuple):
-    replicas: list[int]  # all of them: those that stay, come and go
+    replicas: list[int]  # all of them: those that stay, are added and are removed
     adding: list[int]
     removing: list[int]
 
@@ -60,7 +60,8 @@ def ongoing_reassignments(brokers: Brokers) -> dict[PartitionName, Ongoing]:
 def alter_reassignments(
     brokers: Brokers, targets: Mapping[PartitionName, list[int] | None], *, may_change_replication_factor: bool = True
 ) -> dict[PartitionName, str]:
-    """None cancels. What could not be done, with the reason; the rest is under way when this returns."""
+    """None cancels. Returns the partitions that were refused, with the reason; the others are in
+    progress when this returns."""
     by_topic: dict[str, list[ReassignablePartition]] = {}
     for partition, replicas in sorted(targets.items(), key=lambda each: each[0]):
         by_topic.setdefault(partition.topic, []).append(ReassignablePartition(partition_index=partition.number, replicas=replicas))
@@ -83,13 +84,13 @@ class Member(NamedTuple):
     """A registered broker."""
 
     rack: str | None
-    broker: Broker | None  # None while it is away: it may come back to what it was given, but cannot be asked
+    broker: Broker | None  # None while it is down: it keeps its registration but cannot be asked
 
 
 def members(brokers: Brokers) -> dict[int, Member]:
     request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
     response: DescribeClusterResponse = brokers.ask_controller(request, codes=lambda response: [response.error_code])
-    refuse_error(response.error_code, response.error_message, "Cannot ask for the cluster's brokers")
+    refuse_error(response.error_code, response.error_message, "Cannot list the cluster's brokers")
     return {
         each.broker_id: Member(each.rack, None if each.is_fenced else Broker(each.broker_id, f"{each.host}:{each.port}"))
         for each in sorted(response.brokers, key=lambda each: each.broker_id)
@@ -97,7 +98,7 @@ def members(brokers: Brokers) -> dict[int, Member]:
 
 
 def current_assignment(admin: Admin, topics: Iterable[str]) -> Assignment:
-    """``Refused`` when a topic does not exist."""
+    """Raises ``Refused`` when a topic does not exist."""
     return {
         PartitionName(topic.name, each.id): [node.id for node in each.replicas]
         for topic in admin.describe_topics(list(dict.fromkeys(topics))).values()
@@ -106,7 +107,7 @@ def current_assignment(admin: Admin, topics: Iterable[str]) -> Assignment:
 
 
 def set_throttles(brokers: Brokers, leaders: Mapping[str, str], followers: Mapping[str, str], rates: Mapping[Broker, int]) -> None:
-    """Topics before brokers: a rate without replicas to hold back does nothing."""
+    """Topics before brokers: a rate without throttled replicas has no effect."""
     for topic in sorted({*leaders, *followers}):
         _alter(brokers, topic, {LEADER_REPLICAS: leaders.get(topic), FOLLOWER_REPLICAS: followers.get(topic)})
     for broker, rate in rates.items():
@@ -126,7 +127,8 @@ def clear_throttles(brokers: Brokers, *, topics: Iterable[str], of_brokers: Iter
 
 
 def _alter(brokers: Brokers, target: Broker | str, settings: Mapping[str, str | None]) -> None:
-    """A topic's settings are anybody's to alter, a broker's are its own. A value of None removes the setting."""
+    """Any broker alters a topic's settings, but a broker's settings only that broker. A value of
+    None removes the setting."""
     kind, name = (ResourceKind.BROKER, str(target.node_id)) if isinstance(target, Broker) else (ResourceKind.TOPIC, target)
     configs = [
         AlterableConfig(name=key, config_operation=Operation.DELETE if value is None else Operation.SET, value=value)

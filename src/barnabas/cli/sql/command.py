@@ -1,4 +1,4 @@
-"""``barnabas sql``: a query over topics, answered once or for as long as it runs."""
+"""``barnabas sql``: a query over topics, answered once or continuously."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 DEFAULT_SAMPLE = 1000
-# What a table shows without --limit: it must be held in memory to know how wide its columns are. JSON and CSV have no such bound.
+# Rows of a table without --limit: all rows must be in memory to compute the width of the columns.
+# JSON and CSV have no such limit.
 TABLE_ROWS_MAX = 1000
-# What shells say of a command that Ctrl-C ended: 128 and the signal's number.
+# The exit code of shells for a command that Ctrl-C ended: 128 and the signal's number.
 INTERRUPTED = 130
 
-Query = Annotated[str, typer.Argument(metavar="QUERY", help="Topics are its tables. Names with dashes stand in `backquotes`.")]
-Stream = Annotated[bool, typer.Option("--stream", help="Go on answering while records arrive, from now on.")]
-FromBeginning = Annotated[bool, typer.Option("--from-beginning", help="With --stream: begin with what is there already.")]
-AsJson = Annotated[bool, typer.Option("--json", help="A JSON object for each row.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Comma-separated values, names first.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="How many rows to print at most.")]
-Sample = Annotated[int, typer.Option("--sample", min=1, help="How many records of a topic are looked at to find its columns.")]
-Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master; this machine when not given.")]
+Query = Annotated[str, typer.Argument(metavar="QUERY", help="The query. Topics are its tables; put names with dashes in `backquotes`.")]
+Stream = Annotated[bool, typer.Option("--stream", help="Keep answering as new records arrive.")]
+FromBeginning = Annotated[bool, typer.Option("--from-beginning", help="With --stream: start with the records that exist already.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object for each row.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values with a header line.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Print at most this many rows.")]
+Sample = Annotated[int, typer.Option("--sample", min=1, help="How many records of a topic are read to find its columns.")]
+Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master; default: this machine.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,11 +51,12 @@ def sql(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Ask topics in SQL. Columns are the fields of JSON values, and _key, _partition, _offset, _timestamp and _headers."""
+    """Query topics in SQL. Columns are the fields of JSON values, and _key, _partition, _offset,
+    _timestamp and _headers."""
     if as_json and as_csv:
         raise Refused("--json and --csv are two ways to print the same rows: give one of them.")
     if from_beginning and not stream:
-        raise Refused("--from-beginning goes with --stream; without it, a query reads all there is anyway.")
+        raise Refused("--from-beginning goes with --stream; without --stream, a query reads all records anyway.")
     printer = RowPrinter(Format.JSON if as_json else Format.CSV if as_csv else Format.TABLE)
     from barnabas.pipelines.kafka_settings import for_librdkafka, for_spark
     from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
@@ -67,7 +69,8 @@ def sql(
         stop_asked = threading.Event()
         with ExitStack() as at_end:
             if stream:
-                # A query that is answered once is ended by the signal itself: half an answer must not look like a whole one.
+                # The signal ends a query that is answered once: half an answer must not look like a
+                # whole one.
                 at_end.enter_context(stop_signals(stop_asked))
                 at_end.enter_context(failures_while_stopping_pass(stop_asked))
             if stop_asked.is_set():
@@ -85,8 +88,8 @@ def sql(
                 print_stream(topics.stream(query, sample=sample, from_beginning=from_beginning), printer, limit, stop_asked)
             else:
                 print_batch(topics.batch(query, sample=sample), printer, limit)
-    except PipelineError as wrong:
-        raise Refused(str(wrong)) from wrong
+    except PipelineError as error:
+        raise Refused(str(error)) from error
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 

@@ -1,4 +1,4 @@
-"""Rows of an answer on stdout: a table for people, JSON lines or CSV for programs."""
+"""Prints the rows of an answer to stdout: a table for people, JSON lines or CSV for programs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Format(Enum):
 
 
 class RowPrinter:
-    """Called once for an answer, or again and again while it goes on: names of columns then come once in CSV, each time in a table."""
+    """Called once for an answer, or repeatedly while a query continues: CSV has the column names
+    once, a table each time."""
 
     def __init__(self, format: Format) -> None:  # noqa: A002 - what it is
         self.format = format
@@ -50,10 +51,10 @@ class RowPrinter:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can say of it: times in ISO 8601, bytes in base64, structures as objects."""
+    """A value as JSON: times in ISO 8601, bytes in base64, structures as objects."""
     match value:
         case datetime.datetime():
-            # Spark hands out times of the session's zone, UTC, without saying so.
+            # Spark returns times in the session's zone, UTC, without a zone attached.
             return value.isoformat() + ("" if value.tzinfo else "Z")
         case datetime.date():
             return value.isoformat()

@@ -1,7 +1,7 @@
-"""What the commands print: tables for people, JSON for programs, progress for people who wait.
+"""The output of commands: tables for people, JSON for programs, progress for people who wait.
 
-Into a pipe a table goes without lines and without being cut to a width, so that ``grep`` and ``awk`` work on it; progress goes to stderr,
-and only where that is a terminal.
+In a pipe a table has no lines and is not cut to a width, so that ``grep`` and ``awk`` work on it.
+Progress goes to stderr, and only if that is a terminal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rich.table import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-# Wider than any line of ours: rich must have a width, and into a pipe nothing may be cut or folded.
+# Wider than any line of ours: rich requires a width, and in a pipe nothing may be cut or folded.
 _UNBOUNDED_WIDTH = 100_000
 
 
@@ -29,7 +29,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A column of numbers stands to the right."""
+    """Columns of numbers are aligned to the right."""
     terminal = sys.stdout.isatty()
     rows = list(rows)
     table = Table(box=box.SIMPLE_HEAD if terminal else None, pad_edge=False, show_edge=False)
@@ -38,19 +38,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         table.add_column(column, justify="right" if numbers else "left", overflow="fold", no_wrap=not terminal)
     for row in rows:
         table.add_row(*("" if cell is None else str(cell) for cell in row))
-    # Names and values are data: brackets in them are not markup, and numbers in them want no colour.
+    # Names and values are data: brackets in them are not markup, and numbers in them need no
+    # colour.
     console = Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=None if terminal else _UNBOUNDED_WIDTH)
     console.print(table)
 
 
 @contextmanager
 def progress(doing: str, total: float | None) -> Iterator[Callable[[float], None]]:
-    """A bar while the body runs; what it gets is called with how much is done by now. ``total`` None: nobody knows how much there is."""
+    """A progress bar while the body runs. The body calls the yielded function with the amount done
+    so far. ``total`` is None when the total is unknown."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
     columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()]
-    # By default rich takes over stdout while a bar is shown, and what a command prints would go to stderr with it.
+    # By default rich redirects stdout while a bar is shown, and the command's output would go to
+    # stderr with it.
     console = Console(file=sys.stderr)
     with Progress(SpinnerColumn(), *columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(doing, total=total)

@@ -1,4 +1,4 @@
-"""``name=value``, as several options take it."""
+"""``name=value`` pairs, as several options take them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def parse_overrides(given: Iterable[str]) -> dict[str, str]:
 
 
 def parse_pairs(option: str, given: Iterable[str]) -> list[tuple[str, str]]:
-    """In the order given; a name may come twice, and what that means is the option's own business."""
+    """In the order given. A name may come twice; the option decides what that means."""
     pairs = []
     for text in given:
         name, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""Keys and values between bytes and what a terminal shows: as text, or as hex or base64 where they are not text."""
+"""Converts keys and values between bytes and the terminal: as text, hex or base64."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ class Notation(StrEnum):
 
 
 def parse_bytes(text: bytes, notation: Notation) -> bytes:
-    """``ValueError`` when it is not written like that."""
+    """Raises ``ValueError`` when the text is not in this notation."""
     match notation:
         case Notation.TEXT:
             return text
         case Notation.HEX:
             try:
                 return bytes.fromhex(text.decode("ascii"))
-            except ValueError as wrong:
-                raise ValueError("is not hex") from wrong
+            except ValueError as error:
+                raise ValueError("is not hex") from error
         case Notation.BASE64:
             try:
                 return base64.b64decode(text, validate=True)
-            except (binascii.Error, ValueError) as wrong:
-                raise ValueError("is not base64") from wrong
+            except (binascii.Error, ValueError) as error:
+                raise ValueError("is not base64") from error
 
 
 def show_bytes(data: bytes, notation: Notation) -> bytes:
-    """Text is shown as the bytes it is: whoever reads our output decides how to decode it."""
+    """Text is printed as its bytes: the reader of our output decides how to decode it."""
     match notation:
         case Notation.TEXT:
             return data
@@ -42,7 +42,8 @@ def show_bytes(data: bytes, notation: Notation) -> bytes:
 
 
 def json_bytes(name: str, data: bytes | None, notation: Notation = Notation.TEXT) -> dict[str, str | None]:
-    """One entry of a JSON object. Bytes that are not UTF-8 go as base64 under a name that says so, since JSON has no bytes."""
+    """One entry of a JSON object. Bytes that are not UTF-8 become base64 under a name that says so,
+    since JSON has no bytes."""
     if data is None:
         return {name: None}
     try:

@@ -1,4 +1,6 @@
-"""``barnabas topics``: make, look at, grow and delete topics, and find those that are not well."""
+"""``barnabas topics``: create, list, describe, extend and delete topics, and find unhealthy
+partitions.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,14 @@ Assignment = Annotated[
     ),
 ]
 
-UnderReplicated = Annotated[bool, typer.Option("--under-replicated", help="Only partitions with replicas that do not keep up.")]
-Unavailable = Annotated[bool, typer.Option("--unavailable", help="Only partitions that nobody leads.")]
-UnderMinIsr = Annotated[bool, typer.Option("--under-min-isr", help="Only partitions with fewer in sync than min.insync.replicas.")]
-AtMinIsr = Annotated[bool, typer.Option("--at-min-isr", help="Only partitions with just min.insync.replicas in sync.")]
+UnderReplicated = Annotated[bool, typer.Option("--under-replicated", help="Only partitions with replicas that are out of sync.")]
+Unavailable = Annotated[bool, typer.Option("--unavailable", help="Only partitions without a leader.")]
+UnderMinIsr = Annotated[bool, typer.Option("--under-min-isr", help="Only partitions with fewer replicas in sync than min.insync.replicas.")]
+AtMinIsr = Annotated[bool, typer.Option("--at-min-isr", help="Only partitions with exactly min.insync.replicas in sync.")]
 
 
 def register(app: typer.Typer) -> None:
-    topics = typer.Typer(help="Make, look at, grow and delete topics.", no_args_is_help=True)
+    topics = typer.Typer(help="Create, list, describe, extend and delete topics.", no_args_is_help=True)
     topics.command("list")(list_topics)
     topics.command("create")(create)
     topics.command("describe")(describe)
@@ -48,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_topics(
-    internal: Annotated[bool, typer.Option("--internal", help="Also those the cluster keeps for itself.")] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Also internal topics.")] = False,
     under_replicated: UnderReplicated = False,
     unavailable: Unavailable = False,
     under_min_isr: UnderMinIsr = False,
@@ -57,7 +59,7 @@ def list_topics(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """List the topics, or those with partitions that are not well: of these, also the internal ones."""
+    """List the topics, or only those with unhealthy partitions, internal topics included."""
     admin = reach(bootstrap, config_file).admin()
     if troubles := _troubles(under_replicated, unavailable, under_min_isr, at_min_isr):
         _list_troubled(admin, troubles, as_json)
@@ -73,19 +75,19 @@ def list_topics(
 
 def create(
     name: Name,
-    partitions: Annotated[int | None, typer.Option("--partitions", min=1, help="The broker's num.partitions when not given.")] = None,
+    partitions: Annotated[int | None, typer.Option("--partitions", min=1, help="Default: the broker's num.partitions.")] = None,
     replication_factor: Annotated[
-        int | None, typer.Option("--replication-factor", min=1, help="The broker's default.replication.factor when not given.")
+        int | None, typer.Option("--replication-factor", min=1, help="Default: the broker's default.replication.factor.")
     ] = None,
     config: Annotated[list[str], typer.Option("--config", metavar="NAME=VALUE", help="A setting of the topic.")] = [],  # noqa: B006
     assignment: Assignment = None,
-    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Leave a topic that is there as it is.")] = False,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Do nothing if the topic exists.")] = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Make a topic."""
+    """Create a topic."""
     if assignment is not None and (partitions is not None or replication_factor is not None):
-        raise Refused("--assignment says how many partitions and replicas there are, so --partitions and --replication-factor cannot.")
+        raise Refused("--assignment sets the partitions and replicas, so --partitions and --replication-factor cannot be given with it.")
     settings = dict(parse_pairs("--config", config))
     if assignment is not None:
         replicas = parse_assignment(assignment)
@@ -102,18 +104,18 @@ def create(
     try:
         (future,) = admin.client.create_topics([new], request_timeout=ANSWER_SECONDS_MAX).values()
         admin.answer_or_error(future)
-    except KafkaException as wrong:
-        if if_not_exists and error_of(wrong).code() == KafkaError.TOPIC_ALREADY_EXISTS:
+    except KafkaException as error:
+        if if_not_exists and error_of(error).code() == KafkaError.TOPIC_ALREADY_EXISTS:
             typer.echo(f"Topic {name} exists already.")
             return
-        raise admin.refusal(wrong, doing) from wrong
-    except ValueError as wrong:
-        raise Refused(f"{doing}: {wrong}.") from wrong
+        raise admin.refusal(error, doing) from error
+    except ValueError as error:
+        raise Refused(f"{doing}: {error}.") from error
     typer.echo(f"Created topic {name}.")
 
 
 def describe(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="All but the internal ones when none is named.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="Default: all topics that are not internal.")] = None,
     under_replicated: UnderReplicated = False,
     unavailable: Unavailable = False,
     under_min_isr: UnderMinIsr = False,
@@ -122,9 +124,11 @@ def describe(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Show a topic's partitions, replicas, offsets, sizes and the settings that are not defaults; of a tiered one, what is remote.
+    """Show a topic's partitions, replicas, offsets, sizes and non-default settings; for a tiered
+    topic, also its remote offsets.
 
-    The size of a partition is its leader's; --json has that of every replica. Segments are counted by `barnabas log info`."""
+    The size of a partition is its leader's; --json has that of every replica. Segments are counted
+    by `barnabas log info`."""
     admin = reach(bootstrap, config_file).admin()
     troubles = _troubles(under_replicated, unavailable, under_min_isr, at_min_isr)
     if names:
@@ -147,7 +151,7 @@ def describe(
 
 def alter(
     name: Name,
-    partitions: Annotated[int, typer.Option("--partitions", min=1, help="How many there shall be; never fewer than there are.")],
+    partitions: Annotated[int, typer.Option("--partitions", min=1, help="The new number of partitions, larger than the current one.")],
     assignment: Assignment = None,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
@@ -159,30 +163,30 @@ def alter(
     try:
         more = NewPartitions(name, partitions, replica_assignment=replicas) if replicas else NewPartitions(name, partitions)
         (future,) = admin.client.create_partitions([more], request_timeout=ANSWER_SECONDS_MAX).values()
-    except (KafkaException, ValueError) as wrong:
-        # Before anything is sent: librdkafka counts the assignments.
-        raise Refused(f"{doing}: {wrong}.") from wrong
+    except (KafkaException, ValueError) as error:
+        # Raised before anything is sent: librdkafka counts the assignments.
+        raise Refused(f"{doing}: {error}.") from error
     admin.answer(future, doing)
     typer.echo(f"Topic {name} has {partitions} partitions now.")
 
 
 def delete(
     names: Annotated[list[str], typer.Argument(metavar="TOPIC...")],
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="Say nothing about topics that are not there.")] = False,
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="Ignore topics that do not exist.")] = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Delete topics and all that is in them."""
+    """Delete topics and all their records."""
     admin = reach(bootstrap, config_file).admin()
     for name in dict.fromkeys(names):
         (future,) = admin.client.delete_topics([name], request_timeout=ANSWER_SECONDS_MAX).values()
         try:
             admin.answer_or_error(future)
-        except KafkaException as wrong:
-            missing = error_of(wrong).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+        except KafkaException as error:
+            missing = error_of(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
             if missing and if_exists:
                 continue
-            raise (Refused(f"There is no topic {name}.") if missing else admin.refusal(wrong, f"Cannot delete topic {name}")) from wrong
+            raise (Refused(f"There is no topic {name}.") if missing else admin.refusal(error, f"Cannot delete topic {name}")) from error
         typer.echo(f"Deleted topic {name}.")
 
 
@@ -190,8 +194,8 @@ def parse_assignment(text: str) -> list[list[int]]:
     """``1:2,2:3``: partition 0 on brokers 1 and 2, partition 1 on 2 and 3."""
     try:
         return [[int(broker) for broker in partition.split(":")] for partition in text.split(",")]
-    except ValueError as wrong:
-        raise Refused(f"--assignment takes broker ids such as 1:2,2:3, but was given {text!r}.") from wrong
+    except ValueError as error:
+        raise Refused(f"--assignment takes broker ids such as 1:2,2:3, but was given {text!r}.") from error
 
 
 def _troubles(under_replicated: bool, unavailable: bool, under_min_isr: bool, at_min_isr: bool) -> frozenset[Trouble]:
@@ -215,6 +219,6 @@ def _list_troubled(admin: Admin, troubles: frozenset[Trouble], as_json: bool) ->
 def _existing(admin: Admin) -> list[TopicDescription]:
     try:
         names = sorted(admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
-    except KafkaException as wrong:
-        raise admin.refusal(wrong, "Cannot list topics") from wrong
+    except KafkaException as error:
+        raise admin.refusal(error, "Cannot list topics") from error
     return list(admin.describe_topics(names, missing_ok=True).values())

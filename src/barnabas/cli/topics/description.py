@@ -1,4 +1,6 @@
-"""A topic as commands show it: what it is, where its partitions are and how large, and the settings that are its own."""
+"""A topic as commands show it: its partitions with their sizes and offsets, and its own
+settings.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from barnabas.cli.configs.resources import ConfigResource, ResourceKind, describ
 from barnabas.cli.terminal.output import print_table
 from barnabas.cli.topics.sizes import EARLIEST_LOCAL, LATEST_TIERED, NOTHING_TIERED, ReplicaSize, TopicSizes, ask_for_special_offsets
 
-# Metadata that is a moment old names a leader that is one no longer, or is not there.
+# Errors that follow from stale metadata, which may name a leader that has changed or is down.
 _NO_ANSWER = frozenset(
     {
         KafkaError.LEADER_NOT_AVAILABLE,
@@ -39,7 +41,7 @@ def summary(topic: TopicDescription) -> dict[str, Any]:
 
 
 def details(admin: Admin, topic: TopicDescription, sizes: TopicSizes, only: Collection[int] | None = None) -> dict[str, Any]:
-    """With all partitions, or ``only`` some."""
+    """With all partitions, or only those in ``only``."""
     specs: Any = OffsetSpec
     starts, ends = _offsets(admin, topic, specs.earliest()), _offsets(admin, topic, specs.latest())
     settings = describe_settings(admin, ConfigResource(ResourceKind.TOPIC, topic.name))
@@ -66,7 +68,8 @@ def details(admin: Admin, topic: TopicDescription, sizes: TopicSizes, only: Coll
 
 
 def _size_bytes(partition: PartitionDescription, replicas: list[ReplicaSize]) -> int | None:
-    """The leader's; of one without, the largest there is. None when nobody told."""
+    """The size of the leader's replica; without a leader, of the largest replica. None when no
+    broker reported a size."""
     whole = [each for each in replicas if not each.future]
     led = [each.size_bytes for each in whole if partition.leader is not None and each.broker == partition.leader.id]
     return max(led or [each.size_bytes for each in whole], default=None)
@@ -77,19 +80,20 @@ def _remote(local_start: int | None, last_tiered: int | None) -> dict[str, int |
 
 
 def _offsets(admin: Admin, topic: TopicDescription, spec: OffsetSpec) -> dict[int, int]:
-    """Of the partitions that have a leader; the others' are nobody's to tell."""
+    """The offsets of partitions that have a leader; the others are left out, because no broker can
+    report them."""
     wanted = {TopicPartition(topic.name, each.id): spec for each in topic.partitions if each.leader is not None}
     if not wanted:
         return {}
     futures = admin.client.list_offsets(wanted, request_timeout=ANSWER_SECONDS_MAX)
-    doing = f"Cannot ask for the offsets of topic {topic.name}"
+    doing = f"Cannot list the offsets of topic {topic.name}"
     found = {}
     for partition, future in futures.items():
         try:
             found[partition.partition] = admin.answer_or_error(future).offset
-        except KafkaException as wrong:
-            if error_of(wrong).code() not in _NO_ANSWER:
-                raise admin.refusal(wrong, doing) from wrong
+        except KafkaException as error:
+            if error_of(error).code() not in _NO_ANSWER:
+                raise admin.refusal(error, doing) from error
     return found
 
 

@@ -1,4 +1,6 @@
-"""``barnabas topics elect-leaders``: give partitions back to their preferred leaders, or to somebody who may have lost records."""
+"""``barnabas topics elect-leaders``: move leadership to the preferred replicas, or elect a replica
+that may have lost records.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,16 @@ _ELECTED, _NOT_NEEDED = "elected", "not needed"
 
 
 def elect_leaders(
-    preferred: Annotated[bool, typer.Option("--preferred", help="The first replica, if it keeps up; what is done anyway.")] = False,
+    preferred: Annotated[bool, typer.Option("--preferred", help="Elect the first replica if it is in sync; this is the default.")] = False,
     unclean: Annotated[
-        bool, typer.Option("--unclean", help="Of partitions that nobody leads, any replica that is up. RECORDS MAY BE LOST.")
+        bool, typer.Option("--unclean", help="For partitions without a leader, elect any replica that is up. RECORDS MAY BE LOST.")
     ] = False,
-    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="All of its partitions, unless --partition.")] = None,
-    partition: Annotated[list[int], typer.Option("--partition", metavar="N", min=0, help="Of the topic; may be given several times.")] = [],  # noqa: B006
+    topic: Annotated[
+        str | None, typer.Option("--topic", metavar="TOPIC", help="All partitions of this topic, unless --partition is given.")
+    ] = None,
+    partition: Annotated[
+        list[int], typer.Option("--partition", metavar="N", min=0, help="A partition of the topic; may be given several times.")
+    ] = [],  # noqa: B006
     every: Annotated[bool, typer.Option("--all", help="All partitions of all topics.")] = False,
     partitions_file: Annotated[
         Path | None, typer.Option("--partitions-file", metavar="FILE", help='{"partitions": [{"topic": "t", "partition": 0}]}')
@@ -36,13 +42,13 @@ def elect_leaders(
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Have the controller elect leaders now."""
+    """Make the controller elect leaders now."""
     if preferred and unclean:
         raise Refused("An election is --preferred or --unclean, not both.")
     if (topic is not None) + every + (partitions_file is not None) != 1:
-        raise Refused("Which partitions is said with one of --topic, --partitions-file and --all.")
+        raise Refused("Choose the partitions with one of --topic, --partitions-file and --all.")
     if partition and topic is None:
-        raise Refused("--partition says which partitions of --topic, so it takes both.")
+        raise Refused("--partition chooses partitions of --topic, so give both.")
     named = _read_partitions(partitions_file) if partitions_file is not None else []
     cluster = reach(bootstrap, config_file)
     if topic is not None:
@@ -68,7 +74,7 @@ def elect_leaders(
     elif rows:
         print_table(("Topic", "Partition", "Result"), rows)
     elif not failed:
-        typer.echo("Every partition has the leader it should have.")
+        typer.echo("Every partition has its preferred leader already.")
     if failed:
         raise Refused(f"Cannot elect a leader of {'; '.join(failed)}.")
 
@@ -86,8 +92,8 @@ def _read_partitions(path: Path) -> list[PartitionName]:
         found = [PartitionName(str(each["topic"]), int(each["partition"])) for each in entries]
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
-    except (ValueError, KeyError, TypeError) as wrong:
-        raise Refused(f'{path} is not of the form {{"partitions": [{{"topic": "t", "partition": 0}}]}}.') from wrong
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refused(f'{path} is not of the form {{"partitions": [{{"topic": "t", "partition": 0}}]}}.') from error
     if not found:
         raise Refused(f"{path} names no partitions.")
     return found

@@ -1,11 +1,12 @@
-"""Which partitions want an operator's attention.
+"""Which partitions need an operator's attention.
 
-=================  =========================================================================================
-under-replicated   has replicas that do not keep up; those that are only just being added are not missed
-unavailable        nobody leads it, so nobody can write or read
-under-min-isr      fewer keep up than ``min.insync.replicas``: acks=all is refused, as it is where nobody leads
-at-min-isr         one more that falls behind, and it would be
-=================  =========================================================================================
+=================  ==========================================================================
+under-replicated   some replicas are out of sync; replicas that are being added do not count
+unavailable        it has no leader, so clients can neither write nor read
+under-min-isr      fewer replicas are in sync than ``min.insync.replicas``, or it has no
+                   leader: acks=all is refused
+at-min-isr         it would be under-min-isr if one more replica fell behind
+=================  ==========================================================================
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Trouble(StrEnum):
 
 
 def troubled_partitions(admin: Admin, topics: Iterable[TopicDescription], troubles: frozenset[Trouble]) -> dict[str, list[int]]:
-    """By topic, the partitions that have one of ``troubles``. Topics that are well are not there."""
+    """The partitions that have one of ``troubles``, by topic. Healthy topics are left out."""
     described = list(topics)
     counts_isr = troubles & {Trouble.UNDER_MIN_ISR, Trouble.AT_MIN_ISR}
     min_isr = _min_isr(admin, [topic.name for topic in described]) if counts_isr else {}
@@ -74,13 +75,14 @@ def _min_isr(admin: Admin, topics: list[str]) -> Mapping[str, int]:
     for resource, future in futures.items():
         try:
             found[resource.name] = int(admin.answer_or_error(future)[_MIN_ISR].value)
-        except KafkaException as wrong:
-            raise admin.refusal(wrong, f"Cannot ask for {_MIN_ISR} of topic {resource.name}") from wrong
+        except KafkaException as error:
+            raise admin.refusal(error, f"Cannot ask for {_MIN_ISR} of topic {resource.name}") from error
     return found
 
 
 def _adding_replicas(admin: Admin, topics: list[TopicDescription]) -> dict[PartitionName, frozenset[int]]:
-    """Only asked for where it matters. Over an encrypted connection it cannot be, and replicas that are being added count as missing."""
+    """Requested only where it matters. It cannot be requested over an encrypted connection; then
+    replicas that are being added count as missing."""
     behind = any(len(each.isr) < len(each.replicas) for topic in topics for each in topic.partitions)
     if not behind or not may_ask(admin.cluster.properties):
         return {}

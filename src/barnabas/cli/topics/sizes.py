@@ -1,8 +1,10 @@
-"""How large a topic's replicas are, and which part of it is remote, as the brokers tell it.
+"""The sizes of a topic's replicas, and the range of offsets that is remote, as the brokers report
+them.
 
-Sizes come from DescribeLogDirs, of every broker that holds a replica; of a broker that is away nothing is known. How many segments a
-log has is in no API: ``barnabas log info`` counts them where the files are. Nor is the size of what is remote; that it is there, and up to
-which offset, ListOffsets tells with its special timestamps.
+Sizes come from DescribeLogDirs, from every broker that holds a replica; a broker that is down
+reports none. No API returns the number of segments of a log: ``barnabas log info`` counts them in
+the files. Nor does any API return the size of the remote part; ListOffsets returns its last offset
+for a special timestamp.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class ReplicaSize:
     broker: int
     directory: str
     size_bytes: int
-    offset_lag: int  # behind the high watermark; of one that is being moved, behind the replica it will replace
+    # behind the high watermark; a future replica counts from the replica it will replace
+    offset_lag: int
     future: bool  # a copy that is being moved there
 
 
@@ -44,7 +47,7 @@ class TopicSizes:
 
 
 def ask_for_sizes(properties: Mapping[str, str], topics: Iterable[TopicDescription]) -> TopicSizes:
-    """Empty where brokers can only be asked over a connection that is not in the clear."""
+    """Empty when brokers can only be reached over an encrypted connection."""
     if not may_ask(properties):
         return TopicSizes()
     topics = list(topics)
@@ -66,7 +69,7 @@ def _sizes_on(properties: Mapping[str, str], node: NodeAddress, topics: list[Top
     try:
         response: DescribeLogDirsResponse = ask(f"{node.host}:{node.port}", properties, request, seconds_max=ANSWER_SECONDS_MAX)
     except Refused:
-        return  # it has gone since the metadata was written; these commands are for such times
+        return  # it went down after the metadata was written; these commands must work then
     for directory in response.results:
         for each in directory.topics:
             for partition in each.partitions:
@@ -77,7 +80,8 @@ def _sizes_on(properties: Mapping[str, str], node: NodeAddress, topics: list[Top
 
 
 def ask_for_special_offsets(properties: Mapping[str, str], topic: TopicDescription, timestamp: int) -> dict[int, int]:
-    """By partition, of those whose leaders answer: -4 is where the local log begins, -5 the last offset that is remote."""
+    """Offsets by partition, for those whose leaders answer. Timestamp -4 returns the start of the
+    local log, -5 the last remote offset."""
     found: dict[int, int] = {}
     if not may_ask(properties):
         return found

@@ -1,4 +1,4 @@
-"""``barnabas transactions``: what is open, who wrote it, and how to end what nobody else will end."""
+"""``barnabas transactions``: open transactions, their producers, and how to end hanging ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from barnabas.wire.messages.list_transactions import ListTransactionsRequest
 
 _MISSING = "-"
 _MS_PER_MINUTE = 60_000
-# transaction.max.timeout.ms of a broker that was not told otherwise: no transaction of a living producer is older.
+# The default of transaction.max.timeout.ms on brokers: no transaction of a running producer is
+# older.
 _TIMEOUT_MINUTES = 15
 _EVERY_AGE = -1
 
@@ -51,7 +52,7 @@ class TransactionState(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    transactions = typer.Typer(help="Look at transactions, and end those that hang.", no_args_is_help=True)
+    transactions = typer.Typer(help="List transactions, and end hanging ones.", no_args_is_help=True)
     transactions.command("list")(list_all)
     transactions.command("describe")(describe)
     transactions.command("describe-producers")(describe_partition)
@@ -63,13 +64,14 @@ def register(app: typer.Typer) -> None:
 
 def list_all(
     state: Annotated[
-        list[TransactionState], typer.Option("--state", case_sensitive=False, help="Only in this state; may be given several times.")
+        list[TransactionState],
+        typer.Option("--state", case_sensitive=False, help="Only transactions in this state; may be given several times."),
     ] = [],  # noqa: B006
     duration_min: Annotated[
-        int, typer.Option("--duration-min", metavar="MS", help="Only transactions that have been running for longer.")
+        int, typer.Option("--duration-min", metavar="MS", help="Only transactions that have run for longer than this.")
     ] = _EVERY_AGE,
     producer_id: Annotated[
-        list[int], typer.Option("--producer-id", metavar="N", help="Only of this producer; may be given several times.")
+        list[int], typer.Option("--producer-id", metavar="N", help="Only transactions of this producer; may be given several times.")
     ] = [],  # noqa: B006
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
@@ -89,7 +91,7 @@ def list_all(
 def describe(
     transactional_id: TransactionalId, as_json: AsJson = False, bootstrap: Bootstrap = None, config_file: ConfigFile = None
 ) -> None:
-    """Show the transaction of a transactional id, and which partitions wait for its end."""
+    """Show the transaction of a transactional id, and the partitions that wait for its end."""
     found = _existing(Brokers(reach(bootstrap, config_file)), transactional_id)
     duration_ms = _now_ms() - found.start_ms if found.running and found.start_ms is not None else None
     if as_json:
@@ -142,11 +144,14 @@ def describe_partition(
 def abort(
     topic: Topic,
     partition: PartitionNumber,
-    start_offset: Annotated[int, typer.Option("--start-offset", metavar="N", min=0, help="The transaction's first offset there.")],
+    start_offset: Annotated[
+        int, typer.Option("--start-offset", metavar="N", min=0, help="The transaction's first offset in the partition.")
+    ],
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """End a hanging transaction in one partition. Its coordinator is not asked, so it must be one that has none."""
+    """End a hanging transaction in one partition. This bypasses the coordinator, so use it only
+    when no coordinator knows the transaction."""
     cluster = reach(bootstrap, config_file)
     brokers = Brokers(cluster)
     place = Partition(topic, partition)
@@ -159,11 +164,16 @@ def abort(
 
 
 def search(
-    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only in this topic; everywhere when not given.")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", metavar="TOPIC", help="Only in this topic; default: all topics.")] = None,
     partition: Annotated[int | None, typer.Option("--partition", metavar="N", min=0, help="Only in this partition of the topic.")] = None,
     max_transaction_timeout: Annotated[
         int,
-        typer.Option("--max-transaction-timeout", metavar="MINUTES", min=0, help="What has been open for no longer may yet be ended."),
+        typer.Option(
+            "--max-transaction-timeout",
+            metavar="MINUTES",
+            min=0,
+            help="Ignore transactions that are newer: their producers may still end them.",
+        ),
     ] = _TIMEOUT_MINUTES,
     as_json: AsJson = False,
     bootstrap: Bootstrap = None,
@@ -171,7 +181,7 @@ def search(
 ) -> None:
     """Find transactions that partitions hold open and no coordinator will ever end."""
     if partition is not None and topic is None:
-        raise Refused("--partition says which partition of --topic, so it takes both.")
+        raise Refused("--partition chooses a partition of --topic, so give both.")
     cluster = reach(bootstrap, config_file)
     admin = cluster.admin()
     now_ms = _now_ms()
@@ -204,9 +214,10 @@ def search(
 
 
 def force_terminate(transactional_id: TransactionalId, bootstrap: Bootstrap = None, config_file: ConfigFile = None) -> None:
-    """Abort whatever a transactional id has open, and fence its producer."""
+    """Abort the open transaction of a transactional id, and fence its producer."""
     brokers = Brokers(reach(bootstrap, config_file))
-    # A new producer with the same id aborts what the old one left. Asked first, because the question for an id would also make one.
+    # A new producer with the same id aborts the transaction of the old one. Check first that the id
+    # exists, because InitProducerId would create it.
     found = _existing(brokers, transactional_id)
     response: InitProducerIdResponse = brokers.ask_coordinator(
         CoordinatorOf.TRANSACTION,
@@ -216,7 +227,7 @@ def force_terminate(transactional_id: TransactionalId, bootstrap: Bootstrap = No
     )
     refuse_error(response.error_code, None, f"Cannot terminate the transaction of {transactional_id}")
     typer.echo(
-        f"Producer {found.producer_id} of {transactional_id} is fenced, and what it had open with epoch {found.producer_epoch} is aborted."
+        f"Producer {found.producer_id} of {transactional_id} is fenced, and its transaction of epoch {found.producer_epoch} is aborted."
     )
 
 
@@ -230,8 +241,8 @@ def _existing(brokers: Brokers, transactional_id: str) -> DescribedTransaction:
 def _topics(admin: Admin) -> list[str]:
     try:
         return sorted(admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
-    except KafkaException as wrong:
-        raise admin.refusal(wrong, "Cannot list topics") from wrong
+    except KafkaException as error:
+        raise admin.refusal(error, "Cannot list topics") from error
 
 
 def _producer_as_json(producer: Producer) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Transactions as their coordinators know them, and as the partitions do that they write to.
+"""Transactions as their coordinators know them, and as the partitions know them that they write to.
 
-The two can disagree: a partition may hold a transaction open of which no coordinator knows any more. Nobody will ever end that one, and
-readers who want committed records only wait at its first record for good; it *hangs*. :func:`hanging` finds those.
+The two can disagree: a partition may hold a transaction open that no coordinator knows any more. No
+coordinator will ever end that one, and read_committed consumers wait at its first record for good:
+it *hangs*. :func:`hanging` finds those.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from barnabas.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
-# A broker answers for all partitions of a request at once, so a search of the whole cluster comes in parts.
+# A broker answers for all partitions of a request at once, so a search of the whole cluster is
+# split.
 PARTITIONS_PER_REQUEST_MAX = 500
 _NONE = -1
 _AT_REST = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
@@ -44,7 +46,7 @@ class DescribedTransaction(NamedTuple):
     producer_epoch: int
     state: str
     timeout_ms: int
-    start_ms: int | None  # of the one that is running, or was last; None before the first
+    start_ms: int | None  # of the current or last transaction; None before the first
     partitions: tuple[Partition, ...]  # those that still wait for their marker
 
     @property
@@ -58,7 +60,7 @@ class Producer(NamedTuple):
     partition: Partition
     producer_id: int
     producer_epoch: int
-    coordinator_epoch: int | None  # None before its first transaction ended
+    coordinator_epoch: int | None  # None until its first transaction has ended
     last_sequence: int
     last_timestamp: int
     start_offset: int | None  # of its open transaction, if it has one
@@ -71,7 +73,7 @@ def list_transactions(brokers: Brokers, request: ListTransactionsRequest) -> lis
         doing = f"Cannot list the transactions of broker {broker.node_id}"
         refuse_error(response.error_code, None, doing)
         if response.unknown_state_filters:
-            raise Refused(f"{doing}: it knows no state {', '.join(response.unknown_state_filters)}.")
+            raise Refused(f"{doing}: it does not know the state {', '.join(response.unknown_state_filters)}.")
         found += [
             ListedTransaction(each.transactional_id, broker.node_id, each.producer_id, each.transaction_state)
             for each in response.transaction_states
@@ -104,7 +106,7 @@ def describe_transaction(brokers: Brokers, transactional_id: str) -> DescribedTr
 
 
 def leaders(admin: Admin, names: list[str], *, missing_ok: bool = False) -> dict[Partition, Broker | None]:
-    """Who leads the partitions of topics; None for those that nobody leads."""
+    """The leaders of the partitions of topics; None for a partition without a leader."""
     found: dict[Partition, Broker | None] = {}
     for topic in admin.describe_topics(names, missing_ok=missing_ok).values():
         for each in topic.partitions:
@@ -119,7 +121,7 @@ def leader(admin: Admin, partition: Partition) -> Broker:
         raise Refused(f"Topic {partition.topic} has no partition {partition.number}.")
     broker = found[partition]
     if broker is None:
-        raise Refused(f"Nobody leads {partition} at the moment.")
+        raise Refused(f"{partition} has no leader at the moment.")
     return broker
 
 
@@ -145,7 +147,7 @@ def write_abort_marker(brokers: Brokers, broker: Broker, producer: Producer) -> 
         producer_epoch=producer.producer_epoch,
         transaction_result=False,
         topics=[WritableTxnMarkerTopic(name=partition.topic, partition_indexes=[partition.number])],
-        # Zero is no newer than any coordinator that might have written a marker here.
+        # Epoch zero is not newer than that of any coordinator that may have written a marker here.
         coordinator_epoch=producer.coordinator_epoch or 0,
     )
     response: WriteTxnMarkersResponse = brokers.ask(broker, WriteTxnMarkersRequest(markers=[marker]))
@@ -156,7 +158,8 @@ def write_abort_marker(brokers: Brokers, broker: Broker, producer: Producer) -> 
 def hanging(
     open_transactions: Iterable[Producer], ids: Mapping[int, str], described: Mapping[str, DescribedTransaction | None]
 ) -> list[Producer]:
-    """Those of ``open_transactions`` that no coordinator will end: it does not know the producer, or that it writes there."""
+    """The transactions among ``open_transactions`` that no coordinator will end: it does not know
+    the producer, or not that it writes there."""
     stuck = []
     for producer in open_transactions:
         transaction = described.get(ids.get(producer.producer_id, ""))
@@ -166,7 +169,7 @@ def hanging(
 
 
 def long_open(producers: Iterable[Producer], *, now_ms: int, age_ms_min: int) -> list[Producer]:
-    """Transactions into which nothing was written for longer than any producer may take."""
+    """Transactions without writes for longer than any producer may take."""
     return [each for each in producers if each.start_offset is not None and now_ms - each.last_timestamp > age_ms_min]
 
 

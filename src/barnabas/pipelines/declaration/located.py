@@ -46,10 +46,10 @@ def read_yaml(path: str, environment: Mapping[str, str] | None = None) -> Locate
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(FILE_SIZE_BYTES_MAX + 1)
-    except OSError as wrong:
-        raise DeclarationError(path, 1, f"the file cannot be read: {wrong.strerror}.") from wrong
-    except UnicodeDecodeError as wrong:
-        raise DeclarationError(path, 1, "the file is not text in UTF-8.") from wrong
+    except OSError as error:
+        raise DeclarationError(path, 1, f"the file cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise DeclarationError(path, 1, "the file is not text in UTF-8.") from error
     if len(text) > FILE_SIZE_BYTES_MAX:
         raise DeclarationError(path, 1, f"the file is larger than {FILE_SIZE_BYTES_MAX} bytes.")
     return parse_yaml(text, path, environment)
@@ -62,11 +62,11 @@ def parse_yaml(text: str, path: str, environment: Mapping[str, str] | None = Non
         if node is None:
             raise DeclarationError(path, 1, "the file is empty; a pipeline has a name, sources and sinks.")
         return _Reader(loader, path, os.environ if environment is None else environment).located(node)
-    except yaml.MarkedYAMLError as wrong:
-        mark = wrong.problem_mark or wrong.context_mark
-        raise DeclarationError(path, mark.line + 1 if mark else 1, f"this is not YAML: {wrong.problem or wrong.context}.") from wrong
-    except yaml.YAMLError as wrong:
-        raise DeclarationError(path, 1, f"this is not YAML: {' '.join(str(wrong).split())}.") from wrong
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DeclarationError(path, mark.line + 1 if mark else 1, f"this is not YAML: {error.problem or error.context}.") from error
+    except yaml.YAMLError as error:
+        raise DeclarationError(path, 1, f"this is not YAML: {' '.join(str(error).split())}.") from error
     finally:
         loader.dispose()
 

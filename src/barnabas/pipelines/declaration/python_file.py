@@ -24,10 +24,10 @@ def read_python(path: str) -> PipelineDeclaration:
         names = runpy.run_path(path, run_name=_RUN_NAME)
     except PipelineError:
         raise
-    except SyntaxError as wrong:
-        raise DeclarationError(path, wrong.lineno or 1, f"this is not Python: {wrong.msg}.") from wrong
-    except Exception as wrong:
-        raise DeclarationError(path, _line(wrong, path), f"{type(wrong).__name__}: {wrong}.") from wrong
+    except SyntaxError as error:
+        raise DeclarationError(path, error.lineno or 1, f"this is not Python: {error.msg}.") from error
+    except Exception as error:
+        raise DeclarationError(path, _line(error, path), f"{type(error).__name__}: {error}.") from error
     finally:
         sys.path.pop(0)
     found = {id(value): value for value in names.values() if isinstance(value, Pipeline)}
@@ -37,7 +37,7 @@ def read_python(path: str) -> PipelineDeclaration:
     return pipeline.declaration()
 
 
-def _line(wrong: BaseException, path: str) -> int:
+def _line(error: BaseException, path: str) -> int:
     """The last line of that file on the way to the error."""
-    lines = [frame.lineno for frame in traceback.extract_tb(wrong.__traceback__) if frame.filename == path and frame.lineno]
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path and frame.lineno]
     return lines[-1] if lines else 1

@@ -59,13 +59,13 @@ class Markers:
         while True:
             try:
                 (found,) = self._consumer.committed([TopicPartition(MARKER_TOPIC, writer)], max(0.1, deadline - time.monotonic()))
-                wrong = found.error
+                error = found.error
             except KafkaException as failed:
-                wrong = failed.args[0]
-            if wrong is None:
+                error = failed.args[0]
+            if error is None:
                 return None if found.offset == OFFSET_INVALID else Marker(found.offset, found.metadata or "")
-            if not _passes(wrong) or time.monotonic() >= deadline:
-                raise RunFailed(f"The marker of writer {writer} of group {self.group} cannot be read: {wrong.str()}.")
+            if not _passes(error) or time.monotonic() >= deadline:
+                raise RunFailed(f"The marker of writer {writer} of group {self.group} cannot be read: {error.str()}.")
             time.sleep(_STABLE_POLL_SECONDS)
 
     def add_to_transaction(self, producer: Any, writer: int, marker: Marker) -> None:
@@ -76,8 +76,8 @@ class Markers:
         self._consumer.close()
 
 
-def _passes(wrong: KafkaError) -> bool:
-    return wrong.retriable() or wrong.code() in (
+def _passes(error: KafkaError) -> bool:
+    return error.retriable() or error.code() in (
         KafkaError.UNSTABLE_OFFSET_COMMIT,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.COORDINATOR_NOT_AVAILABLE,

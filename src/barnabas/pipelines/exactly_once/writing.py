@@ -177,8 +177,8 @@ def _abandon(producer: Any) -> None:
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FATAL)  # noqa: SLF001 - librdkafka's
 
 
-def _is_fenced(wrong: KafkaError) -> bool:
-    return wrong.code() in _FENCED
+def _is_fenced(error: KafkaError) -> bool:
+    return error.code() in _FENCED
 
 
 def _drain(chunks: Iterator[pa.RecordBatch]) -> None:

@@ -123,16 +123,16 @@ def _declare_schema(fields: Fields) -> str | None:
         try:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
-        except OSError as wrong:
-            raise place.error(f"the schema of {fields.what} cannot be read: {path}: {wrong.strerror}.") from wrong
+        except OSError as error:
+            raise place.error(f"the schema of {fields.what} cannot be read: {path}: {error.strerror}.") from error
     elif found is not None:
         place, text = found.place, found.value if isinstance(found.value, str) else json.dumps(plain(found))
     else:
         return None
     try:
         schema = json.loads(text)
-    except ValueError as wrong:
-        raise place.error(f"the Avro schema of {fields.what} is not JSON: {wrong}.") from wrong
+    except ValueError as error:
+        raise place.error(f"the Avro schema of {fields.what} is not JSON: {error}.") from error
     if not isinstance(schema, dict) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
         raise place.error(f"the Avro schema of {fields.what} is not that of a record (type: record, with a name and fields).")
     return json.dumps(schema)

@@ -41,6 +41,6 @@ class MirrorCluster:
         try:
             with self.admin() as admin:
                 found: Any = admin.list_topics(timeout=ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            raise CannotRun(f"Cluster {self.alias!r} does not answer at {self.bootstrap}: {wrong.args[0].str()}.") from wrong
+        except KafkaException as error:
+            raise CannotRun(f"Cluster {self.alias!r} does not answer at {self.bootstrap}: {error.args[0].str()}.") from error
         return str(found.cluster_id)

@@ -44,8 +44,8 @@ class MirroredGroups:
         self._selection = selection
         try:
             self._wanted = [re.compile(each) for each in patterns]
-        except re.error as wrong:
-            raise CannotRun(f"--groups takes regular expressions: {wrong}.") from wrong
+        except re.error as error:
+            raise CannotRun(f"--groups takes regular expressions: {error}.") from error
         self._admin = source.admin()
         self._producer = Producer(target.client_config())
         self._known: dict[bytes, bytes] = {}  # checkpoint records written by this process
@@ -106,8 +106,8 @@ class MirroredGroups:
             ]
             if ahead:
                 consumer.commit(offsets=ahead, asynchronous=False)
-        except KafkaException as wrong:
-            if wrong.args[0].code() not in _GROUP_LIVES_THERE:
+        except KafkaException as error:
+            if error.args[0].code() not in _GROUP_LIVES_THERE:
                 raise
         finally:
             consumer.close()

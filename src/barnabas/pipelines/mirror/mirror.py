@@ -78,8 +78,8 @@ class Mirror:
         """Until everything is copied (``once``) or ``stop_asked``. ``RunFailed`` says in a sentence what ended it before that."""
         try:
             self._run(observer)
-        except KafkaException as wrong:
-            raise RunFailed(f"The mirror failed: {wrong.args[0].str()}.") from wrong
+        except KafkaException as error:
+            raise RunFailed(f"The mirror failed: {error.args[0].str()}.") from error
         except jvm_gone() as gone:
             raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
 

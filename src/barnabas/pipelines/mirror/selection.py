@@ -48,8 +48,8 @@ class TopicSelection:
             for pattern in patterns:
                 try:
                     re.compile(pattern)
-                except re.error as wrong:
-                    raise CannotRun(f"{option} takes regular expressions, but {pattern!r} is none: {wrong}.") from wrong
+                except re.error as error:
+                    raise CannotRun(f"{option} takes regular expressions, but {pattern!r} is none: {error}.") from error
 
     @property
     def pattern(self) -> str:

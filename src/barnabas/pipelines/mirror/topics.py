@@ -126,8 +126,8 @@ def _settings(admin: AdminClient, names: Sequence[str]) -> dict[str, dict[str, s
     for resource, future in futures.items():
         try:
             entries: Mapping[str, Any] = future.result(ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            if wrong.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 continue
             raise
         on_topic = ConfigSource.DYNAMIC_TOPIC_CONFIG.value

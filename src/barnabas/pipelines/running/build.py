@@ -38,8 +38,8 @@ def located_errors(place: Place, what: str) -> Iterator[None]:
         yield
     except PipelineError:
         raise
-    except Exception as wrong:
-        raise place.error(f"{what}: {sentence_of(wrong)}") from wrong
+    except Exception as error:
+        raise place.error(f"{what}: {sentence_of(error)}") from error
 
 
 def _watermarked(frame: DataFrame, watermark: Watermark | None) -> DataFrame:

@@ -71,8 +71,8 @@ class ClusterTopics:
         config = {**for_librdkafka(pipeline.bootstrap, pipeline.kafka), "error_cb": self._complaints.append}
         try:
             self.client = AdminClient(config)
-        except (KafkaException, ValueError) as wrong:
-            raise CannotRun(f"The Kafka client cannot be configured: {_words(wrong)}.") from wrong
+        except (KafkaException, ValueError) as error:
+            raise CannotRun(f"The Kafka client cannot be configured: {_words(error)}.") from error
 
     def __enter__(self) -> Self:
         return self
@@ -85,9 +85,9 @@ class ClusterTopics:
 
         try:
             return set(self.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
-        except KafkaException as wrong:
+        except KafkaException as error:
             self.client.poll(0)
-            raise self._refusal(wrong) from wrong
+            raise self._refusal(error) from error
 
     def create(self, name: str, *, partitions: int = -1, config: dict[str, str] | None = None) -> None:
         """One that is there by now is as good."""
@@ -98,13 +98,13 @@ class ClusterTopics:
         (future,) = self.client.create_topics([new], request_timeout=ANSWER_SECONDS_MAX).values()
         try:
             future.result(timeout=ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            if wrong.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise CannotRun(f"Topic {name!r} is not there and cannot be made: {_words(wrong)}.") from wrong
-        except TimeoutError as wrong:
-            raise CannotRun(f"Topic {name!r} is not there and was not made within {ANSWER_SECONDS_MAX:g} seconds.") from wrong
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise CannotRun(f"Topic {name!r} is not there and cannot be made: {_words(error)}.") from error
+        except TimeoutError as error:
+            raise CannotRun(f"Topic {name!r} is not there and was not made within {ANSWER_SECONDS_MAX:g} seconds.") from error
 
-    def _refusal(self, wrong: Exception) -> CannotRun:
+    def _refusal(self, exception: Exception) -> CannotRun:
         from confluent_kafka import KafkaError
 
         bootstrap = self._pipeline.bootstrap
@@ -125,9 +125,9 @@ def _topics(kinds: Kinds[Any], kind: str, settings: object) -> Iterable[str]:
     return () if named is None else named(settings)
 
 
-def _words(wrong: Exception) -> str:
-    error = wrong.args[0] if wrong.args else wrong
-    return _phrase(error) if hasattr(error, "str") else str(wrong)
+def _words(exception: Exception) -> str:
+    error = exception.args[0] if exception.args else exception
+    return _phrase(error) if hasattr(error, "str") else str(exception)
 
 
 def _phrase(error: Any) -> str:

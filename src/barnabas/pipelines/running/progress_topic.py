@@ -46,8 +46,8 @@ class _Reports:
         try:
             with ClusterTopics(pipeline) as cluster:
                 cluster.create(TOPIC, partitions=1, config=_CONFIG)
-        except CannotRun as wrong:
-            sys.stderr.write(f"barnabas: progress of {pipeline.name!r} is not published: {wrong}\n")
+        except CannotRun as error:
+            sys.stderr.write(f"barnabas: progress of {pipeline.name!r} is not published: {error}\n")
             return
         config = for_librdkafka(pipeline.bootstrap, pipeline.kafka)
         self._producer = Producer({**config, "queue.buffering.max.messages": _QUEUED_REPORTS_MAX, "linger.ms": 50})

@@ -118,11 +118,11 @@ class Run:
     def _check(self) -> bool:
         """True when one ended and all were started again."""
         for each in self.queries:
-            wrong = None if each.query.isActive else each.query.exception()
-            if wrong is not None:
-                if self.begun_again(each.pipeline, wrong):
+            error = None if each.query.isActive else each.query.exception()
+            if error is not None:
+                if self.begun_again(each.pipeline, error):
                     return True
-                raise RunFailed(f"Pipeline {each.pipeline!r} failed at {each.part!r}: {sentence_of(wrong)}") from wrong
+                raise RunFailed(f"Pipeline {each.pipeline!r} failed at {each.part!r}: {sentence_of(error)}") from error
         return False
 
 
@@ -166,15 +166,15 @@ class _Beginning:
                 _start_pipeline(context, self.run)
             undo.pop_all()
 
-    def again(self, name: str, wrong: BaseException) -> bool:
+    def again(self, name: str, error: BaseException) -> bool:
         """``SchemaChanged`` when a source's columns are why the query ended, and the change is not accepted."""
         pipeline = next(each for each in self.pipelines if each.name == name)
-        ending = ending_of(wrong, pipeline)
+        ending = ending_of(error, pipeline)
         if ending is None:
             return False
         # Each time round the remembered columns are others than before, so this ends.
         if not ending.taken_over and not self._took_over(pipeline, ending):
-            raise ending.error from wrong
+            raise ending.error from error
         self.run.stop()
         self.run.queries.clear()
         self.begin()

@@ -64,9 +64,9 @@ def undecodable(text: str) -> UndecodableRecord | None:
     return None if match is None else UndecodableRecord(*match.groups())
 
 
-def sentence_of(wrong: BaseException) -> str:
+def sentence_of(error: BaseException) -> str:
     """Without a full stop in front, with one at the end."""
-    text = text_of(wrong)
+    text = text_of(error)
     if record := undecodable(text):
         return _sentence(f"source {record.source!r} read a record it cannot decode ({record.position}): {record.reason}")
     if own := _OWN.findall(text):
@@ -85,7 +85,7 @@ def sentence_of(wrong: BaseException) -> str:
         return _sentence(f"{kind}: {message.rstrip('.')} ({log_name()} has the traceback)")
     if _CALL_INTO_JVM in text and (java := _CAUSED_BY.findall(text) or _LOST_TASK.findall(text)):
         return _sentence(_without_codes(_EXCEPTION_NAME.sub(r"\1: ", java[-1])))
-    return _sentence(_first_line(text) or type(wrong).__name__)
+    return _sentence(_first_line(text) or type(error).__name__)
 
 
 def _timed_out(package: str, name: str, message: str, text: str) -> str:
@@ -97,11 +97,11 @@ def _timed_out(package: str, name: str, message: str, text: str) -> str:
     return f"it took too long: {first}" if told in first or not first else f"it took too long: {first} ({told})"
 
 
-def text_of(wrong: BaseException) -> str:
+def text_of(error: BaseException) -> str:
     """All that is known: PySpark keeps the causes of what happened in the JVM apart from the message."""
     texts = []
     seen: set[int] = set()
-    each: BaseException | None = wrong
+    each: BaseException | None = error
     while each is not None and id(each) not in seen:
         seen.add(id(each))
         texts.append(str(each).partition(_DESCRIPTION)[0] or type(each).__name__)

@@ -126,7 +126,7 @@ def _lag(pipeline: PipelineDeclaration, offsets: Offsets) -> int | None:
                 _, end = consumer.get_watermark_offsets(TopicPartition(topic, int(partition)), timeout=ANSWER_SECONDS_MAX)
                 behind += max(0, end - reached)
         return behind
-    except KafkaException as wrong:
-        raise CannotRun(f"The ends of the topics of {pipeline.name!r} cannot be found: {wrong.args[0].str()}.") from wrong
+    except KafkaException as error:
+        raise CannotRun(f"The ends of the topics of {pipeline.name!r} cannot be found: {error.args[0].str()}.") from error
     finally:
         consumer.close()

@@ -47,8 +47,8 @@ class SchemaEnding:
     source: SourceDeclaration | None = None  # set when its new columns are still to be looked for
 
 
-def ending_of(wrong: BaseException, pipeline: PipelineDeclaration) -> SchemaEnding | None:
-    text = text_of(wrong)
+def ending_of(error: BaseException, pipeline: PipelineDeclaration) -> SchemaEnding | None:
+    text = text_of(error)
     if _TAKEN_OVER in text:
         return SchemaEnding(SchemaChanged(text.rpartition(_TAKEN_OVER)[2].partition("\n")[0]), taken_over=True)
     if found := _CHANGED.search(text):
@@ -63,7 +63,7 @@ def ending_of(wrong: BaseException, pipeline: PipelineDeclaration) -> SchemaEndi
 
 
 def _refused_file(text: str) -> tuple[str, str] | None:
-    """Its path, and what Spark says is wrong with it."""
+    """Its path, and what Spark says is error with it."""
     if (header := _CSV_HEADER.search(text)) is not None:
         return header["file"], f"the header is {header['header']!r} and not {header['schema']!r}"
     if (length := _CSV_LENGTH.search(text)) is not None:

@@ -82,8 +82,8 @@ class UpsertedTable:
                 try:
                     self._write_once(rows, number)
                     return
-                except Exception as wrong:
-                    if not is_away(wrong) or time.monotonic() > deadline:
+                except Exception as error:
+                    if not is_away(error) or time.monotonic() > deadline:
                         raise
                     time.sleep(_PAUSE_SECONDS)
         finally:
@@ -139,8 +139,8 @@ class UpsertedTable:
 def _exists(connection: JdbcConnection, statements: JdbcStatements) -> bool:
     try:
         connection.value(statements.probe())
-    except Exception as wrong:
-        if is_away(wrong):
+    except Exception as error:
+        if is_away(error):
             raise
         return False
     return True

@@ -206,10 +206,10 @@ def _schema(session: SparkSession, declaration: SourceDeclaration, settings: Fil
     if schema is None:
         try:
             schema = _first_columns(session, declaration, settings)
-        except Exception as wrong:
+        except Exception as error:
             raise CannotRun(
                 f"The columns of source {declaration.name!r} cannot be inferred from the files in {settings.path}; declare its 'schema'."
-            ) from wrong
+            ) from error
         if not schema.fields:
             raise CannotRun(
                 f"The columns of source {declaration.name!r} cannot be inferred, because {settings.path} is empty; declare its 'schema'."

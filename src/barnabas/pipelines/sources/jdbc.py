@@ -236,8 +236,8 @@ class PolledTable:
             self._poll_all()
         except _TableChanged as change:
             self.meet(change)
-        except Exception as wrong:
-            if not is_away(wrong):
+        except Exception as error:
+            if not is_away(error):
                 raise
             if not self._away:
                 _log.warning("The database of table %s is away; it is asked again at every poll.", self._settings.query.table)
@@ -260,8 +260,8 @@ class PolledTable:
                     raise
                 with suppress(SchemaTakenOver):
                     self.meet(change)
-            except Exception as wrong:
-                if not is_away(wrong) or time.monotonic() > deadline:
+            except Exception as error:
+                if not is_away(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(_AWAY_PAUSE_SECONDS)
 
@@ -309,9 +309,9 @@ def _first_schema(table: PolledTable, declaration: SourceDeclaration) -> StructT
     """Remembered from now on: a later start goes on also while the database is away."""
     try:
         schema = table.schema()
-    except Exception as wrong:
-        if is_away(wrong):
-            raise CannotRun(f"The database of source {declaration.name!r} does not answer: {_first_line(wrong)}.") from wrong
+    except Exception as error:
+        if is_away(error):
+            raise CannotRun(f"The database of source {declaration.name!r} does not answer: {_first_line(error)}.") from error
         raise
     have = {name.lower() for name in schema.names}
     for name in _types(table.declared or ""):

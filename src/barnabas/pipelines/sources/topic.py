@@ -127,10 +127,10 @@ def _declare_topics(fields: Fields) -> tuple[tuple[str, ...], str | None]:
         pattern = fields.text("pattern")
         try:
             re.compile(pattern)
-        except re.error as wrong:
+        except re.error as error:
             raise fields.error(
-                f"'pattern' of {fields.what} is a regular expression, but {pattern!r} is not: {wrong}.", "pattern"
-            ) from wrong
+                f"'pattern' of {fields.what} is a regular expression, but {pattern!r} is not: {error}.", "pattern"
+            ) from error
         return (), pattern
     return (fields.topics("topics") if "topics" in fields else (fields.topic("topic"),)), None
 
@@ -159,10 +159,10 @@ def _epoch_ms(found: Located, what: str) -> int:
         return value
     try:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError as wrong:
+    except ValueError as error:
         raise found.place.error(
             f"'timestamp' of {what} is milliseconds since 1970 or a time such as 2030-01-31T12:00:00Z, not {value!r}."
-        ) from wrong
+        ) from error
     # A time without a zone is UTC, as it is in YAML: the same file must mean the same on every machine.
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
@@ -179,7 +179,7 @@ def _offsets(found: Located, names: tuple[str, ...], what: str) -> dict[str, dic
             topic: {str(int(partition)): _OFFSETS.get(offset, offset) + 0 for partition, offset in partitions.items()}
             for topic, partitions in by_topic.items()
         }
-    except (AssertionError, AttributeError, TypeError, ValueError) as wrong:
+    except (AssertionError, AttributeError, TypeError, ValueError) as error:
         raise found.place.error(
             f"'offsets' of {what} maps partitions to offsets, earliest or latest, as in {{0: 100, 1: latest}}; several topics: by topic."
-        ) from wrong
+        ) from error

@@ -32,8 +32,8 @@ def batch_rows(frame: DataFrame, limit: int | None) -> Iterator[Row]:
     try:
         # A limited answer is small, and counting to a limit by partitions would run a job for each.
         yield from bounded.toLocalIterator() if limit is None else bounded.collect()
-    except PySparkException as wrong:
-        raise RunFailed(f"The query failed: {sentence_of(wrong)}") from wrong
+    except PySparkException as error:
+        raise RunFailed(f"The query failed: {sentence_of(error)}") from error
 
 
 class StreamedAnswer:
@@ -59,8 +59,8 @@ class StreamedAnswer:
             writer = self._frame.writeStream.outputMode(output_mode(self._frame)).option("checkpointLocation", checkpoint)
             try:
                 query = writer.foreachBatch(self._take).start()
-            except PySparkException as wrong:
-                raise CannotRun(f"The query cannot go on answering: {sentence_of(wrong)}") from wrong
+            except PySparkException as error:
+                raise CannotRun(f"The query cannot go on answering: {sentence_of(error)}") from error
             try:
                 while query.isActive and not self.stop_asked.wait(_WATCH_SECONDS):
                     pass

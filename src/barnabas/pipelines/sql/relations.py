@@ -32,14 +32,14 @@ class Relation:
 
 
 def parse(session: SparkSession, query: str) -> Any:
-    """Spark's tree. ``CannotRun`` says what is wrong with the text, and refuses statements that change something."""
+    """Spark's tree. ``CannotRun`` says what is error with the text, and refuses statements that change something."""
     java: Any = session._jsparkSession  # noqa: SLF001 - PySpark shows no parser
     try:
         plan = java.sessionState().sqlParser().parsePlan(query)
-    except Exception as wrong:  # py4j's and PySpark's, whichever sees it first
-        if type(wrong).__module__.split(".")[0] not in ("py4j", "pyspark"):
+    except Exception as error:  # py4j's and PySpark's, whichever sees it first
+        if type(error).__module__.split(".")[0] not in ("py4j", "pyspark"):
             raise
-        raise CannotRun(f"The query is not SQL that Spark understands: {_syntax_error(wrong)}") from wrong
+        raise CannotRun(f"The query is not SQL that Spark understands: {_syntax_error(error)}") from error
     if _is(session, plan, f"{_LOGICAL}.ParsedStatement") or (
         _is(session, plan, f"{_LOGICAL}.Command") and _kind(plan) != "DescribeRelation"
     ):
@@ -90,8 +90,8 @@ def _is(session: SparkSession, plan: Any, name: str) -> bool:
     return bool(jvm.java.lang.Class.forName(name, True, plan.getClass().getClassLoader()).isInstance(plan))
 
 
-def _syntax_error(wrong: BaseException) -> str:
-    sentence = sentence_of(wrong)
-    if "INVALID_IDENTIFIER" in str(wrong):
+def _syntax_error(error: BaseException) -> str:
+    sentence = sentence_of(error)
+    if "INVALID_IDENTIFIER" in str(error):
         return f"{sentence} Names with dashes are written in `backquotes`."
     return sentence

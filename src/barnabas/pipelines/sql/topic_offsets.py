@@ -46,8 +46,8 @@ class TopicOffsets:
         """Names and how many partitions."""
         try:
             found: Any = self._consumer.list_topics(timeout=ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            raise CannotRun(f"The cluster does not answer: {wrong.args[0].str()}.") from wrong
+        except KafkaException as error:
+            raise CannotRun(f"The cluster does not answer: {error.args[0].str()}.") from error
         return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
 
     def bounds(self, topic: str, partitions: int) -> dict[int, Bounds]:

@@ -137,11 +137,11 @@ def _sentences(topics: list[TopicToRead]) -> Iterator[None]:
 
     try:
         yield
-    except PySparkException as wrong:
-        unknown = _UNKNOWN_COLUMN.search(str(wrong))
+    except PySparkException as error:
+        unknown = _UNKNOWN_COLUMN.search(str(error))
         empty = [each.name for each in topics if each.shape.is_empty]
         if unknown and empty:
             raise CannotRun(
                 f"There is no column {unknown[1].replace('`', '')!r}: topic {empty[0]!r} is empty, so its fields are unknown."
-            ) from wrong
-        raise CannotRun(f"The query cannot be run: {sentence_of(wrong)}") from wrong
+            ) from error
+        raise CannotRun(f"The query cannot be run: {sentence_of(error)}") from error

@@ -1,4 +1,6 @@
-"""Where the batches of a log lie, for comparing its indexes with it: a few numbers a batch, so that a segment of any size fits."""
+"""The positions of the batches of a log, to compare its indexes with: a few numbers a batch, so
+that a segment of any size fits into memory.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from barnabas.records.batch_header import BatchHeader
 
 
 class BatchMap:
-    """In the order of the log. ``complete``: nothing lies behind the batches that are known, and nothing is going to."""
+    """Batches in the order of the log. ``complete``: no batch follows the known ones, and none
+    will."""
 
     __slots__ = ("_base_offsets", "_last_offsets", "_newest", "_positions", "complete")
 
@@ -20,7 +23,7 @@ class BatchMap:
         self._positions = array("q")
         self._base_offsets = array("q")
         self._last_offsets = array("q")
-        self._newest = array("q")  # the largest timestamp up to and with the batch
+        self._newest = array("q")  # the largest timestamp up to and including the batch
         self.complete = complete
 
     def __len__(self) -> int:
@@ -35,22 +38,23 @@ class BatchMap:
 
     @property
     def newest(self) -> int | None:
-        """The largest timestamp of all; None when there is no batch."""
+        """The largest timestamp of all batches; None when there is no batch."""
         return self._newest[-1] if self._newest else None
 
     def offsets_at(self, position: int) -> tuple[int, int] | None:
-        """First and last offset of the batch that begins there."""
+        """First and last offset of the batch that begins at ``position``."""
         slot = bisect_left(self._positions, position)
         if slot == len(self) or self._positions[slot] != position:
             return None
         return self._base_offsets[slot], self._last_offsets[slot]
 
     def is_beyond(self, position: int) -> bool:
-        """Whether a position lies behind the last batch's beginning."""
+        """Whether a position is past the beginning of the last batch."""
         return not self._positions or position > self._positions[-1]
 
     def newest_up_to(self, offset: int) -> tuple[int | None, int | None]:
-        """The largest timestamps of the batches that end at or before ``offset``, and of those that begin there or before."""
+        """The largest timestamp of the batches that end at or before ``offset``, and of those that
+        begin at or before it."""
         ended = bisect_right(self._last_offsets, offset)
         begun = bisect_right(self._base_offsets, offset)
         return self._newest[ended - 1] if ended else None, self._newest[begun - 1] if begun else None
@@ -60,7 +64,7 @@ class BatchMap:
 
 
 def map_batches(disk: Disk, path: str) -> BatchMap:
-    """As far as the log goes: where it is damaged is the log's own affair."""
+    """Maps the batches up to the first damage, which a dump of the log itself reports."""
     found = BatchMap()
     file = disk.open(path)
     try:

@@ -1,4 +1,6 @@
-"""What decoders hand out: entries while a file makes sense, and one damage where it stops to."""
+"""The output of decoders: entries while a file makes sense, and one damage where it stops to make
+sense.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ from typing import Any, NamedTuple
 
 
 class Entry(NamedTuple):
-    """One thing in a file. ``fields`` are numbers, texts, bytes, and lists and dictionaries of these; ``depth`` says whose part it is."""
+    """One item of a file. ``fields`` are numbers, texts, bytes, and lists and dictionaries of
+    these; ``depth`` is the level of nesting."""
 
     kind: str
     fields: dict[str, Any]
@@ -14,7 +17,8 @@ class Entry(NamedTuple):
 
 
 class Damage(Exception):
-    """Where a file stops to make sense, and why. ``why`` continues the sentence "it is damaged at position 61:"."""
+    """The place where a file stops to make sense, and the reason. ``why`` continues the sentence
+    "it is damaged at position 61:"."""
 
     def __init__(self, where: str, why: str, *, position: int | None = None, line: int | None = None) -> None:
         super().__init__(f"{where}: {why}")

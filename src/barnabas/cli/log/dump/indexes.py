@@ -1,7 +1,8 @@
-"""``.index``, ``.timeindex`` and ``.txnindex``: entries of fixed width, derived from the log beside them.
+"""``.index``, ``.timeindex`` and ``.txnindex``: entries of fixed width, derived from the log beside
+them.
 
-Kafka gives an index its full size when it makes it and cuts it when the segment is closed, so a file that was copied from a running
-broker, or left by one that was killed, ends in zeros. Those are no damage.
+Kafka preallocates an index and truncates it when the segment is closed, so a file that was copied
+from a running broker, or left by one that was killed, ends in zeros. Those are not damage.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ _TRANSACTION_ENTRY = struct.Struct(">hqqqq")
 _TRANSACTION_VERSION = 0
 
 
-# Called when the index was read: a log that is being written to has at least what its index says.
+# Called after the index was read: a log that is being written to has at least the batches that its
+# index names.
 Compared: TypeAlias = Callable[[], BatchMap] | None
 
 
 def dump_offset_index(disk: Disk, path: str, base_offset: int, compared: Compared) -> Iterator[Entry]:
-    """``compared``: the batches of the log, or None to believe the index."""
+    """``compared``: the batches of the log, or None to skip the comparison."""
     entries, size_bytes = _read(disk, path, _OFFSET_ENTRY)
     log = compared() if compared is not None else None
     previous = (-1, -1)
@@ -49,9 +51,9 @@ def _check_pointer(where: int, offset: int, position: int, offsets: tuple[int, i
         raise at_position(where, f"no batch begins at position {position} of the log")
     base_offset, last_offset = offsets
     if base_offset > offset:
-        # Then a search for the offset would begin behind it. An entry written for several batches at once, as followers of older
-        # brokers did, may well point in front of the batch.
-        raise at_position(where, f"offset {offset} is said to be at {position}, where the log has {base_offset} to {last_offset}")
+        # A search for the offset would start after it. An entry written for several batches at
+        # once, as followers of older brokers did, may point before the batch.
+        raise at_position(where, f"offset {offset} is at {position} in the index, where the log has {base_offset} to {last_offset}")
 
 
 def dump_time_index(disk: Disk, path: str, base_offset: int, compared: Compared) -> Iterator[Entry]:
@@ -72,12 +74,13 @@ def dump_time_index(disk: Disk, path: str, base_offset: int, compared: Compared)
 
 
 def _check_time(where: int, timestamp: int, offset: int, ended: int | None, begun: int | None) -> None:
-    """A batch that the offset lies in may count or not: older brokers wrote the offset of the newest record in it."""
+    """The batch that contains the offset may count or not: older brokers wrote the offset of the
+    newest record in it."""
     if ended is not None and ended > timestamp:
-        raise at_position(where, f"nothing up to offset {offset} is said to be newer than {timestamp}, but the log has {ended}")
+        raise at_position(where, f"the largest timestamp up to offset {offset} is {timestamp} in the index, but {ended} in the log")
     if begun is None or begun < timestamp:
-        newest = "nothing" if begun is None else f"nothing newer than {begun}"
-        raise at_position(where, f"something up to offset {offset} is said to be of {timestamp}, but the log has {newest}")
+        newest = "nothing" if begun is None else f"at most {begun}"
+        raise at_position(where, f"the largest timestamp up to offset {offset} is {timestamp} in the index, but {newest} in the log")
 
 
 def dump_transaction_index(disk: Disk, path: str) -> Iterator[Entry]:
@@ -96,16 +99,17 @@ def dump_transaction_index(disk: Disk, path: str) -> Iterator[Entry]:
 
 
 def _read(disk: Disk, path: str, entry: struct.Struct) -> tuple[list[tuple[Any, ...]], int]:
-    """The entries in front of the zeros, and the size of the file. A single entry may say zero and mean it."""
+    """The entries before the zeros, and the size of the file. A single entry of zeros is valid."""
     data = disk.read(path)
     whole = len(data) // entry.size
-    # Not entry by entry: of the ten megabytes that Kafka makes room for, most are zeros.
+    # Strip zeros first instead of decoding entry by entry: most of the ten megabytes that Kafka
+    # preallocates are zeros.
     used = min(whole, max(-(-len(data.rstrip(b"\0")) // entry.size), whole == 1))
     return list(entry.iter_unpack(data[: used * entry.size])), len(data)
 
 
 def _rest(used: int, size_bytes: int, entry: struct.Struct) -> Iterator[Entry]:
-    """What lies behind the entries: room for more, or a part of one."""
+    """The bytes after the entries: preallocated room, or a partial entry."""
     rest = size_bytes - used * entry.size
     if rest >= entry.size:
         yield Entry("unused", {"position": used * entry.size, "size_bytes": rest})

@@ -1,4 +1,4 @@
-"""Which file is what, by its name, and who decodes it."""
+"""Recognises files by their names, and chooses their decoders."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _BY_NAME: dict[str, tuple[str, Callable[[Disk, str], Iterator[Entry]]]] = {
 
 
 def recognise(disk: Disk, path: str, depth: Depth) -> DumpableFile | None:
-    """None for a file that is none of a node's."""
+    """None for a file that no node writes."""
     directory, name = os.path.split(path)
     if name in _BY_NAME:
         kind, dump = _BY_NAME[name]
@@ -93,8 +93,8 @@ def recognise(disk: Disk, path: str, depth: Depth) -> DumpableFile | None:
     return None
 
 
-# ``00000000000000000042`` in a partition's directory, ``00000000000000000042-<uuid>`` in a remote store that is a file system, and
-# ``42_<uuid>`` in the cache of remote indexes.
+# ``00000000000000000042`` in a partition's directory, ``00000000000000000042-<uuid>`` in a remote
+# store on a file system, and ``42_<uuid>`` in the cache of remote indexes.
 _STEM = re.compile(r"^(\d+)(?:[-_][A-Za-z0-9_-]{22})?$")
 
 
@@ -114,7 +114,8 @@ def _split(name: str) -> tuple[str, str, str]:
 
 
 def _with_vocabulary(depth: Depth, directory: str, suffix: str) -> Depth:
-    """The directory's name says what its records mean, unless the user did. Records with a meaning are always shown."""
+    """The directory's name selects the vocabulary, unless the user did. Records with a known
+    vocabulary are always shown."""
     vocabulary = depth.vocabulary
     if suffix == CHECKPOINT_SUFFIX:
         vocabulary = Vocabulary.METADATA

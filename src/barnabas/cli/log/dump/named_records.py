@@ -1,6 +1,8 @@
-"""Records whose bytes have a meaning: the metadata log's, the coordinators' and those of control batches, as a name with fields.
+"""Records with a known schema, as a name with fields: those of the metadata log, of the
+coordinators and of control batches.
 
-``MalformedMessage`` and ``ValueError`` when a record is not what its place says it is.
+Raises ``MalformedMessage`` or ``ValueError`` when a record does not have the schema that its log
+implies.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ _INT16 = struct.Struct(">h")
 
 
 class Vocabulary(StrEnum):
-    """What the records of a log mean."""
+    """The schema of the records of a log."""
 
     AUTO = "auto"
     NONE = "none"
@@ -64,7 +66,7 @@ _BY_TOPIC = {
     "__share_group_state": Vocabulary.SHARE_STATE,
     REMOTE_LOG_METADATA: Vocabulary.REMOTE_LOG,
 }
-# Keys are numbered per topic, so two records of different topics may have the same number.
+# Keys are numbered per topic, so records of different topics may have the same number.
 _MODULES = {
     "transaction_log": Vocabulary.TRANSACTIONS,
     "share_snapshot": Vocabulary.SHARE_STATE,
@@ -83,7 +85,7 @@ def vocabulary_of(topic: str | None) -> Vocabulary:
 
 
 def reader_of(vocabulary: Vocabulary) -> Callable[[Record], NamedRecord] | None:
-    """None where records mean nothing to us."""
+    """None for records without a known schema."""
     match vocabulary:
         case Vocabulary.AUTO | Vocabulary.NONE:
             return None
@@ -120,7 +122,7 @@ def _read_coordinator_record(vocabulary: Vocabulary, record: Record) -> NamedRec
     (number,) = _INT16.unpack_from(record.key)
     known = _coordinator_messages(vocabulary)
     if number not in known:
-        # A newer Kafka wrote it. Coordinators pass over such records, so a log with them is a good one.
+        # A newer Kafka wrote it. Coordinators skip such records, so the log is valid.
         return NamedRecord(f"UNKNOWN_{number}", {"key": record.key, "value": record.value}, tombstone=record.value is None)
     key_class, value_class = known[number]
     key, _ = decode(key_class, 0, record.key, _INT16.size)
@@ -135,7 +137,8 @@ def _read_coordinator_record(vocabulary: Vocabulary, record: Record) -> NamedRec
 
 
 def _open_members(group: GroupMetadataValue, shown: list[dict[str, Any]]) -> None:
-    """What a broker carries between the members of a classic group, and does not look into, is known when they are consumers."""
+    """Decode the subscriptions and assignments of members that are consumers. Brokers treat these
+    bytes as opaque."""
     for member, fields in zip(group.members, shown, strict=True):
         for name, cls in (("subscription", ConsumerProtocolSubscription), ("assignment", ConsumerProtocolAssignment)):
             data = getattr(member, name)
@@ -146,7 +149,7 @@ def _open_members(group: GroupMetadataValue, shown: list[dict[str, Any]]) -> Non
 
 @lru_cache(maxsize=len(Vocabulary))
 def _coordinator_messages(vocabulary: Vocabulary) -> dict[int, tuple[type[Any], type[Any]]]:
-    """The classes of keys and values by the number a key begins with."""
+    """The classes of keys and values by the number at the start of a key."""
     classes: dict[tuple[str, int], type[Any]] = {}
     for module in iter_modules(coordinator_records.__path__):
         if _MODULES.get(module.name, Vocabulary.GROUPS) is not vocabulary:
@@ -167,7 +170,7 @@ _CONTROL_MESSAGES: dict[int, type[Any]] = {
 
 
 def read_control_record(record: Record) -> NamedRecord:
-    """Types that we do not know are shown with their number and left alone, as readers of a log leave them alone."""
+    """Unknown types are shown with their number and not decoded, as readers of a log do."""
     kind = read_control_type(record)
     value = record.value or b""
     name = ControlType(kind).name if kind in ControlType._value2member_map_ else f"CONTROL_{kind}"
@@ -176,7 +179,7 @@ def read_control_record(record: Record) -> NamedRecord:
         marker, _ = decode(EndTxnMarker, version, value, _INT16.size)
         return NamedRecord(name, {"version": version, **message_fields(marker, version)})
     if kind == ControlType.LEADER_CHANGE:
-        # The one whose first field decides how the rest is written.
+        # The only control record whose first field selects the schema of the rest.
         version = _leading_version(value)
         return NamedRecord(name, message_fields(decode(LeaderChangeMessage, version, value)[0], version))
     if kind in _CONTROL_MESSAGES:
@@ -192,7 +195,8 @@ def _leading_version(value: bytes) -> int:
 
 
 def message_fields(message: Any, version: int) -> dict[str, Any]:
-    """The fields that ``version`` has, as Kafka's own tool shows them: optional ones only where they were set, bytes as base64."""
+    """The fields of ``version``, as Kafka's tool shows them: optional ones only when set, bytes as
+    base64."""
     shown = {}
     for each in declaration_of(type(message)).fields:
         value = getattr(message, each.name)

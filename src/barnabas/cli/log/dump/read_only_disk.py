@@ -1,6 +1,8 @@
-"""A disk that can only be read, so that storage's own readers may be pointed at the files of a running node.
+"""A disk that can only be read, so that storage's readers can be used on the files of a running
+node.
 
-Files are opened for reading, and the kernel refuses the rest; what changes names or makes something is refused here.
+Files are opened for reading, so the kernel refuses writes; this class refuses everything that
+creates, renames, removes or locks.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def _text(value: Any) -> str:
 
 
 def _text_of_bytes(data: bytes) -> str:
-    """In quotes when it is text, as hex when it is not."""
+    """In quotes when it is text, otherwise as hex."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:

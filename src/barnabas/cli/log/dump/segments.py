@@ -1,7 +1,7 @@
-"""``.log`` and ``.checkpoint``: batches one behind the other, and the records in them.
+"""``.log`` and ``.checkpoint``: batches one after the other, and the records in them.
 
-Headers are believed as far as they are needed to find the next batch; a batch that is opened, for its records or to be checked,
-has its checksum compared first.
+Headers are trusted as far as needed to find the next batch. A batch that is opened, for its records
+or to be checked, has its checksum verified first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Depth:
 
 
 def dump_segment(disk: Disk, path: str, base_offset: int | None, depth: Depth) -> Iterator[Entry]:
-    """A partition's batches, whose offsets rise from the one in the file's name."""
+    """A partition's batches, with offsets that rise from the one in the file's name."""
     next_offset = base_offset or 0
     file = disk.open(path)
     try:
@@ -52,7 +52,8 @@ def dump_segment(disk: Disk, path: str, base_offset: int | None, depth: Depth) -
 
 
 def dump_snapshot(disk: Disk, path: str, depth: Depth) -> Iterator[Entry]:
-    """A snapshot of the metadata log, its records always: between a header and a footer, without which it was never finished."""
+    """A snapshot of the metadata log, always with its records. A complete one has a header record
+    and a footer record."""
     depth = replace(depth, records=True)
     file = disk.open(path)
     last: Entry | None = None
@@ -74,7 +75,8 @@ class Batch:
 
 
 def read_batches(file: DiskFile, position: int = 0) -> Iterator[Batch]:
-    """The batches of a file from a position on, ``Damage`` where no further one can be found."""
+    """The batches of a file from a position on; raises ``Damage`` where no further batch can be
+    found."""
     size = file.size_bytes()
     window = _Window(file)
     while position < size:
@@ -84,8 +86,8 @@ def read_batches(file: DiskFile, position: int = 0) -> Iterator[Batch]:
         header = read_header(head)
         try:
             check_shape(header, position)
-        except CorruptBatch as wrong:
-            raise at_position(position, f"the {str(wrong).replace(f' at position {position}', '', 1)}") from wrong
+        except CorruptBatch as error:
+            raise at_position(position, f"the {str(error).replace(f' at position {position}', '', 1)}") from error
         if position + header.size_bytes > size:
             raise at_position(position, f"a batch of {header.size_bytes} bytes is cut off after {size - position}")
         yield Batch(position, header, lambda: window.read(position, header.size_bytes))  # noqa: B023 - used before the next round
@@ -93,7 +95,8 @@ def read_batches(file: DiskFile, position: int = 0) -> Iterator[Batch]:
 
 
 class _Window:
-    """The part of a file that was read last: batches are small, and a read for each header would be most of the work."""
+    """The part of a file that was read last: batches are small, and a read for each header would
+    take most of the time."""
 
     def __init__(self, file: DiskFile) -> None:
         self._file = file
@@ -109,7 +112,7 @@ class _Window:
 
 
 def _dump_batch(batch: Batch, depth: Depth) -> Iterator[Entry]:
-    # A batch with something wrong inside is not shown as good, so it is read to its end before it is shown at all.
+    # Read a batch to its end before showing any of it, so that a damaged one is not shown as good.
     inside = _open(batch, depth) if depth.opens else []
     yield Entry("batch", _batch_fields(batch.position, batch.header))
     yield from inside
@@ -127,12 +130,13 @@ def _open(batch: Batch, depth: Depth) -> list[Entry]:
             return []
         reader = read_control_record if header.control else reader_of(depth.vocabulary)
         return [_record_entry(record, reader, control=header.control) for record in records]
-    except ValueError as wrong:
-        raise at_position(batch.position, str(wrong)) from wrong
+    except ValueError as error:
+        raise at_position(batch.position, str(error)) from error
 
 
 def check_records(header: BatchHeader, records: list[Record]) -> None:
-    """Compaction takes records away, so offsets may have gaps and the last may be missing; they rise all the same."""
+    """Compaction removes records, so offsets may have gaps and the last one may be missing; they
+    still rise."""
     previous = header.base_offset - 1
     for record in records:
         if not previous < record.offset <= header.last_offset:
@@ -143,7 +147,7 @@ def check_records(header: BatchHeader, records: list[Record]) -> None:
     if records and header.timestamp_type is TimestampType.CREATE_TIME:
         newest = max(record.timestamp for record in records)
         if newest > header.max_timestamp:
-            raise ValueError(f"a record of time {newest} in a batch whose newest is said to be of {header.max_timestamp}")
+            raise ValueError(f"a record has timestamp {newest}, but the batch header's maximum is {header.max_timestamp}")
 
 
 def _batch_fields(position: int, header: BatchHeader) -> dict[str, Any]:

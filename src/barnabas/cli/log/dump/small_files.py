@@ -1,4 +1,6 @@
-"""The files that are read whole: checkpoints and other text, a partition's producers, the quorum's memory."""
+"""The files that are read whole: checkpoints and other text, a partition's producers, the quorum
+state.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,17 @@ from barnabas.storage.checkpoints import CheckpointDamaged, read_lines
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 from barnabas.storage.producer_snapshot import SnapshotDamaged, decode_snapshot
 
-# Lines in front of a checkpoint's entries: its version and how many there are.
+# Lines before a checkpoint's entries: its version and the number of entries.
 _CHECKPOINT_HEAD_LINES = 2
 
 
 def dump_offset_checkpoint(disk: Disk, path: str) -> Iterator[Entry]:
-    """Topic, partition and offset in every line."""
+    """A topic, a partition and an offset in every line."""
     return _dump_checkpoint(disk, path, "checkpoint", _offset_fields)
 
 
 def dump_leader_epochs(disk: Disk, path: str) -> Iterator[Entry]:
-    """An epoch and the offset it began at, both rising."""
+    """An epoch and its start offset in every line, both rising."""
     previous = (-1, -1)
     for number, entry in enumerate(_dump_checkpoint(disk, path, "leader_epoch", _epoch_fields), start=_CHECKPOINT_HEAD_LINES + 1):
         epoch, start = entry.fields["epoch"], entry.fields["start_offset"]
@@ -38,15 +40,15 @@ def dump_leader_epochs(disk: Disk, path: str) -> Iterator[Entry]:
 
 def _dump_checkpoint(disk: Disk, path: str, kind: str, parse: Callable[[str], dict[str, Any] | None]) -> Iterator[Entry]:
     if not disk.size_bytes(path):
-        # Kafka makes the cleaner's file and writes to it only when something was cleaned.
+        # Kafka creates the cleaner's file empty and writes to it only after something was cleaned.
         return
     try:
         lines, damage = read_lines(disk, path), None
-    except CheckpointDamaged as wrong:
-        # What its reader would not believe is still worth a look.
+    except CheckpointDamaged as error:
+        # Show the lines even though the file as a whole is invalid.
         lines = disk.read(path).decode("utf-8", "replace").split("\n")[_CHECKPOINT_HEAD_LINES:]
         lines = lines[:-1] if lines and not lines[-1] else lines
-        damage = at_line(1, str(wrong).replace(path, "it", 1))
+        damage = at_line(1, str(error).replace(path, "it", 1))
     for number, line in enumerate(lines, start=_CHECKPOINT_HEAD_LINES + 1):
         fields = parse(line)
         if fields is None:
@@ -74,8 +76,8 @@ def dump_producers(disk: Disk, path: str) -> Iterator[Entry]:
     """The producers a partition remembered when the snapshot was taken."""
     try:
         producers = decode_snapshot(disk.read(path))
-    except SnapshotDamaged as wrong:
-        raise at_position(0, str(wrong)) from wrong
+    except SnapshotDamaged as error:
+        raise at_position(0, str(error)) from error
     for producer in producers:
         last = producer.batches[-1] if producer.batches else None
         yield Entry(
@@ -105,39 +107,39 @@ def dump_partition_metadata(disk: Disk, path: str) -> Iterator[Entry]:
         raise at_line(1, f"version {fields.get('version')} is not 0")
     try:
         topic_id = uuid_text(parse_uuid(fields.get("topic_id", "")))
-    except ValueError as wrong:
-        raise at_line(2, str(wrong)) from wrong
+    except ValueError as error:
+        raise at_line(2, str(error)) from error
     yield Entry("partition_metadata", {"version": 0, "topic_id": topic_id})
 
 
 def dump_meta_properties(disk: Disk, path: str) -> Iterator[Entry]:
     try:
         fields: dict[str, Any] = dict(read_properties(disk.read(path).decode("latin-1")))
-    except ConfigError as wrong:
-        raise at_line(1, str(wrong)) from wrong
+    except ConfigError as error:
+        raise at_line(1, str(error)) from error
     yield Entry("properties", fields)
     try:
         read_meta_properties(disk, path.rpartition("/")[0] or ".")
-    except MetaPropertiesDamaged as wrong:
-        raise at_line(1, str(wrong).removeprefix(f"{path} ").rstrip(".")) from wrong
+    except MetaPropertiesDamaged as error:
+        raise at_line(1, str(error).removeprefix(f"{path} ").rstrip(".")) from error
 
 
 def dump_quorum_state(disk: Disk, path: str) -> Iterator[Entry]:
     text = disk.read(path).decode("utf-8", "replace")
     try:
         decode_quorum_state(text)
-    except QuorumStateDamaged as wrong:
-        raise at_position(0, str(wrong)) from wrong
+    except QuorumStateDamaged as error:
+        raise at_position(0, str(error)) from error
     yield Entry("quorum_state", json.loads(text))
 
 
 def dump_clean_shutdown(disk: Disk, path: str) -> Iterator[Entry]:
-    """Kafka before 3.7 left it empty: that it is there says enough."""
+    """Kafka before 3.7 left it empty: its existence is the information."""
     text = disk.read(path).decode("utf-8", "replace")
     try:
         fields = json.loads(text) if text else {}
-    except ValueError as wrong:
-        raise at_position(0, str(wrong)) from wrong
+    except ValueError as error:
+        raise at_position(0, str(error)) from error
     if not isinstance(fields, dict):
         raise at_position(0, "not a JSON object")
     yield Entry("clean_shutdown", fields)

@@ -10,9 +10,9 @@ import typer
 
 from barnabas.cli.errors import Refused
 from barnabas.cli.log.dump.read_only_disk import ReadOnlyDisk
-from barnabas.cli.log.verify.directory_scrub import read_checkpoints, said_of, scrub_log_directory
+from barnabas.cli.log.verify.directory_scrub import checkpointed_offsets, read_checkpoints, scrub_log_directory
 from barnabas.cli.log.verify.findings import Scrub, Severity
-from barnabas.cli.log.verify.partition_scrub import NOTHING_SAID, scrub_partition
+from barnabas.cli.log.verify.partition_scrub import NOTHING_CHECKPOINTED, scrub_partition
 from barnabas.cli.log.verify.targets import LogDirectoryFound, PartitionDirectory, find_logs
 from barnabas.cli.terminal.output import AsJson, print_json, progress
 from barnabas.env.disk import Disk, disk_sentence
@@ -20,14 +20,15 @@ from barnabas.storage.file_names import LOG_SUFFIX
 
 
 def verify(
-    paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Directories of partitions, log directories, or what holds them.")],
-    deep: Annotated[bool, typer.Option("--deep", help="Also open every record.")] = False,
+    paths: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Directories of partitions, log directories, or their parents.")],
+    deep: Annotated[bool, typer.Option("--deep", help="Also decode every record.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read everything a node has on disk, and say what is wrong where. The exit code is 1 when something is.
+    """Read all files of a node and report what is damaged and where. The exit code is 1 if anything
+    is.
 
-    Works on the directory of a running node, and on one that Apache Kafka wrote. Nothing is changed: what can be derived again is derived
-    at the node's next start."""
+    Works on the directory of a running node, and on one that Apache Kafka wrote. Nothing is
+    changed: a node rebuilds derived files at its next start."""
     disk = ReadOnlyDisk()
     found = list(dict.fromkeys(each for path in paths for each in find_logs(disk, str(path))))
     with progress("Reading", sum(_log_bytes(each.path) for each in found)) as show:
@@ -52,9 +53,14 @@ def _scrub(scrub: Scrub, disk: Disk, found: PartitionDirectory | LogDirectoryFou
             return
         parent = os.path.dirname(os.path.abspath(found.path))
         partition = found.partition
-        # What the log directory says of the partition counts, when it is in one; what is wrong with it otherwise was not asked.
-        said = said_of(parent, read_checkpoints(Scrub(), disk, parent), partition) if partition is not None else NOTHING_SAID
-        scrub_partition(scrub, disk, found.path, partition, said)
+        # Use the checkpoints of the log directory that holds the partition; other problems of that
+        # directory were not asked for.
+        checkpointed = (
+            checkpointed_offsets(parent, read_checkpoints(Scrub(), disk, parent), partition)
+            if partition is not None
+            else NOTHING_CHECKPOINTED
+        )
+        scrub_partition(scrub, disk, found.path, partition, checkpointed)
     except FileNotFoundError:
         return  # removed meanwhile
     except OSError as error:
@@ -80,7 +86,7 @@ def _summary(scrub: Scrub) -> str:
 
 
 def _log_bytes(directory: str) -> int:
-    """What a scrub reads, nearly."""
+    """About the number of bytes that a scrub reads."""
     total = 0
     for parent, _, names in os.walk(directory):
         for name in names:

@@ -1,4 +1,4 @@
-"""A whole log directory: whose it is, its checkpoints, and all the partitions in it."""
+"""A whole log directory: its identity, its checkpoints, and all its partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from barnabas.cli.log.dump.segments import Depth
 from barnabas.cli.log.dump.small_files import dump_clean_shutdown, dump_meta_properties, dump_offset_checkpoint
 from barnabas.cli.log.verify.findings import Scrub
 from barnabas.cli.log.verify.index_scrub import read_all
-from barnabas.cli.log.verify.partition_scrub import SaidElsewhere, scrub_partition
+from barnabas.cli.log.verify.partition_scrub import CheckpointedOffsets, scrub_partition
 from barnabas.cli.log.verify.quorum_scrub import scrub_snapshot
 from barnabas.env.disk import Disk
 from barnabas.metadata.snapshot import BOOTSTRAP_CHECKPOINT
@@ -38,30 +38,33 @@ def scrub_log_directory(scrub: Scrub, disk: Disk, directory: str) -> None:
         path = f"{directory}/{META_PROPERTIES}"
         read_all(scrub, path, dump_meta_properties(disk, path))
     else:
-        scrub.find_wrong(f"{directory}/{META_PROPERTIES}", "it is missing: whose directory this is is not known")
+        scrub.find_wrong(f"{directory}/{META_PROPERTIES}", "it is missing, so the owner of this directory is unknown")
     if CLEAN_SHUTDOWN in names:
         path = f"{directory}/{CLEAN_SHUTDOWN}"
         read_all(scrub, path, dump_clean_shutdown(disk, path))
     if BOOTSTRAP_CHECKPOINT in names:
         scrub_snapshot(scrub, disk, f"{directory}/{BOOTSTRAP_CHECKPOINT}")
-    # Before the logs: these grow, and must reach what was written down of them.
-    said = read_checkpoints(scrub, disk, directory)
+    # Read the checkpoints before the logs: logs grow, and must reach the offsets in the
+    # checkpoints.
+    checkpointed = read_checkpoints(scrub, disk, directory)
     for name in names:
         path = f"{directory}/{name}"
         if name == CACHE_DIRECTORY:
             _scrub_index_cache(scrub, disk, path)
         elif os.path.isdir(path):
-            _scrub_child(scrub, disk, path, name, said)
-    _tell_missing(scrub, disk, directory, said)
+            _scrub_child(scrub, disk, path, name, checkpointed)
+    _note_missing(scrub, disk, directory, checkpointed)
 
 
-def said_of(directory: str, said: dict[str, dict[TopicPartition, int]], partition: TopicPartition) -> SaidElsewhere:
-    offsets = {f"{directory}/{name}": offsets[partition] for name, offsets in said.items() if partition in offsets}
-    return SaidElsewhere(said.get(RECOVERY_POINTS, {}).get(partition), offsets)
+def checkpointed_offsets(
+    directory: str, checkpointed: dict[str, dict[TopicPartition, int]], partition: TopicPartition
+) -> CheckpointedOffsets:
+    offsets = {f"{directory}/{name}": offsets[partition] for name, offsets in checkpointed.items() if partition in offsets}
+    return CheckpointedOffsets(checkpointed.get(RECOVERY_POINTS, {}).get(partition), offsets)
 
 
 def read_checkpoints(scrub: Scrub, disk: Disk, directory: str) -> dict[str, dict[TopicPartition, int]]:
-    """Those that there are."""
+    """The checkpoints that exist."""
     return {name: _read_checkpoint(scrub, disk, f"{directory}/{name}") for name in CHECKPOINTS if disk.exists(f"{directory}/{name}")}
 
 
@@ -76,17 +79,20 @@ def _read_checkpoint(scrub: Scrub, disk: Disk, path: str) -> dict[TopicPartition
     return found
 
 
-def _scrub_child(scrub: Scrub, disk: Disk, path: str, name: str, said: dict[str, dict[TopicPartition, int]]) -> None:
+def _scrub_child(scrub: Scrub, disk: Disk, path: str, name: str, checkpointed: dict[str, dict[TopicPartition, int]]) -> None:
     if is_marked(name, DELETE_DIRECTORY_SUFFIX):
         scrub.note(path, f"left over, {_size_bytes(path)} bytes: a partition that is being deleted")
     elif is_marked(name, STRAY_DIRECTORY_SUFFIX):
-        scrub.note(path, f"left over, {_size_bytes(path)} bytes: no topic claimed it when somebody looked; nobody deletes it but you")
+        scrub.note(
+            path,
+            f"left over, {_size_bytes(path)} bytes: a stray replica without a topic; no node deletes it, so delete it by hand",
+        )
         scrub_partition(scrub, disk, path, None)
     elif (future := parse_future_directory(name)) is not None:
         scrub.note(path, f"{_size_bytes(path)} bytes: a replica that is being moved here")
         scrub_partition(scrub, disk, path, future)
     elif (partition := parse_partition_directory(name)) is not None:
-        scrub_partition(scrub, disk, path, partition, said_of(os.path.dirname(path), said, partition))
+        scrub_partition(scrub, disk, path, partition, checkpointed_offsets(os.path.dirname(path), checkpointed, partition))
 
 
 def _scrub_index_cache(scrub: Scrub, disk: Disk, directory: str) -> None:
@@ -100,13 +106,13 @@ def _scrub_index_cache(scrub: Scrub, disk: Disk, directory: str) -> None:
                 pass
         except FileNotFoundError:
             continue  # evicted meanwhile
-        except (Damage, OSError, ValueError) as wrong:
-            scrub.note(path, f"it cannot be used, and is fetched from the remote store again: {wrong}")
+        except (Damage, OSError, ValueError) as error:
+            scrub.note(path, f"it cannot be used and will be fetched from the remote store again: {error}")
 
 
-def _tell_missing(scrub: Scrub, disk: Disk, directory: str, said: dict[str, dict[TopicPartition, int]]) -> None:
+def _note_missing(scrub: Scrub, disk: Disk, directory: str, checkpointed: dict[str, dict[TopicPartition, int]]) -> None:
     moving = {parse_future_directory(name) for name in disk.names(directory)}
-    for name, offsets in said.items():
+    for name, offsets in checkpointed.items():
         for partition in offsets:
             gone = not disk.exists(f"{directory}/{partition_directory_name(partition)}")
             if gone and partition not in moving:

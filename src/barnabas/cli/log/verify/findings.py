@@ -1,4 +1,4 @@
-"""What a scrub has to say, and how much it has looked at."""
+"""The findings of a scrub, and the amount of data that it has read."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 
 from barnabas.cli.log.dump.entries import Damage
 
-# Progress is told every megabyte: a bar is slower than a batch.
+# Progress is reported every megabyte: drawing a bar takes longer than reading a batch.
 _PROGRESS_BITS = 20
 
 
 class Severity(StrEnum):
-    WRONG = "wrong"  # something was lost, changed or contradicts something else
-    NOTE = "note"  # what a crash or a change in progress leaves, and a node puts in order by itself
+    WRONG = "wrong"  # data is lost, damaged or contradictory
+    NOTE = "note"  # left by a crash or a change in progress; a node repairs it by itself
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing, and where. ``says`` is the end of a sentence about the file."""
+    """One problem, and its place. ``says`` is the end of a sentence about the file."""
 
     severity: Severity
     path: str
@@ -53,7 +53,8 @@ class Finding:
 
 @dataclass(slots=True)
 class Scrub:
-    """Everything found so far. ``progress`` hears how many bytes of logs were read."""
+    """All findings so far. ``progress`` is called with the number of bytes of logs that were
+    read."""
 
     deep: bool = False
     progress: Callable[[int], None] = lambda _: None

@@ -1,4 +1,6 @@
-"""The indexes of one segment against its log. An index is derived, so the first entry that is wrong condemns it as a whole."""
+"""The indexes of one segment against its log. An index is derived, so its first wrong entry
+invalidates it as a whole.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from barnabas.cli.log.verify.segment_scrub import ScrubbedSegment
 from barnabas.env.disk import Disk
 from barnabas.storage.file_names import INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX
 
-# On a full disk a node goes on without. The index of aborted transactions is another matter: nobody misses it when it is not there.
+# On a full disk a node continues without these indexes. The transaction index is not covered: it
+# exists only if transactions were aborted.
 _MISSING = "it is missing; the next start derives it from the log"
 
 
@@ -34,18 +37,19 @@ def scrub_indexes(scrub: Scrub, disk: Disk, stem: str, base_offset: int, segment
 
 
 def read_all(scrub: Scrub, path: str, entries: Iterator[Entry]) -> list[Entry] | None:
-    """Those of a file that makes sense to its end; None, and a finding, for another."""
+    """The entries of an intact file; None, and a finding, for a damaged one."""
     try:
         return list(entries)
     except Damage as damage:
         scrub.find_damage(path, damage)
-    except (OSError, ValueError) as wrong:
-        scrub.find_wrong(path, f"it cannot be read: {wrong}")
+    except (OSError, ValueError) as error:
+        scrub.find_wrong(path, f"it cannot be read: {error}")
     return None
 
 
 def _check_last_time(scrub: Scrub, path: str, entries: list[Entry], segment: ScrubbedSegment) -> None:
-    """A closed segment's last entry is its largest timestamp: retention by time goes by it."""
+    """The last entry of a closed segment holds its largest timestamp, which retention by time
+    uses."""
     newest = segment.batches.newest
     last = next((each.fields["timestamp"] for each in reversed(entries) if each.kind == "time"), -1)
     if segment.batches.complete and newest is not None and last < newest:
@@ -61,11 +65,11 @@ def _scrub_transaction_index(scrub: Scrub, disk: Disk, path: str, segment: Scrub
     for number, (offset, producer_id) in enumerate(indexed.items()):
         if markers.get(offset) == producer_id or (not segment.batches.complete and not segment.batches.reaches(offset)):
             continue
-        scrub.find_wrong(path, f"entry {number} tells of an abort by producer {producer_id}, of which the log has no marker", offset=offset)
+        scrub.find_wrong(path, f"entry {number} has an abort of producer {producer_id}, but the log has no marker for it", offset=offset)
     for marker in segment.aborts:
         if marker.aborts_records and marker.offset not in indexed and not active:
             scrub.find_wrong(
                 path,
-                f"the abort of producer {marker.producer_id} is not in it: consumers would be given aborted records",
+                f"the abort of producer {marker.producer_id} is not in it: consumers would receive aborted records",
                 offset=marker.offset,
             )

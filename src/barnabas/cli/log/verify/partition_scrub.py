@@ -1,4 +1,6 @@
-"""A partition's directory: its segments in order, what lies beside them, and what other files say of it."""
+"""A partition's directory: its segments in order, the files beside them, and the offsets that other
+files have for it.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ from barnabas.storage.file_names import (
     parse_segment_file,
 )
 
-# A node that works may rename and cut files while they are read, so what looks wrong is looked at again. Where the files change each time,
-# what was seen twice is believed.
+# A running node may rename and truncate files while they are read, so a problem is checked again.
+# If the files change each time, a problem that was seen twice counts.
 LOOKS_MAX = 3
 _LEFT_OVER = {
     DELETED_SUFFIX: "a removal that is not finished",
@@ -43,17 +45,20 @@ _LEFT_OVER = {
 
 
 @dataclass(frozen=True, slots=True)
-class SaidElsewhere:
-    """Offsets that the checkpoints of the log directory have of a partition, by the checkpoint's path."""
+class CheckpointedOffsets:
+    """Offsets that the checkpoints of the log directory hold for a partition, by the checkpoint's
+    path."""
 
     recovery_point: int | None = None
     offsets: Mapping[str, int] = field(default_factory=dict)
 
 
-NOTHING_SAID = SaidElsewhere()
+NOTHING_CHECKPOINTED = CheckpointedOffsets()
 
 
-def scrub_partition(scrub: Scrub, disk: Disk, directory: str, partition: TopicPartition | None, said: SaidElsewhere = NOTHING_SAID) -> None:
+def scrub_partition(
+    scrub: Scrub, disk: Disk, directory: str, partition: TopicPartition | None, checkpointed: CheckpointedOffsets = NOTHING_CHECKPOINTED
+) -> None:
     scrub.partitions += 1
     earlier: list[Finding] = []
     for look in range(1, LOOKS_MAX + 1):
@@ -61,7 +66,7 @@ def scrub_partition(scrub: Scrub, disk: Disk, directory: str, partition: TopicPa
         first = len(scrub.findings)
         before, vanished = _outline(disk, directory), False
         try:
-            _scrub(scrub, disk, directory, partition, said)
+            _scrub(scrub, disk, directory, partition, checkpointed)
         except FileNotFoundError:
             if not disk.exists(directory):
                 return  # the topic was deleted meanwhile
@@ -80,7 +85,8 @@ def scrub_partition(scrub: Scrub, disk: Disk, directory: str, partition: TopicPa
 
 
 def _outline(disk: Disk, directory: str) -> list[tuple[str, int, int]]:
-    """What changes when a log is rolled, cut, cleaned or gets a new leader; not when it is only appended to."""
+    """Changes when a log is rolled, truncated, cleaned or gets a new leader; not when it is only
+    appended to."""
     found = []
     names = disk.names(directory) if disk.is_directory(directory) else []
     active = max((name for name in names if name.endswith(LOG_SUFFIX)), default="").removesuffix(LOG_SUFFIX)
@@ -96,9 +102,9 @@ def _outline(disk: Disk, directory: str) -> list[tuple[str, int, int]]:
     return found
 
 
-def _scrub(scrub: Scrub, disk: Disk, directory: str, partition: TopicPartition | None, said: SaidElsewhere) -> None:
+def _scrub(scrub: Scrub, disk: Disk, directory: str, partition: TopicPartition | None, checkpointed: CheckpointedOffsets) -> None:
     names = disk.names(directory)
-    course = LogCourse(recovery_point=said.recovery_point)
+    course = LogCourse(recovery_point=checkpointed.recovery_point)
     bases = sorted(parsed[0] for name in names if (parsed := parse_segment_file(name)) and parsed[1:] == (LOG_SUFFIX, ""))
     vocabulary = vocabulary_of(partition.topic if partition is not None else None)
     for base_offset in bases:
@@ -116,12 +122,12 @@ def _scrub(scrub: Scrub, disk: Disk, directory: str, partition: TopicPartition |
     if is_metadata:
         scrub_quorum_files(scrub, disk, directory, names, log_start=bases[0] if bases else 0, log_end=end, last_epoch=course.leader_epoch)
     if bases and end is not None:
-        for path, offset in said.offsets.items():
+        for path, offset in checkpointed.offsets.items():
             if offset > end:
                 scrub.find_wrong(
                     path, f"it has {partition_text(partition, directory)} at {offset}, above {end}, where the log ends", offset=offset
                 )
-    _tell_gaps(scrub, course, cleaned_to=_cleaned_to(said), never=is_metadata)
+    _report_gaps(scrub, course, cleaned_to=_cleaned_to(checkpointed), never=is_metadata)
 
 
 def _begin_segment(scrub: Scrub, path: str, base_offset: int, course: LogCourse) -> None:
@@ -154,7 +160,7 @@ def _scrub_beside(scrub: Scrub, disk: Disk, directory: str, names: list[str], ba
     if PARTITION_METADATA in names:
         read_all(scrub, path, dump_partition_metadata(disk, path))
     else:
-        scrub.note(path, "it is missing: which topic the directory belongs to is not known")
+        scrub.note(path, "it is missing, so the topic id of this directory is unknown")
 
 
 def _scrub_producers(scrub: Scrub, disk: Disk, path: str, offset: int, end: int | None) -> None:
@@ -165,7 +171,7 @@ def _scrub_producers(scrub: Scrub, disk: Disk, path: str, offset: int, end: int 
         last = each.fields["last_offset"]
         if last is not None and last >= offset:
             producer_id = each.fields["producer_id"]
-            scrub.find_wrong(path, f"producer {producer_id} is said to have written offset {last}, which came later", offset=last)
+            scrub.find_wrong(path, f"producer {producer_id} has a last offset of {last}, which is after the snapshot's offset", offset=last)
 
 
 def _scrub_epochs(scrub: Scrub, disk: Disk, directory: str, course: LogCourse, end: int | None) -> None:
@@ -180,21 +186,22 @@ def _scrub_epochs(scrub: Scrub, disk: Disk, directory: str, course: LogCourse, e
     starts = [(each.fields["start_offset"], each.fields["epoch"]) for each in entries]
     for start, epoch in starts:
         if end is not None and start > end:
-            scrub.find_wrong(path, f"epoch {epoch} is said to begin at {start}, above {end}, where the log ends", offset=start)
+            scrub.find_wrong(path, f"epoch {epoch} begins at {start}, above {end}, where the log ends", offset=start)
     for epoch, offset, position, log_path in course.epochs:
         slot = bisect_right(starts, (offset, 2**31)) - 1
-        said = starts[slot][1] if slot >= 0 else None
-        if said != epoch and epoch >= 0:
+        checkpointed = starts[slot][1] if slot >= 0 else None
+        if checkpointed != epoch and epoch >= 0:
             scrub.find_wrong(
                 log_path,
-                f"a batch is of leader epoch {epoch}, but {LEADER_EPOCHS} has {'none' if said is None else said} there",
+                f"a batch has leader epoch {epoch}, but {LEADER_EPOCHS} has {'none' if checkpointed is None else checkpointed} there",
                 position=position,
                 offset=offset,
             )
 
 
-def _tell_gaps(scrub: Scrub, course: LogCourse, *, cleaned_to: int | None, never: bool) -> None:
-    """Compaction leaves gaps; a follower may have taken them over from a leader that compacts, so they prove nothing by themselves."""
+def _report_gaps(scrub: Scrub, course: LogCourse, *, cleaned_to: int | None, never: bool) -> None:
+    """Compaction leaves gaps. A follower may have copied them from a leader that compacts, so a gap
+    alone proves nothing."""
     unexplained = [gap for gap in course.gaps if cleaned_to is None or gap[0] >= cleaned_to]
     if not unexplained:
         return
@@ -206,8 +213,8 @@ def _tell_gaps(scrub: Scrub, course: LogCourse, *, cleaned_to: int | None, never
         scrub.note(path, f"there are no offsets {first} to {following - 1}{more}; only compaction leaves such gaps", offset=first)
 
 
-def _cleaned_to(said: SaidElsewhere) -> int | None:
-    return next((offset for path, offset in said.offsets.items() if path.endswith(checkpoints.CLEANER_OFFSETS)), None)
+def _cleaned_to(checkpointed: CheckpointedOffsets) -> int | None:
+    return next((offset for path, offset in checkpointed.offsets.items() if path.endswith(checkpoints.CLEANER_OFFSETS)), None)
 
 
 def partition_text(partition: TopicPartition | None, directory: str) -> str:

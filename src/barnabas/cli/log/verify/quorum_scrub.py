@@ -1,4 +1,4 @@
-"""What lies beside the metadata log only: its snapshots, and the quorum's memory."""
+"""The files beside the metadata log only: its snapshots, and the quorum state."""
 
 from __future__ import annotations
 
@@ -26,15 +26,17 @@ def scrub_quorum_files(
         if log_end is not None and snapshot.end_offset > log_end:
             scrub.find_wrong(path, f"it ends at {snapshot.end_offset}, above {log_end}, where the log ends", offset=snapshot.end_offset)
     if log_start > 0 and not any(each.end_offset >= log_start for each in whole):
-        scrub.find_wrong(directory, f"the log begins at {log_start}, and no whole snapshot holds what was before", offset=log_start)
+        scrub.find_wrong(
+            directory, f"the log begins at {log_start}, and no complete snapshot covers the offsets before it", offset=log_start
+        )
     path = f"{directory}/{QUORUM_STATE}"
     if QUORUM_STATE in names:
         for state in read_all(scrub, path, dump_quorum_state(disk, path)) or []:
             epoch = state.fields["leaderEpoch"]
             if epoch < last_epoch:
-                scrub.find_wrong(path, f"it knows of epoch {epoch}, but the log has batches of epoch {last_epoch}")
+                scrub.find_wrong(path, f"it is at epoch {epoch}, but the log has batches of epoch {last_epoch}")
 
 
 def scrub_snapshot(scrub: Scrub, disk: Disk, path: str) -> bool:
-    """Whether it is whole."""
+    """Whether the snapshot is complete."""
     return read_all(scrub, path, dump_snapshot(disk, path, Depth(check=True, vocabulary=Vocabulary.METADATA))) is not None

@@ -1,8 +1,8 @@
-"""One ``.log``: every batch, and what batches say about each other, across the segments of a partition.
+"""One ``.log``: every batch, and the order of batches across the segments of a partition.
 
-What continues from segment to segment is :class:`LogCourse`: where the offsets have come to, which leader wrote last, which transactions
-are open. A batch with a wrong checksum does not end the walk, since its length lies outside of what the checksum covers and the next batch
-shows whether it was right.
+:class:`LogCourse` carries the state from segment to segment: the next offset, the last leader
+epoch, the open transactions. A batch with a wrong checksum does not end the walk: the checksum does
+not cover the batch's length, and the next batch shows whether the length was right.
 """
 
 from __future__ import annotations
@@ -23,35 +23,37 @@ from barnabas.records.control_batch import ControlType, read_control_type
 from barnabas.records.record import Record, open_batch
 
 RELATIVE_OFFSET_MAX = 2**31 - 1
-_TORN = "as a write in progress or a crash leaves it; the next start cuts it off"
+_TORN = "from a write in progress or a crash; the next start truncates it"
 
 
 class AbortMarker(NamedTuple):
     offset: int
     producer_id: int
-    aborts_records: bool  # that are still there to be skipped
+    aborts_records: bool  # of records that still exist and must be skipped
 
 
 @dataclass(slots=True)
 class LogCourse:
-    """Where a walk over a partition's segments has come to."""
+    """The position of a walk over a partition's segments."""
 
     recovery_point: int | None = None
     next_offset: int | None = None
-    unsure: bool = False  # a batch was passed over whose header could not be believed
+    unsure: bool = False  # a batch with an invalid header was skipped
     leader_epoch: int = -1
-    open_transactions: set[int] = field(default_factory=set)  # by producer id, those with records
-    epochs: list[tuple[int, int, int, str]] = field(default_factory=list)  # each epoch's first offset, position and file
-    gaps: list[tuple[int, int, str]] = field(default_factory=list)  # first missing offset, next one there, file
+    open_transactions: set[int] = field(default_factory=set)  # producer ids of those with records
+    # Each epoch's first offset, position and file.
+    epochs: list[tuple[int, int, int, str]] = field(default_factory=list)
+    # First missing offset, next one there, file.
+    gaps: list[tuple[int, int, str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class ScrubbedSegment:
-    """What a segment was found to hold."""
+    """The contents of a scrubbed segment."""
 
     batches: BatchMap
     aborts: list[AbortMarker] = field(default_factory=list)
-    times_known: bool = True  # no batch was passed over
+    times_known: bool = True  # no batch was skipped
 
 
 def scrub_segment(
@@ -64,7 +66,7 @@ def scrub_segment(
     active: bool,
     meaning: Callable[[Record], NamedRecord] | None = None,
 ) -> ScrubbedSegment:
-    """``meaning`` reads the records of an internal topic; a deep scrub asks it."""
+    """``meaning`` decodes the records of an internal topic; a deep scrub uses it."""
     found = ScrubbedSegment(BatchMap(complete=not active))
     file = disk.open(path)
     position = 0
@@ -72,20 +74,20 @@ def scrub_segment(
         size_bytes = file.size_bytes()
         for batch in read_batches(file):
             position = batch.position + batch.header.size_bytes
-            wrong = _checksum_fault(batch)
-            if wrong is None:
+            fault = _checksum_fault(batch)
+            if fault is None:
                 found.batches.add(batch.position, batch.header)
                 _follow(scrub, path, batch, base_offset, course)
                 _open(scrub, path, batch, course, found, meaning)
                 scrub.batches += 1
                 scrub.has_read(batch.header.size_bytes)
             elif active and position == size_bytes and _may_be_torn(batch.header, course):
-                scrub.note(path, f"the last {wrong}, {_TORN}", position=batch.position, offset=batch.header.base_offset)
+                scrub.note(path, f"the last {fault}, {_TORN}", position=batch.position, offset=batch.header.base_offset)
             else:
-                scrub.find_wrong(path, wrong, position=batch.position, offset=batch.header.base_offset)
+                scrub.find_wrong(path, fault, position=batch.position, offset=batch.header.base_offset)
                 course.unsure, found.times_known = True, False
                 if _may_follow(batch.header, course):
-                    # The index knows it, and its base offset is not what is wrong.
+                    # The index has an entry for it, and its base offset is intact.
                     found.batches.add(batch.position, batch.header._replace(last_offset_delta=0, max_timestamp=NO_TIMESTAMP))
     except Damage as damage:
         found.batches.complete = False
@@ -96,7 +98,7 @@ def scrub_segment(
             rest = file.size_bytes() - position
             scrub.find_wrong(
                 path,
-                f"{damage.why}; the {rest} bytes from there on cannot be told apart",
+                f"{damage.why}; the {rest} bytes from there on cannot be decoded",
                 position=position,
                 offset=course.next_offset,
             )
@@ -111,13 +113,13 @@ def scrub_segment(
 def _checksum_fault(batch: Batch) -> str | None:
     try:
         check_crc(batch.read(), batch.header)
-    except CorruptBatch as wrong:
-        return str(wrong)
+    except CorruptBatch as error:
+        return str(error)
     return None
 
 
 def _may_be_torn(header: BatchHeader, course: LogCourse) -> bool:
-    """Whether nobody has vouched for a last batch yet."""
+    """Whether the last batch lies past the recovery point, so that it may be incomplete."""
     unflushed = course.recovery_point is None or header.base_offset >= course.recovery_point
     return unflushed and _may_follow(header, course)
 
@@ -127,7 +129,8 @@ def _may_follow(header: BatchHeader, course: LogCourse) -> bool:
 
 
 def _torn(file: DiskFile, position: int) -> str | None:
-    """What the end of an active segment looks like when its last write did not get through; None for what no write leaves."""
+    """The description of an incomplete write at the end of an active segment; None for bytes that
+    no write leaves."""
     rest = file.size_bytes() - position
     head = file.read_at(position, HEADER_BYTES)
     if not any(head):
@@ -146,7 +149,7 @@ def _torn(file: DiskFile, position: int) -> str | None:
 
 
 def _follow(scrub: Scrub, path: str, batch: Batch, base_offset: int, course: LogCourse) -> None:
-    """What a header says, compared with those before it."""
+    """Compare a header with those before it."""
     header, position = batch.header, batch.position
     if header.base_offset < base_offset:
         scrub.find_wrong(
@@ -186,7 +189,8 @@ def _follow(scrub: Scrub, path: str, batch: Batch, base_offset: int, course: Log
 def _open(
     scrub: Scrub, path: str, batch: Batch, course: LogCourse, found: ScrubbedSegment, meaning: Callable[[Record], NamedRecord] | None
 ) -> None:
-    """Markers always, since they are few and the transaction index is about them; the rest in a deep scrub."""
+    """Open control batches always, since they are few and the transaction index refers to them; the
+    others in a deep scrub."""
     header = batch.header
     if header.transactional and not header.control and header.record_count > 0:
         course.open_transactions.add(header.producer_id)
@@ -201,8 +205,8 @@ def _open(
                 _end_transaction(header, record, course, found)
             elif meaning is not None:
                 meaning(record)
-    except ValueError as wrong:
-        scrub.find_wrong(path, str(wrong), position=batch.position, offset=header.base_offset)
+    except ValueError as error:
+        scrub.find_wrong(path, str(error), position=batch.position, offset=header.base_offset)
 
 
 def _end_transaction(header: BatchHeader, record: Record, course: LogCourse, found: ScrubbedSegment) -> None:

@@ -1,4 +1,6 @@
-"""Which directories hold logs, by what is in them: a log directory may well be called ``node-1``, like a partition."""
+"""Finds directories with logs by their contents: a log directory may be called ``node-1``, like a
+partition.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +21,14 @@ from barnabas.storage.file_names import (
 )
 from barnabas.storage.meta_properties import META_PROPERTIES
 
-# A data directory holds log directories of nodes; nothing lies deeper.
+# A data directory holds the log directories of nodes; there is no deeper level.
 _DEPTH_MAX = 2
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionDirectory:
     path: str
-    partition: TopicPartition | None  # None where the name does not say
+    partition: TopicPartition | None  # None where the name does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class LogDirectoryFound:
     path: str
 
     def partitions(self, disk: Disk) -> Iterator[PartitionDirectory]:
-        """Those in use: no deleted and no stray ones."""
+        """The partitions in use: no deleted and no stray ones."""
         for name in disk.names(self.path):
             partition = parse_partition_directory(name)
             if partition is not None and disk.is_directory(f"{self.path}/{name}"):
@@ -42,11 +44,11 @@ class LogDirectoryFound:
 
 
 def find_logs(disk: Disk, path: str) -> list[PartitionDirectory | LogDirectoryFound]:
-    """``Refused`` when there are none."""
+    """Raises ``Refused`` when there are none."""
     if not os.path.exists(path):
         raise Refused(f"{path}: no such directory.")
     if not os.path.isdir(path):
-        raise Refused(f"{path} is a file; `barnabas log dump --deep` looks into one.")
+        raise Refused(f"{path} is a file; `barnabas log dump --deep` checks a file.")
     try:
         found = list(_find(disk, path.rstrip("/") or "/", 0))
     except OSError as error:
