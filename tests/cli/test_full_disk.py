@@ -1,4 +1,4 @@
-"""Commands whose disk is full, or whose output goes to one, say which file has no room."""
+"""Commands that meet a full disk, or print to one, name the file without room."""
 
 from __future__ import annotations
 

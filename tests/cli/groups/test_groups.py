@@ -31,14 +31,15 @@ def orders(kafka: EmbeddedBroker) -> str:
 
 @contextmanager
 def member(kafka: EmbeddedBroker, group: str, topic: str, protocol: str = "classic", **more: Any) -> Iterator[Consumer]:
-    """A consumer that was given partitions, read one record and committed that, and as which the group knows it."""
+    """A consumer that has partitions assigned, has read one record and committed it; yields its
+    member id."""
     settings = {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest", "client.id": "me", "log_level": 0}
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "enable.auto.commit": False, **settings, **more})
     try:
         consumer.subscribe([topic])
         assert consumer.poll(PATIENCE_SECONDS) is not None
         consumer.commit(asynchronous=False)
-        # In the new protocol a member says with its next heartbeat that it has what it was given.
+        # In the new protocol a member acknowledges its assignment with its next heartbeat.
         until(lambda: Cli(kafka.bootstrap)("groups", "describe", group, "--json").json["state"] == "Stable", "the group is stable")
         yield consumer
     finally:
@@ -46,7 +47,7 @@ def member(kafka: EmbeddedBroker, group: str, topic: str, protocol: str = "class
 
 
 def commit(kafka: EmbeddedBroker, group: str, **offsets: int) -> None:
-    """As consumers do that choose their partitions themselves: the group has offsets and never had members."""
+    """As consumers with manual assignment do: the group has offsets and never had members."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group, "log_level": 0})
     consumer.commit(offsets=[TopicPartition(topic, 0, offset) for topic, offset in offsets.items()], asynchronous=False)
     consumer.close()
@@ -102,7 +103,7 @@ def test_a_group_is_described_with_offsets_lag_and_members(kafka: EmbeddedBroker
     assert cli("groups", "describe", "readers", "--members").text == "Group readers has no members.\n"
 
 
-def test_members_of_the_new_protocol_show_their_epoch_and_what_they_are_meant_to_have(kafka: EmbeddedBroker, cli: Cli, orders: str) -> None:
+def test_members_of_the_new_protocol_show_their_epoch_and_target_assignment(kafka: EmbeddedBroker, cli: Cli, orders: str) -> None:
     with member(kafka, "readers", orders, "consumer"):
         described = cli("groups", "describe", "readers", "--members", "--json").json
         (reader,) = described["members"]
@@ -115,8 +116,8 @@ def test_a_static_member_is_shown_with_its_name(kafka: EmbeddedBroker, cli: Cli,
         assert cli("groups", "describe", "readers", "--members", "--json").json["members"][0]["instance_id"] == "first"
 
 
-def test_offsets_of_a_topic_that_is_gone_have_no_lag(kafka: EmbeddedBroker, cli: Cli, orders: str) -> None:
-    """Kafka forgets them with the topic, a moment later or earlier; until then they are shown."""
+def test_offsets_of_a_deleted_topic_have_no_lag(kafka: EmbeddedBroker, cli: Cli, orders: str) -> None:
+    """Kafka deletes them with the topic, a moment later or earlier; until then they are shown."""
     commit(kafka, "readers", orders=2)
     cli("topics", "delete", orders).worked()
     for each in cli("groups", "describe", "readers", "--json").json["offsets"]:
@@ -147,14 +148,14 @@ def test_a_reset_is_a_dry_run_until_it_is_executed(kafka: EmbeddedBroker, cli: C
         (("--to-datetime", "2001-01-01T00:00:00"), 0),
     ],
 )
-def test_all_the_ways_to_say_where_to(kafka: EmbeddedBroker, cli: Cli, orders: str, words: tuple[object, ...], offset: int) -> None:
+def test_every_reset_target_gives_its_offset(kafka: EmbeddedBroker, cli: Cli, orders: str, words: tuple[object, ...], offset: int) -> None:
     commit(kafka, "readers", orders=2)
     (row,) = cli("groups", "reset-offsets", "readers", "--all-topics", *words, "--execute", "--json").json
     assert row == {"topic": "orders", "partition": 0, "offset": 2, "new_offset": offset}
     assert committed(cli, "readers") == {("orders", 0): offset}
 
 
-def test_a_time_is_found_in_the_log(kafka: EmbeddedBroker, cli: Cli) -> None:
+def test_reset_to_a_datetime_uses_the_first_record_of_that_time(kafka: EmbeddedBroker, cli: Cli) -> None:
     cli("topics", "create", "timed").worked()
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "log_level": 0})
     noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -175,7 +176,7 @@ def test_an_offset_outside_the_log_is_moved_with_a_remark(kafka: EmbeddedBroker,
     assert committed(cli, "readers") == {("orders", 0): 3}
 
 
-def test_what_was_exported_can_be_given_back(kafka: EmbeddedBroker, cli: Cli, orders: str, tmp_path: Path) -> None:
+def test_an_exported_plan_can_be_imported(kafka: EmbeddedBroker, cli: Cli, orders: str, tmp_path: Path) -> None:
     commit(kafka, "readers", orders=2)
     plan = tmp_path / "plan.csv"
     plan.write_bytes(cli("groups", "reset-offsets", "readers", "--all-topics", "--to-current", "--export").worked().out)
@@ -196,7 +197,7 @@ def test_a_group_with_members_keeps_its_offsets_and_itself(kafka: EmbeddedBroker
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_after_a_reset_the_next_member_reads_from_there(kafka: EmbeddedBroker, cli: Cli, orders: str, protocol: str) -> None:
+def test_the_next_member_reads_from_the_reset_offset(kafka: EmbeddedBroker, cli: Cli, orders: str, protocol: str) -> None:
     with member(kafka, "readers", orders, protocol):
         pass
     cli("groups", "reset-offsets", "readers", "--topic", f"{orders}:0", "--to-offset", 2, "--execute").worked()
@@ -221,7 +222,7 @@ def test_groups_and_single_offsets_are_deleted(kafka: EmbeddedBroker, cli: Cli, 
     assert cli("groups", "list").text == ""
 
 
-def test_what_does_not_exist_is_named(cli: Cli, orders: str) -> None:
+def test_missing_groups_topics_and_offsets_are_named_in_the_error(cli: Cli, orders: str) -> None:
     for words in (("describe", "nope"), ("delete-offsets", "nope", "--topic", "t")):
         assert cli("groups", *words).complaint == "There is no consumer group nope."
     assert cli("groups", "delete", "nope").complaint == "There is no group nope."
@@ -230,7 +231,7 @@ def test_what_does_not_exist_is_named(cli: Cli, orders: str) -> None:
     assert cli("groups", "reset-offsets", "g", "--all-topics", "--to-latest").text == "Group g has no offsets to reset.\n"
 
 
-def test_options_that_make_no_sense_never_reach_the_broker(tmp_path: Path) -> None:
+def test_contradicting_options_never_reach_the_broker(tmp_path: Path) -> None:
     nowhere = Cli("127.0.0.1:1")
     reset = ("groups", "reset-offsets", "g")
     assert "exactly one of --to-earliest" in nowhere(*reset, "--all-topics").complaint
@@ -240,11 +241,11 @@ def test_options_that_make_no_sense_never_reach_the_broker(tmp_path: Path) -> No
     assert "--by-duration takes" in nowhere(*reset, "--all-topics", "--by-duration", "1 day").complaint
     assert nowhere(*reset, "--from-file", tmp_path / "nope").complaint == f"{tmp_path}/nope: No such file or directory."
     (tmp_path / "plan").write_text("orders,0,0\n")
-    assert "names its topics itself" in nowhere(*reset, "--from-file", tmp_path / "plan", "--all-topics").complaint
+    assert "names the topics" in nowhere(*reset, "--from-file", tmp_path / "plan", "--all-topics").complaint
     assert "'sleepy'" in nowhere("groups", "list", "--state", "sleepy").complaint
 
 
-def test_only_plain_connections_can_be_asked(kafka: EmbeddedBroker, cli: Cli, tmp_path: Path) -> None:
+def test_group_commands_refuse_an_encrypted_connection(kafka: EmbeddedBroker, cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "client.properties").write_text("security.protocol=SSL\n")
     assert "plain connection" in cli("groups", "list", "--config-file", tmp_path / "client.properties").complaint
 

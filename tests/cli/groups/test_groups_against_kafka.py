@@ -1,4 +1,6 @@
-"""Our commands for groups and transactions and Kafka's, on a node of ours and on Apache Kafka: four times the same story."""
+"""Our commands for groups and transactions and Kafka's, on a node of ours and on Apache Kafka: all
+four combinations report the same.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def cli(bootstrap: str) -> Cli:
 
 
 def table(text: str) -> list[dict[str, str]]:
-    """What Kafka's tools print: words in columns. A last column that is empty is left out."""
+    """The output of Kafka's tools: words in columns. An empty last column is left out."""
     head, *rows = [line.split() for line in text.splitlines() if line.strip()]
     return [dict(zip(head, row, strict=False)) for row in rows]
 
@@ -64,7 +66,7 @@ def our_progress(cli: Cli, group: str) -> dict[tuple[str, str], tuple[str, ...]]
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
-def test_groups_are_told_alike(cli: Cli, tools: Tools, bootstrap: str, protocol: str, tmp_path: Path) -> None:
+def test_our_tool_and_kafkas_report_the_same_groups(cli: Cli, tools: Tools, bootstrap: str, protocol: str, tmp_path: Path) -> None:
     group = f"{protocol}-readers"
     settings = {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest", "client.id": "me", "log_level": 0}
     consumer = Consumer({"bootstrap.servers": bootstrap, "enable.auto.commit": False, **settings})
@@ -72,7 +74,7 @@ def test_groups_are_told_alike(cli: Cli, tools: Tools, bootstrap: str, protocol:
     assert consumer.poll(PATIENCE_SECONDS) is not None
     consumer.commit(asynchronous=False)
     at = ("--bootstrap-server", bootstrap)
-    # In the new protocol a member says with its next heartbeat that it has what it was given.
+    # In the new protocol a member acknowledges its assignment with its next heartbeat.
     until(lambda: cli("groups", "describe", group, "--json").json["state"] == "Stable", "the group is stable")
 
     ours = our_progress(cli, group)
@@ -99,7 +101,7 @@ def _compare_resets(cli: Cli, tools: Tools, at: tuple[str, str], group: str, tmp
         assert (ours.code, sorted(ours.out.decode().split())) == (0, _csv(tools.run(GROUPS, *at, *theirs, "--topic", "orders", *words)))
     shifted = cli("groups", "reset-offsets", group, "--all-topics", "--shift-by", 1, "--export").text
     assert shifted.split() == _csv(tools.run(GROUPS, *at, *theirs, "--all-topics", "--shift-by", "1"))
-    # Each tool does what the other exported.
+    # Each tool imports the plan that the other exported.
     plan = tmp_path / "plan.csv"
     plan.write_text(shifted)
     tools.run(GROUPS, *at, *theirs[:3], "--from-file", plan, "--execute")
@@ -111,11 +113,11 @@ def _compare_resets(cli: Cli, tools: Tools, at: tuple[str, str], group: str, tmp
 
 
 def _csv(text: str) -> list[str]:
-    """The plan among what the tool has to say about it."""
+    """The plan among the other lines of the tool."""
     return sorted(line.replace('"', "") for line in text.split() if line.count(",") == 2)
 
 
-def test_transactions_are_told_alike(cli: Cli, tools: Tools, bootstrap: str) -> None:
+def test_our_tool_and_kafkas_report_the_same_transactions(cli: Cli, tools: Tools, bootstrap: str) -> None:
     at = ("--bootstrap-server", bootstrap)
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "tx", "transaction.timeout.ms": 600_000, "log_level": 0})
     producer.init_transactions(PATIENCE_SECONDS)

@@ -1,4 +1,4 @@
-"""Where a group would read on, decided without a cluster."""
+"""The offsets of a reset, decided without a cluster."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_each_target_has_its_offset(target: Target, offset: int) -> None:
 @pytest.mark.parametrize(
     ("target", "offset", "remark"),
     [
-        (ToOffset(9), 10, "Offset 9 is before the start of partition 0 of topic orders, so 10 is taken."),
+        (ToOffset(9), 10, "Offset 9 is before the start of partition 0 of topic orders, so 10 is used."),
         (ToOffset(51), 50, "Offset 51 is after the end of partition 0 of topic orders, so 50 is used."),
-        (ShiftBy(-100), 10, "Offset -70 is before the start of partition 0 of topic orders, so 10 is taken."),
+        (ShiftBy(-100), 10, "Offset -70 is before the start of partition 0 of topic orders, so 10 is used."),
         (ToPlanned({ORDERS: 99}), 50, "Offset 99 is after the end of partition 0 of topic orders, so 50 is used."),
     ],
 )
@@ -58,19 +58,19 @@ def test_an_offset_outside_the_log_is_moved_to_its_nearer_end(target: Target, of
     assert (plan.offsets, plan.remarks) == ({ORDERS: offset}, [remark])
 
 
-def test_a_time_after_all_records_is_the_end() -> None:
+def test_a_time_after_all_records_gives_the_end() -> None:
     plan = plan_reset(ToTime(1000), [ORDERS], Known(KNOWN.ends, at_time={ORDERS: None}))
     assert plan.offsets == {ORDERS: 50}
     assert plan.remarks == ["partition 0 of topic orders has no record at or after that time, so its end is used."]
 
 
-def test_without_a_committed_offset_the_current_one_is_the_end_and_nothing_can_be_shifted() -> None:
+def test_without_a_committed_offset_current_is_the_end_and_shifting_is_refused() -> None:
     assert plan_reset(ToCurrent(), [ORDERS], Known(KNOWN.ends)).offsets == {ORDERS: 50}
     with pytest.raises(Refused, match="no committed offset to shift in partition 0 of topic orders"):
         plan_reset(ShiftBy(1), [ORDERS], Known(KNOWN.ends))
 
 
-def test_a_partition_that_nobody_leads_cannot_be_reset() -> None:
+def test_a_partition_without_a_leader_cannot_be_reset() -> None:
     with pytest.raises(Refused, match="does not exist or has no leader"):
         plan_reset(ToOffset(3), [ORDERS], Known({}))
 
@@ -92,12 +92,12 @@ def test_durations_count_back_from_now() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1Y", "P1M", "-P1D", "PT1D", f"P{'9' * 30}D"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
+def test_an_invalid_duration_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="--by-duration"):
         parse_duration(text, now_ms=0)
 
 
-def test_a_plan_has_lines_of_one_group_or_of_several() -> None:
+def test_a_plan_covers_one_group_or_several() -> None:
     assert parse_plan(["orders,0,5", "", "orders,1,6"], "g", "f") == ToPlanned({ORDERS: 5, Partition("orders", 1): 6})
     assert parse_plan(["g,orders,0,5", "h,orders,0,6"], "g", "f") == ToPlanned({ORDERS: 5})
     with pytest.raises(Refused, match="f has no offsets of group g"):
@@ -107,9 +107,9 @@ def test_a_plan_has_lines_of_one_group_or_of_several() -> None:
             parse_plan(["orders,0,5", line], "g", "f")
 
 
-def test_topics_are_named_whole_or_by_partitions() -> None:
+def test_topics_are_named_as_a_whole_or_with_partitions() -> None:
     assert parse_partitions(["orders", "paid:0,2", "paid:1"]) == {"orders": set(), "paid": {0, 1, 2}}
-    # Whole is more than a part.
+    # The whole topic includes its partitions.
     assert parse_partitions(["orders:1", "orders", "orders:2"]) == {"orders": set()}
     for text in ("", ":1", "orders:", "orders:one", "orders:1,"):
         with pytest.raises(Refused, match="--topic takes a topic"):

@@ -1,4 +1,6 @@
-"""What Apache Kafka's ``kafka-dump-log`` says about files, taken apart, and what ours says put into the same words."""
+"""The output of Apache Kafka's ``kafka-dump-log``, parsed, and ours translated to the same
+terms.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ Facts = dict[str, Any]
 
 
 def kafkas(files: Iterable[Path], *options: str) -> dict[str, list[Facts]]:
-    """What its tool says about each file, in order."""
+    """The output of Kafka's tool about each file, in order."""
     text = run_tool("org.apache.kafka.tools.DumpLogSegments", *options, "--files", ",".join(str(each) for each in files))
     facts: dict[str, list[Facts]] = {}
     current: list[Facts] = []
@@ -59,7 +61,7 @@ def kafkas(files: Iterable[Path], *options: str) -> dict[str, list[Facts]]:
 
 
 def ours(entries: Iterable[Facts]) -> dict[str, list[Facts]]:
-    """Entries of ``log dump --json`` in Kafka's words."""
+    """Entries of ``log dump --json`` in Kafka's terms."""
     facts: dict[str, list[Facts]] = {}
     for entry in entries:
         facts.setdefault(entry["file"], []).append(_translated(entry))

@@ -1,4 +1,4 @@
-"""``log dump`` over the files of our own node: all of them, as they are, without touching them."""
+"""``log dump`` over the files of our own node: all of them, without changing them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ VALUE = "value {} is" + " like all the others" * 10
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a node leaves that had a topic with keys, headers, codecs and an idempotent producer, and was stopped."""
+    """The files of a stopped node that had a topic with keys, headers, codecs and an idempotent
+    producer."""
     directory: Path = tmp_path_factory.mktemp("node") / "data"
     with EmbeddedBroker(data_dir=directory) as broker:
         cli = Cli(broker.bootstrap)
@@ -76,7 +77,7 @@ def test_records_are_shown_with_keys_values_and_headers(data: Path) -> None:
     assert (records[100]["key_base64"], records[100]["value"]) == (base64.b64encode(b"\xff\x00").decode(), "last")
 
 
-def test_people_read_one_line_an_entry(data: Path) -> None:
+def test_text_output_has_one_line_per_entry(data: Path) -> None:
     text = Cli()("log", "dump", data / "orders-0" / f"{FIRST_SEGMENT}.log", "--records").text.splitlines()
     assert text[0].startswith(f"{data}/orders-0/{FIRST_SEGMENT}.log (segment, ")
     assert text[1].startswith("  batch position=0 size_bytes=")
@@ -95,13 +96,13 @@ def test_indexes_point_to_batches(data: Path) -> None:
     assert times[-1]["timestamp"] == max(each["max_timestamp"] for each in batches.values())
 
 
-def test_producers_are_shown_as_the_snapshot_has_them(data: Path) -> None:
+def test_producers_of_a_snapshot_are_shown(data: Path) -> None:
     (producer,) = entries(data / "orders-0" / "00000000000000000101.snapshot")
     assert (producer["producer_epoch"], producer["last_sequence"], producer["last_offset"]) == (0, 0, 100)
     assert producer["transaction_first_offset"] is None
 
 
-def test_metadata_is_shown_as_records_with_names(data: Path) -> None:
+def test_metadata_records_are_shown_with_names(data: Path) -> None:
     found = entries(data / "__cluster_metadata-0" / f"{FIRST_SEGMENT}.log")
     (change,) = of_kind(found, "control_record")
     assert (change["type"], change["fields"]["leader_id"]) == ("LEADER_CHANGE", 1)
@@ -132,9 +133,9 @@ def test_small_files_are_shown_too(data: Path) -> None:
     assert shutdown["brokerEpoch"] >= 0
 
 
-def test_a_directory_stands_for_all_its_files(data: Path) -> None:
+def test_a_directory_is_dumped_with_all_its_files(data: Path) -> None:
     shown = {Path(each["file"]).relative_to(data) for each in entries(data, "--deep")}
-    # The largest file without an entry is a snapshot of no producers.
+    # The largest file without an entry is a snapshot without producers.
     there = {path.relative_to(data) for path in data.rglob("*") if path.is_file() and path.stat().st_size > 10}
     assert shown == there | {path for path in shown if path.name == "leader-epoch-checkpoint"}
 
@@ -144,7 +145,7 @@ def test_a_snapshot_of_the_metadata_has_a_header_records_and_a_footer(data: Path
     assert [each["type"] for each in found] == ["SNAPSHOT_HEADER", *["FeatureLevelRecord"] * len(SUPPORTED_FEATURES), "SNAPSHOT_FOOTER"]
 
 
-def test_nothing_is_touched_made_or_removed(data: Path) -> None:
+def test_dump_changes_creates_and_removes_nothing(data: Path) -> None:
     before = _state_of(data)
     Cli()("log", "dump", data, "--deep", "--records").worked()
     assert _state_of(data) == before
@@ -155,7 +156,7 @@ def _state_of(directory: Path) -> dict[str, tuple[int, int, bytes]]:
     return {str(path): (path.stat().st_mtime_ns, path.stat().st_size, path.read_bytes() if path.is_file() else b"") for path in files}
 
 
-def test_the_files_of_a_running_node_can_be_looked_at(tmp_path: Path) -> None:
+def test_files_of_a_running_node_can_be_dumped(tmp_path: Path) -> None:
     with EmbeddedBroker(data_dir=tmp_path) as broker:
         cli = Cli(broker.bootstrap)
         cli("topics", "create", "orders").worked()
@@ -165,7 +166,7 @@ def test_the_files_of_a_running_node_can_be_looked_at(tmp_path: Path) -> None:
         assert cli("consume", "orders", "--from-beginning", "--until-end").text == "a\nb\nc\n"
 
 
-def test_deleted_segments_keep_their_kind(data: Path, tmp_path: Path) -> None:
+def test_a_deleted_segment_is_dumped_like_a_segment(data: Path, tmp_path: Path) -> None:
     log = data / "orders-0" / f"{FIRST_SEGMENT}.log"
     (tmp_path / f"{FIRST_SEGMENT}.log.deleted").write_bytes(log.read_bytes())
     assert len(entries(tmp_path / f"{FIRST_SEGMENT}.log.deleted")) == len(entries(log))
@@ -192,7 +193,7 @@ def _typed(number: int, message: Any, version: int) -> bytes:
     return number.to_bytes(2, "big") + encode(message, version)
 
 
-def test_coordinators_records_have_names_where_the_topic_is_theirs(tmp_path: Path) -> None:
+def test_records_of_coordinator_topics_are_shown_with_names(tmp_path: Path) -> None:
     directory = tmp_path / "__consumer_offsets-3"
     directory.mkdir()
     key = _typed(1, OffsetCommitKey(group="g", topic="orders", partition=2), 0)
@@ -212,11 +213,11 @@ def test_coordinators_records_have_names_where_the_topic_is_theirs(tmp_path: Pat
     assert "give one of them" in Cli()("log", "dump", directory, "--raw", "--as", "groups").complaint
 
 
-def test_what_consumers_of_a_classic_group_tell_each_other_is_opened(tmp_path: Path) -> None:
+def test_subscriptions_and_assignments_of_classic_consumers_are_decoded(tmp_path: Path) -> None:
     subscription = _typed(
         1, ConsumerProtocolSubscription(topics=["orders"], owned_partitions=[TopicPartition(topic="orders", partitions=[1])]), 1
     )
-    # As clients write it that are newer than we are.
+    # As a newer client would write it.
     assignment = _typed(9, ConsumerProtocolAssignment(assigned_partitions=[AssignedPartitions(topic="orders", partitions=[0, 1])]), 3)
     group = GroupMetadataValue(
         protocol_type="consumer",
@@ -238,7 +239,7 @@ def test_what_consumers_of_a_classic_group_tell_each_other_is_opened(tmp_path: P
     assert member["assignment"]["assigned_partitions"] == [{"topic": "orders", "partitions": [0, 1]}]
 
 
-def test_a_record_of_a_type_that_is_yet_to_come_is_passed_over_as_coordinators_do(tmp_path: Path) -> None:
+def test_a_record_of_an_unknown_type_is_skipped_as_coordinators_do(tmp_path: Path) -> None:
     (record,) = of_kind(_dump_of_groups(tmp_path, Record(0, 5, b"\x7f\x7f", b"x")), "named_record")
     assert (record["type"], record["fields"]) == ("UNKNOWN_32639", {"key": "\x7f\x7f", "value": "x"})
 
@@ -250,7 +251,7 @@ def _dump_of_groups(tmp_path: Path, record: Record) -> list[dict[str, Any]]:
     return entries(directory)
 
 
-def test_a_copied_segment_can_be_told_what_its_records_mean(tmp_path: Path) -> None:
+def test_the_schema_of_a_copied_segment_can_be_given(tmp_path: Path) -> None:
     topic_id = Uuid(os.urandom(16))
     key = _typed(0, ShareSnapshotKey(group_id="g", topic_id=topic_id, partition=0), 0)
     state = ShareSnapshotValue(
@@ -264,7 +265,7 @@ def test_a_copied_segment_can_be_told_what_its_records_mean(tmp_path: Path) -> N
     assert record["fields"]["value"]["start_offset"] == 9
 
 
-def test_an_index_that_kafka_made_larger_than_its_entries_is_no_damage(data: Path, tmp_path: Path) -> None:
+def test_a_preallocated_index_is_not_damage(data: Path, tmp_path: Path) -> None:
     for suffix in (".index", ".timeindex"):
         original = data / "orders-0" / f"{FIRST_SEGMENT}{suffix}"
         roomy = tmp_path / original.name
@@ -276,19 +277,19 @@ def test_an_index_that_kafka_made_larger_than_its_entries_is_no_damage(data: Pat
         assert [each["kind"] for each in entries(roomy)] == ["unused"]
 
 
-def test_an_empty_checkpoint_is_kafkas_way_to_say_nothing(tmp_path: Path) -> None:
+def test_an_empty_checkpoint_of_kafka_has_no_entries(tmp_path: Path) -> None:
     (tmp_path / "cleaner-offset-checkpoint").write_bytes(b"")
     assert entries(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "00000000000000000000.bak", "server.properties"])
-def test_a_file_that_is_none_of_a_nodes_is_refused_by_name_and_passed_over_in_a_directory(tmp_path: Path, name: str) -> None:
+def test_an_unknown_file_is_refused_by_name_and_skipped_in_a_directory(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("hello")
     assert Cli()("log", "dump", tmp_path / name).complaint == f"{tmp_path}/{name} does not have the name of a file that a node writes."
     assert entries(tmp_path) == []
 
 
-def test_a_path_that_is_not_there_is_one_sentence(data: Path) -> None:
+def test_a_missing_path_is_one_sentence(data: Path) -> None:
     assert Cli()("log", "dump", data / "nope").complaint == f"{data}/nope: no such file or directory."
-    # Known before anything is printed, though it comes last.
+    # Refused before anything is printed, although it comes last.
     assert Cli()("log", "dump", data / "meta.properties", data / "nope").out == b""

@@ -34,7 +34,8 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def kafkas_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log directory of Apache Kafka: every codec, transactions that were committed and aborted, groups of both kinds."""
+    """A log directory of Apache Kafka: every codec, transactions that were committed and aborted,
+    groups of both kinds."""
     directory: Path = tmp_path_factory.mktemp("apache-kafka") / "data"
     with apache_kafka(directory, extra=CONFIG) as (bootstrap, _):
         _work(bootstrap)
@@ -55,7 +56,7 @@ def _work(bootstrap: str) -> None:
     _run_transactions(bootstrap)
     for protocol in ("classic", "consumer"):
         _commit_offsets(bootstrap, protocol)
-    # Consumers that nobody has a hold of any more are closed when they are collected.
+    # Unreferenced consumers are closed when they are collected.
     gc.collect()
 
 
@@ -116,14 +117,14 @@ def _files(directory: Path, partition: str, *suffixes: str) -> list[Path]:
     return found
 
 
-def test_a_partition_kafka_wrote(kafkas_files: Path) -> None:
+def test_a_partition_that_kafka_wrote_is_dumped_alike(kafkas_files: Path) -> None:
     files = _files(kafkas_files, "orders-0", ".log", ".index", ".timeindex", ".txnindex", ".snapshot")
     theirs = kafkas(files, "--deep-iteration", "--print-data-log")
     assert len(theirs) == 5
     assert_same(_our_dump(*files), theirs)
 
 
-def test_metadata_kafka_wrote(kafkas_files: Path) -> None:
+def test_metadata_that_kafka_wrote_is_dumped_alike(kafkas_files: Path) -> None:
     files = _files(kafkas_files, "__cluster_metadata-0", ".log", ".checkpoint")
     files = [each for each in files if each.suffix == ".log"] + [each for each in files if each.suffix == ".checkpoint"][-1:]
     theirs = kafkas(files, "--cluster-metadata-decoder")
@@ -132,56 +133,57 @@ def test_metadata_kafka_wrote(kafkas_files: Path) -> None:
     assert_same(_our_dump(*files), theirs)
 
 
-def test_groups_kafka_wrote(kafkas_files: Path) -> None:
+def test_groups_that_kafka_wrote_are_dumped_alike(kafkas_files: Path) -> None:
     files = _files(kafkas_files, "__consumer_offsets-0", ".log")
     theirs = kafkas(files, "--offsets-decoder")
     _assert_named(theirs)
     assert_same(_our_dump(*files), theirs)
 
 
-def test_transactions_kafka_wrote(kafkas_files: Path) -> None:
+def test_transactions_that_kafka_wrote_are_dumped_alike(kafkas_files: Path) -> None:
     files = _files(kafkas_files, "__transaction_state-0", ".log")
     theirs = kafkas(files, "--transaction-log-decoder")
     _assert_named(theirs)
     assert_same(_our_dump(*files), theirs)
 
 
-def test_a_whole_directory_of_kafkas_has_no_damage(kafkas_files: Path) -> None:
+def test_a_whole_directory_of_kafka_has_no_damage(kafkas_files: Path) -> None:
     dumped = _our_dump(kafkas_files)
     names = {Path(name).name for name in dumped}
     assert {"meta.properties", "quorum-state", "leader-epoch-checkpoint", "partition.metadata", "bootstrap.checkpoint"} <= names
     assert {"recovery-point-offset-checkpoint", "replication-offset-checkpoint", ".kafka_cleanshutdown"} <= names
 
 
-def test_a_partition_we_wrote(our_files: Path) -> None:
+def test_a_partition_that_we_wrote_is_dumped_alike(our_files: Path) -> None:
     files = _files(our_files, "orders-0", ".log", ".index", ".timeindex", ".txnindex", ".snapshot")
     theirs = kafkas(files, "--deep-iteration", "--print-data-log")
     assert len(theirs) == 5
     assert_same(_our_dump(*files), theirs)
 
 
-def test_metadata_we_wrote(our_files: Path) -> None:
+def test_metadata_that_we_wrote_is_dumped_alike(our_files: Path) -> None:
     files = _files(our_files, "__cluster_metadata-0", ".log")
     checkpoints = sorted((our_files / "__cluster_metadata-0").glob("*.checkpoint"))[-1:]
     assert_same(_our_dump(*files, *checkpoints), kafkas([*files, *checkpoints], "--cluster-metadata-decoder"))
 
 
-def test_groups_we_wrote(our_files: Path) -> None:
+def test_groups_that_we_wrote_are_dumped_alike(our_files: Path) -> None:
     files = _files(our_files, "__consumer_offsets-0", ".log")
     theirs = kafkas(files, "--offsets-decoder")
     _assert_named(theirs)
     assert_same(_our_dump(*files), theirs)
 
 
-def test_transactions_we_wrote(our_files: Path) -> None:
+def test_transactions_that_we_wrote_are_dumped_alike(our_files: Path) -> None:
     files = _files(our_files, "__transaction_state-0", ".log")
     theirs = kafkas(files, "--transaction-log-decoder")
     _assert_named(theirs)
     assert_same(_our_dump(*files), theirs)
 
 
-def test_what_compaction_leaves(tmp_path: Path) -> None:
-    """Batches with a delete horizon, and empty ones that only remember a producer's last sequence number."""
+def test_a_compacted_log_is_dumped_alike(tmp_path: Path) -> None:
+    """Batches with a delete horizon, and empty ones that only keep a producer's last sequence
+    number."""
     closed = build_batch([Record(3, 1000, b"key", None), Record(5, 1001, b"other", b"v")], base_offset=3)
     last = build_batch([Record(9, 1000, b"key", b"v")], base_offset=9, producer_id=5, producer_epoch=1, base_sequence=7)
     horizon = with_delete_horizon(read_header(closed), body_of(closed, read_header(closed)), [0, 1], 90_000)
@@ -193,7 +195,7 @@ def test_what_compaction_leaves(tmp_path: Path) -> None:
     assert_same(_our_dump(log), theirs)
 
 
-def test_remote_log_metadata_we_wrote(tmp_path: Path) -> None:
+def test_remote_log_metadata_that_we_wrote_is_dumped_alike(tmp_path: Path) -> None:
     log = write_metadata(tmp_path)
     text = run_tool("org.apache.kafka.tools.DumpLogSegments", "--remote-log-metadata-decoder", "--files", str(log))
     copied, finished, deleted = (line.partition(" payload: ")[2] for line in text.splitlines() if line.startswith("| "))
@@ -211,7 +213,8 @@ def test_remote_log_metadata_we_wrote(tmp_path: Path) -> None:
 
 
 def test_the_same_work_leaves_the_same_kinds_of_records(our_files: Path, kafkas_files: Path) -> None:
-    """How often members are written depends on timing; which records a coordinator needs for them does not."""
+    """How often members are written depends on timing; which records a coordinator needs for them
+    does not."""
     for partition in ("__consumer_offsets-0", "__transaction_state-0"):
         ours, theirs = (_kinds(*_files(files, partition, ".log")) for files in (our_files, kafkas_files))
         assert ours == theirs

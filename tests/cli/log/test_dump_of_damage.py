@@ -1,4 +1,4 @@
-"""Damaged files: what is good is shown, then one sentence says where it ends."""
+"""Damaged files: the dump shows the good part, then one sentence names the place of the damage."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def write(path: Path, data: bytes) -> Path:
 SIZE = len(batch(0))
 
 
-def test_a_cut_log_is_shown_up_to_the_cut(tmp_path: Path) -> None:
+def test_a_truncated_log_is_shown_up_to_its_end(tmp_path: Path) -> None:
     second = SIZE + len(batch(3, codec=Codec.LZ4))
     done = dump(write(tmp_path / SEGMENT, three_batches()[:-5]))
     assert shown(done) == 2
     assert done.complaint == f"{tmp_path}/{SEGMENT} is damaged at position {second}: a batch of {SIZE} bytes is cut off after {SIZE - 5}."
 
 
-def test_less_than_a_header_is_not_a_batch(tmp_path: Path) -> None:
+def test_fewer_bytes_than_a_header_are_not_a_batch(tmp_path: Path) -> None:
     done = dump(write(tmp_path / SEGMENT, bytes(batch(0)) + bytes(30)))
     assert shown(done) == 1
     assert done.complaint.endswith(f"is damaged at position {SIZE}: 30 bytes are left, too few for a batch.")
@@ -68,7 +68,7 @@ def test_less_than_a_header_is_not_a_batch(tmp_path: Path) -> None:
         (0, struct.pack(">q", 1), "a batch begins at offset 1 where 3 or more must follow"),
     ],
 )
-def test_a_header_that_cannot_be_one_ends_the_log(tmp_path: Path, at: int, value: bytes, why: str) -> None:
+def test_an_invalid_header_ends_the_log(tmp_path: Path, at: int, value: bytes, why: str) -> None:
     damaged = bytearray(three_batches())
     damaged[SIZE + at : SIZE + at + len(value)] = value
     done = dump(write(tmp_path / SEGMENT, bytes(damaged)))
@@ -77,7 +77,7 @@ def test_a_header_that_cannot_be_one_ends_the_log(tmp_path: Path, at: int, value
     assert why in done.complaint
 
 
-def test_a_flipped_bit_in_a_body_is_found_by_looking_deep(tmp_path: Path) -> None:
+def test_a_deep_dump_finds_a_flipped_bit_in_a_body(tmp_path: Path) -> None:
     damaged = bytearray(three_batches())
     damaged[SIZE + 70] ^= 1
     path = write(tmp_path / SEGMENT, bytes(damaged))
@@ -88,7 +88,7 @@ def test_a_flipped_bit_in_a_body_is_found_by_looking_deep(tmp_path: Path) -> Non
         assert f"is damaged at position {SIZE}: batch at offset 3 has crc" in done.complaint
 
 
-def test_a_batch_built_wrong_under_a_right_checksum_is_found(tmp_path: Path) -> None:
+def test_an_invalid_batch_with_a_valid_checksum_is_found(tmp_path: Path) -> None:
     wrong = batch(0)
     struct.pack_into(">i", wrong, 57, 2)
     seal(wrong)
@@ -104,12 +104,12 @@ def test_a_batch_built_wrong_under_a_right_checksum_is_found(tmp_path: Path) -> 
     assert "a record has timestamp 1000" in dump(write(tmp_path / SEGMENT, bytes(late)), "--deep").complaint
 
 
-def test_a_log_that_begins_before_its_name_is_damaged(tmp_path: Path) -> None:
+def test_a_log_that_starts_before_its_name_is_damaged(tmp_path: Path) -> None:
     done = dump(write(tmp_path / "00000000000000000005.log", bytes(batch(0))))
     assert "begins at offset 0 where 5 or more must follow" in done.complaint
 
 
-def test_metadata_that_is_no_metadata_is_damaged(tmp_path: Path) -> None:
+def test_invalid_metadata_records_are_damage(tmp_path: Path) -> None:
     (tmp_path / "__cluster_metadata-0").mkdir()
     done = dump(write(tmp_path / "__cluster_metadata-0" / SEGMENT, three_batches()))
     assert "is damaged at position 0: metadata record cannot be read" in done.complaint
@@ -117,7 +117,7 @@ def test_metadata_that_is_no_metadata_is_damaged(tmp_path: Path) -> None:
     assert done.complaint.endswith("is damaged at position 0: it ends without the footer that a finished snapshot has.")
 
 
-def test_groups_records_that_are_none_are_damaged(tmp_path: Path) -> None:
+def test_invalid_group_records_are_damage(tmp_path: Path) -> None:
     for record, why in (
         (Record(0, 0, None, b"x"), "without a type"),
         (Record(0, 0, b"\x00\x02\x00\x01g", b"x"), "no room for a version"),
@@ -151,9 +151,7 @@ ABORTS = struct.Struct(">hqqqq")
         (".txnindex", ABORTS.pack(0, 1, 2, 3, 4) + b"\x00", 1, "position 34", "1 bytes are left"),
     ],
 )
-def test_indexes_are_shown_up_to_the_entry_that_makes_no_sense(
-    tmp_path: Path, name: str, data: bytes, good: int, where: str, why: str
-) -> None:
+def test_an_index_is_shown_up_to_the_first_invalid_entry(tmp_path: Path, name: str, data: bytes, good: int, where: str, why: str) -> None:
     done = dump(write(tmp_path / f"00000000000000000000{name}", data))
     assert shown(done) == good
     assert f"is damaged at {where}: {why}" in done.complaint
@@ -167,14 +165,14 @@ def test_indexes_are_shown_up_to_the_entry_that_makes_no_sense(
         (".timeindex", TIMES.pack(999, 8), "the largest timestamp up to offset 8 is 999 in the index, but 1000 in the log"),
     ],
 )
-def test_an_index_that_contradicts_its_log_is_found_by_looking_deep(tmp_path: Path, name: str, entry: bytes, why: str) -> None:
+def test_a_deep_dump_finds_an_index_that_contradicts_its_log(tmp_path: Path, name: str, entry: bytes, why: str) -> None:
     write(tmp_path / SEGMENT, three_batches())
     index = write(tmp_path / f"00000000000000000000{name}", entry)
     dump(index).worked()
     assert f"is damaged at position 0: {why}" in dump(index, "--deep").complaint
 
 
-def test_an_index_that_agrees_with_its_log_does_so_deeply(tmp_path: Path) -> None:
+def test_a_deep_dump_accepts_an_index_that_agrees_with_its_log(tmp_path: Path) -> None:
     write(tmp_path / SEGMENT, three_batches())
     assert shown(dump(write(tmp_path / "00000000000000000000.index", OFFSETS.pack(5, SIZE)), "--deep").worked()) == 1
     assert shown(dump(write(tmp_path / "00000000000000000000.timeindex", TIMES.pack(1000, 8)), "--deep").worked()) == 1
@@ -188,7 +186,7 @@ def test_an_index_that_agrees_with_its_log_does_so_deeply(tmp_path: Path) -> Non
         (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "the checksum does not match"),
     ],
 )
-def test_a_producer_snapshot_is_believed_whole_or_not_at_all(tmp_path: Path, damage: Callable[[bytes], bytes], why: str) -> None:
+def test_a_damaged_producer_snapshot_shows_no_producers(tmp_path: Path, damage: Callable[[bytes], bytes], why: str) -> None:
     whole = encode_snapshot([Producer(5, 0), Producer(6, 1)])
     path = tmp_path / "00000000000000000009.snapshot"
     assert shown(dump(write(path, whole)).worked()) == 2
@@ -216,13 +214,13 @@ def test_a_producer_snapshot_is_believed_whole_or_not_at_all(tmp_path: Path, dam
         (".kafka_cleanshutdown", "[]", 0, "position 0: not a JSON object"),
     ],
 )
-def test_text_files_are_shown_up_to_the_line_that_makes_no_sense(tmp_path: Path, name: str, text: str, good: int, where: str) -> None:
+def test_a_text_file_is_shown_up_to_the_first_invalid_line(tmp_path: Path, name: str, text: str, good: int, where: str) -> None:
     done = dump(write(tmp_path / name, text.encode()))
     assert shown(done) == good
     assert f"{tmp_path}/{name} is damaged at {where}" in done.complaint
 
 
-def test_every_damaged_file_of_a_directory_gets_its_sentence_and_the_good_ones_are_shown(tmp_path: Path) -> None:
+def test_every_damaged_file_of_a_directory_is_reported_and_the_good_ones_are_shown(tmp_path: Path) -> None:
     write(tmp_path / SEGMENT, three_batches()[:-5])
     write(tmp_path / "leader-epoch-checkpoint", b"0\n1\n0 0\n")
     write(tmp_path / "quorum-state", b"")
@@ -252,7 +250,7 @@ KINDS = [
 
 @settings(max_examples=150, deadline=None)
 @given(name=st.sampled_from(KINDS), data=st.binary(max_size=300))
-def test_no_bytes_whatever_make_a_traceback(tmp_path_factory: pytest.TempPathFactory, name: str, data: bytes) -> None:
+def test_random_bytes_never_make_a_traceback(tmp_path_factory: pytest.TempPathFactory, name: str, data: bytes) -> None:
     path = write(tmp_path_factory.mktemp("any") / name, data)
     done = dump(path, "--deep", "--records")
     assert done.code == 0 or done.complaint
@@ -260,11 +258,11 @@ def test_no_bytes_whatever_make_a_traceback(tmp_path_factory: pytest.TempPathFac
 
 @settings(max_examples=150, deadline=None)
 @given(at=st.integers(0, len(three_batches()) - 1), bit=st.integers(0, 7))
-def test_no_flipped_bit_makes_a_traceback_or_is_missed(tmp_path_factory: pytest.TempPathFactory, at: int, bit: int) -> None:
+def test_a_flipped_bit_is_found_and_makes_no_traceback(tmp_path_factory: pytest.TempPathFactory, at: int, bit: int) -> None:
     data = bytearray(three_batches())
     data[at] ^= 1 << bit
     done = dump(write(tmp_path_factory.mktemp("bit") / SEGMENT, bytes(data)), "--deep", "--records")
     within = next(at - start for start in (SIZE + len(batch(3, codec=Codec.LZ4)), SIZE, 0) if at >= start)
-    # Base offset and leader epoch lie outside the checksum, because the broker sets them.
+    # The checksum does not cover base offset and leader epoch, because the broker sets them.
     assert done.code == 1 or within < 16
     assert done.code == 0 or done.complaint

@@ -1,4 +1,6 @@
-"""``log dump`` of what tiered storage leaves: its metadata topic, its cache of indexes, and a remote store that is a file system."""
+"""``log dump`` of the files of tiered storage: its metadata topic, its cache of indexes, and a
+remote store on a file system.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ SEGMENT_ID = RemoteSegmentId(PARTITION, Uuid(b"s" * 16))
 
 
 def write_metadata(directory: Path) -> Path:
-    """A partition of ``__remote_log_metadata`` with the life of one segment, and the end of its partition."""
+    """A partition of ``__remote_log_metadata`` with the records of one segment from start to
+    deletion, and the deletion of its partition."""
     events: list[RemoteLogEvent] = [
         RemoteSegmentMetadata(
             id=SEGMENT_ID,
@@ -57,7 +60,7 @@ def entries(*words: object) -> list[dict[str, Any]]:
     return Cli()("log", "dump", *words, "--json").json_lines
 
 
-def test_remote_log_metadata_is_shown_as_records_with_names(tmp_path: Path) -> None:
+def test_remote_log_metadata_is_shown_with_names(tmp_path: Path) -> None:
     _, copied, finished, deleted = entries(write_metadata(tmp_path).parent)
     assert [each["type"] for each in (copied, finished, deleted)] == [
         "RemoteLogSegmentMetadataRecord",
@@ -73,7 +76,7 @@ def test_remote_log_metadata_is_shown_as_records_with_names(tmp_path: Path) -> N
     assert deleted["fields"]["topic_id_partition"] == named
 
 
-def test_a_copied_segment_of_it_can_be_told_what_it_is_and_garbage_in_it_is_damage(tmp_path: Path) -> None:
+def test_the_schema_of_a_copied_remote_metadata_segment_can_be_given_and_garbage_is_damage(tmp_path: Path) -> None:
     copy = tmp_path / SEGMENT
     copy.write_bytes(write_metadata(tmp_path).read_bytes())
     assert len(entries(copy, "--as", "remote-log")) == 4
@@ -93,7 +96,7 @@ def test_cached_indexes_count_from_the_offset_in_their_names(tmp_path: Path) -> 
     assert (aborted["first_offset"], aborted["last_offset"]) == (101, 103)
 
 
-def test_a_remote_store_that_is_a_file_system_is_read_like_a_node(tmp_path: Path) -> None:
+def test_a_remote_store_on_a_file_system_is_read_like_a_node(tmp_path: Path) -> None:
     stem = f"{100:020d}-{uuid_text(SEGMENT_ID.uuid)}"
     batch = build_batch([Record(100, 5, None, b"v")], base_offset=100)
     for suffix, data in {

@@ -1,4 +1,4 @@
-"""``log info``: what lies in a directory, told from the ends of its files."""
+"""``log info``: the contents of a directory, from the ends of its files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def the_partition(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_partition_is_shown_with_its_segments_and_what_is_written_of_it_elsewhere(data: Path) -> None:
+def test_a_partition_is_shown_with_its_segments_and_its_checkpoints(data: Path) -> None:
     found = the_partition(data)
     assert found["partition"] == "orders-0"
     assert found["topic_id"] == uuid_text(TOPIC_ID)
@@ -38,7 +38,7 @@ def test_a_partition_is_shown_with_its_segments_and_what_is_written_of_it_elsewh
     assert first["index_bytes"] == sum((data / "orders-0" / f"{FIRST}{each}").stat().st_size for each in (".index", ".timeindex"))
 
 
-def test_a_log_that_begins_above_its_first_segment_or_below_it_says_both(data: Path) -> None:
+def test_a_log_start_offset_that_differs_from_the_first_segment_is_shown_beside_it(data: Path) -> None:
     for start in (3, 15):
         (data / "log-start-offset-checkpoint").write_text(f"0\n1\norders 0 {start}\n")
         for path in (data / "orders-0").glob(f"{FIRST}.*"):
@@ -47,7 +47,7 @@ def test_a_log_that_begins_above_its_first_segment_or_below_it_says_both(data: P
         assert (found["log_start_offset"], found["local_start_offset"]) == (start, 10)
 
 
-def test_people_get_a_line_for_each_partition_and_for_each_segment_if_they_want(data: Path) -> None:
+def test_text_output_has_a_line_per_partition_and_on_request_per_segment(data: Path) -> None:
     assert [row[:6] for row in Cli()("log", "info", data / "orders-0").rows] == [["orders-0", "3", "2478", "0", "0", "25"]]
     text = Cli()("log", "info", data, "--segments").text
     assert "2023-11-14T22:13:20.000Z" in text
@@ -56,14 +56,14 @@ def test_people_get_a_line_for_each_partition_and_for_each_segment_if_they_want(
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
 @pytest.mark.parametrize("content", [None, b"", b"\xff" * 50, bytes([0, 0, 0, 1, 0, 0, 0, 7])])
-def test_an_index_that_is_missing_or_wrong_only_costs_time(data: Path, suffix: str, content: bytes | None) -> None:
+def test_a_missing_or_damaged_index_only_costs_time(data: Path, suffix: str, content: bytes | None) -> None:
     path = data / "orders-0" / f"{SECOND}{suffix}"
     path.unlink() if content is None else path.write_bytes(content)
     segment = the_partition(data)["segments"][1]
     assert (segment["end_offset"], segment["damage"]) == (20, None)
 
 
-def test_a_damaged_segment_is_shown_as_far_as_it_goes(data: Path) -> None:
+def test_a_damaged_segment_is_shown_up_to_the_damage(data: Path) -> None:
     path = data / "orders-0" / f"{LAST}.log"
     path.write_bytes(path.read_bytes()[:-1])
     segment = the_partition(data)["segments"][2]

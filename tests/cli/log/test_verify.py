@@ -1,4 +1,6 @@
-"""``log verify``: a directory as our storage leaves it is right, and each kind of damage is found where it was planted."""
+"""``log verify``: a directory that our storage wrote is valid, and each kind of damage is found at
+its place.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ FIRST, SECOND, LAST = (f"{offset:020d}" for offset in (0, 10, 20))
 
 
 def lay_out(directory: Path) -> None:
-    """Two closed segments of ten batches each and an active one of five; two leaders, and an aborted transaction in the second segment."""
+    """Two closed segments of ten batches each and an active one of five; two leaders, and an
+    aborted transaction in the second segment."""
     disk = RealDisk()
     directory.mkdir()
     write_meta_properties(disk, str(directory), MetaProperties("a-cluster", NodeId(1), DIRECTORY_ID))
@@ -77,7 +80,7 @@ def patch(path: Path, position: int, value: bytes) -> None:
     path.write_bytes(bytes(data))
 
 
-def test_what_our_storage_leaves_is_right(data: Path) -> None:
+def test_a_directory_of_our_storage_is_valid(data: Path) -> None:
     partition = data / "orders-0"
     names = {path.name for path in partition.iterdir()}
     assert {f"{FIRST}.log", f"{SECOND}.log", f"{SECOND}.txnindex", f"{LAST}.snapshot", "leader-epoch-checkpoint"} <= names
@@ -88,13 +91,13 @@ def test_what_our_storage_leaves_is_right(data: Path) -> None:
     assert Cli()("log", "verify", partition).text.endswith("nothing wrong.\n")
 
 
-def test_nothing_is_changed_by_looking(data: Path) -> None:
+def test_verify_changes_nothing(data: Path) -> None:
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in data.rglob("*") if path.is_file()}
     findings(data, "--deep")
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in data.rglob("*") if path.is_file()} == before
 
 
-def test_a_line_tells_the_file_the_position_and_the_offset(data: Path) -> None:
+def test_a_finding_names_the_file_the_position_and_the_offset(data: Path) -> None:
     log = data / "orders-0" / f"{FIRST}.log"
     patch(log, 3 * BATCH_BYTES + 70, b"\xff")
     done = Cli()("log", "verify", data)
@@ -104,13 +107,13 @@ def test_a_line_tells_the_file_the_position_and_the_offset(data: Path) -> None:
     assert summary.endswith(": 1 wrong.")
 
 
-def test_every_damaged_batch_is_found_and_the_good_ones_between_them_are_not(data: Path) -> None:
+def test_every_damaged_batch_is_reported_and_no_good_one(data: Path) -> None:
     for number in (2, 5):
         patch(data / "orders-0" / f"{FIRST}.log", number * BATCH_BYTES + 70, b"\xff")
     assert [each["offset"] for each in findings(data)] == [2, 5]
 
 
-def test_a_closed_segment_that_is_cut_off_has_lost_something(data: Path) -> None:
+def test_a_truncated_closed_segment_is_an_error(data: Path) -> None:
     log = data / "orders-0" / f"{FIRST}.log"
     log.write_bytes(log.read_bytes()[:-5])
     (found,) = (each for each in findings(data) if each["file"] == str(log))
@@ -121,7 +124,7 @@ def test_a_closed_segment_that_is_cut_off_has_lost_something(data: Path) -> None
 @pytest.mark.parametrize(
     "tail", [b"\x00" * 500, bytes(build_batch([Record(25, NOW_MS, None, b"x" * 50)], base_offset=25))[:-20], b"\x00\x01"]
 )
-def test_a_torn_end_of_the_active_segment_is_only_noted(data: Path, tail: bytes) -> None:
+def test_an_incomplete_write_at_the_end_of_the_active_segment_is_a_note(data: Path, tail: bytes) -> None:
     (data / ".kafka_cleanshutdown").unlink()
     log = data / "orders-0" / f"{LAST}.log"
     end = log.stat().st_size
@@ -132,7 +135,7 @@ def test_a_torn_end_of_the_active_segment_is_only_noted(data: Path, tail: bytes)
     assert "the next start truncates it" in noted["says"]
 
 
-def test_a_last_batch_whose_body_did_not_arrive_is_torn_only_above_the_recovery_point(data: Path) -> None:
+def test_a_last_batch_without_its_body_is_a_note_only_above_the_recovery_point(data: Path) -> None:
     log = data / "orders-0" / f"{LAST}.log"
     patch(log, log.stat().st_size - 3, b"\xff\xff\xff")
     assert the_only(data)["offset"] == 24
@@ -143,7 +146,7 @@ def test_a_last_batch_whose_body_did_not_arrive_is_torn_only_above_the_recovery_
     assert the_only(data, severity="note")["offset"] == 24
 
 
-def test_garbage_in_the_middle_of_the_active_segment_is_not_a_torn_end(data: Path) -> None:
+def test_garbage_in_the_middle_of_the_active_segment_is_an_error(data: Path) -> None:
     log = data / "orders-0" / f"{LAST}.log"
     patch(log, BATCH_BYTES + 16, b"\x09")
     assert "magic 9" in findings(data)[0]["says"]
@@ -156,13 +159,13 @@ def test_garbage_in_the_middle_of_the_active_segment_is_not_a_torn_end(data: Pat
         (BATCH_BYTES + 12, struct.pack(">i", 9), "a batch of leader epoch 0 follows one of epoch 9"),
     ],
 )
-def test_offsets_and_leader_epochs_never_go_back(data: Path, position: int, value: bytes, why: str) -> None:
-    """Both lie outside the checksum, because the broker sets them."""
+def test_offsets_and_leader_epochs_never_decrease(data: Path, position: int, value: bytes, why: str) -> None:
+    """The checksum covers neither, because the broker sets them."""
     patch(data / "orders-0" / f"{FIRST}.log", position, value)
     assert why in [each["says"] for each in findings(data)]
 
 
-def test_a_segment_begins_at_or_above_its_name(data: Path) -> None:
+def test_a_segment_starts_at_or_above_its_name(data: Path) -> None:
     partition = data / "orders-0"
     for path in sorted(partition.glob(f"{SECOND}.*")):
         path.rename(partition / path.name.replace(SECOND, f"{11:020d}"))
@@ -170,7 +173,7 @@ def test_a_segment_begins_at_or_above_its_name(data: Path) -> None:
     assert "a batch begins at offset 10, below the 11 of the file's name" in says
 
 
-def test_a_missing_segment_is_a_gap_that_is_told_unless_compaction_explains_it(data: Path) -> None:
+def test_a_missing_segment_is_reported_as_a_gap_unless_compaction_explains_it(data: Path) -> None:
     partition = data / "orders-0"
     for path in partition.glob(f"{SECOND}.*"):
         path.unlink()
@@ -179,7 +182,7 @@ def test_a_missing_segment_is_a_gap_that_is_told_unless_compaction_explains_it(d
     assert findings(data, severity="note") == []
 
 
-def test_a_batch_of_an_epoch_that_the_checkpoint_does_not_have_there_is_found(data: Path) -> None:
+def test_a_batch_with_an_epoch_that_the_checkpoint_lacks_is_found(data: Path) -> None:
     checkpoint = data / "orders-0" / "leader-epoch-checkpoint"
     assert checkpoint.read_text() == "0\n2\n0 0\n3 8\n"
     checkpoint.write_text("0\n2\n0 0\n3 9\n")
@@ -218,7 +221,7 @@ def test_an_index_that_contradicts_its_log_is_found(data: Path, suffix: str, ent
     assert why in found["says"]
 
 
-def test_an_abort_that_is_not_in_the_index_is_found_because_consumers_would_see_it(data: Path) -> None:
+def test_an_abort_that_is_missing_in_the_index_is_an_error(data: Path) -> None:
     index = data / "orders-0" / f"{SECOND}.txnindex"
     for damage in (lambda: index.write_bytes(b""), index.unlink):
         damage()
@@ -228,20 +231,20 @@ def test_an_abort_that_is_not_in_the_index_is_found_because_consumers_would_see_
 
 
 @pytest.mark.parametrize("suffix", [".index", ".timeindex"])
-def test_a_missing_index_is_noted_since_it_can_be_derived(data: Path, suffix: str) -> None:
+def test_a_missing_index_is_a_note_because_it_can_be_rebuilt(data: Path, suffix: str) -> None:
     path = data / "orders-0" / f"{FIRST}{suffix}"
     path.unlink()
     assert findings(data) == []
     assert the_only(data, severity="note")["file"] == str(path)
 
 
-def test_the_room_that_kafka_makes_in_an_index_is_no_damage(data: Path) -> None:
+def test_preallocated_room_in_an_index_is_not_damage(data: Path) -> None:
     path = data / "orders-0" / f"{LAST}.index"
     path.write_bytes(path.read_bytes() + bytes(4096))
     assert findings(data) == []
 
 
-def test_producer_snapshots_are_whole_and_not_of_the_future(data: Path) -> None:
+def test_producer_snapshots_are_complete_and_not_ahead_of_the_log(data: Path) -> None:
     path = data / "orders-0" / f"{LAST}.snapshot"
     good = path.read_bytes()
     path.write_bytes(good[:-1] + bytes([good[-1] ^ 1]))
@@ -267,24 +270,24 @@ def test_producer_snapshots_are_whole_and_not_of_the_future(data: Path) -> None:
         ("orders-0/partition.metadata", "version: 0\ntopic_id: short", "'short' "),
     ],
 )
-def test_what_other_files_say_must_agree_with_the_log(data: Path, name: str, text: str, why: str) -> None:
+def test_checkpoints_must_agree_with_the_log(data: Path, name: str, text: str, why: str) -> None:
     (data / name).write_text(text)
     found = the_only(data)
     assert found["file"] == str(data / name)
     assert why in found["says"]
 
 
-def test_a_directory_that_belongs_to_nobody_is_found(data: Path) -> None:
+def test_a_directory_without_an_owner_is_found(data: Path) -> None:
     (data / "meta.properties").unlink()
     assert the_only(data)["file"] == str(data / "meta.properties")
 
 
-def test_what_a_partition_is_said_to_have_counts_also_when_only_the_partition_is_asked_for(data: Path) -> None:
+def test_checkpoints_count_also_when_only_the_partition_is_verified(data: Path) -> None:
     (data / "recovery-point-offset-checkpoint").write_text("0\n1\norders 0 26\n")
     assert the_only(data / "orders-0")["file"] == str(data / "recovery-point-offset-checkpoint")
 
 
-def test_left_overs_are_listed_and_are_not_wrong(data: Path) -> None:
+def test_leftovers_are_listed_as_notes(data: Path) -> None:
     partition, unique = data / "orders-0", "0123456789abcdef" * 2
     for name in (f"{FIRST}.log.deleted", f"{FIRST}.log.cleaned", f"{SECOND}.log.swap", f"{5:020d}.index", "leader-epoch-checkpoint.tmp"):
         (partition / name).write_bytes(b"")
@@ -309,7 +312,7 @@ def test_left_overs_are_listed_and_are_not_wrong(data: Path) -> None:
     assert "gone-3, which is not here any more" in noted["recovery-point-offset-checkpoint"]
 
 
-def test_records_are_opened_by_a_deep_look_only(data: Path) -> None:
+def test_only_a_deep_scrub_decodes_records(data: Path) -> None:
     log = data / "orders-0" / f"{FIRST}.log"
     batch = bytearray(log.read_bytes()[:BATCH_BYTES])
     batch[61] = 0  # the length of its record
@@ -320,7 +323,7 @@ def test_records_are_opened_by_a_deep_look_only(data: Path) -> None:
     assert the_only(data, "--deep")["position"] == 0
 
 
-def test_cached_indexes_of_remote_segments_are_only_noted_since_they_can_be_fetched_again(data: Path) -> None:
+def test_damaged_cached_indexes_of_remote_segments_are_notes_because_they_are_fetched_again(data: Path) -> None:
     cache = data / "remote-log-index-cache"
     cache.mkdir()
     (cache / "42_AAAAAAAAAAAAAAAAAAAAAQ.index").write_bytes(OFFSETS.pack(5, 100) + OFFSETS.pack(4, 200))
@@ -329,14 +332,14 @@ def test_cached_indexes_of_remote_segments_are_only_noted_since_they_can_be_fetc
     assert Path(the_only(data, severity="note")["file"]).name == "42_AAAAAAAAAAAAAAAAAAAAAQ.index"
 
 
-def test_what_holds_no_logs_is_refused(tmp_path: Path) -> None:
+def test_a_directory_without_logs_is_refused(tmp_path: Path) -> None:
     assert Cli()("log", "verify", tmp_path).complaint == f"{tmp_path} is neither a partition's directory nor a log directory."
     assert "no such directory" in Cli()("log", "verify", tmp_path / "nope").complaint
     (tmp_path / f"{FIRST}.log").write_bytes(b"")
     assert "log dump --deep" in Cli()("log", "verify", tmp_path / f"{FIRST}.log").complaint
 
 
-def test_a_directory_of_log_directories_is_looked_through(data: Path) -> None:
+def test_a_directory_of_log_directories_is_searched(data: Path) -> None:
     assert Cli()("log", "verify", data.parent, "--json").json["directories"] == 1
 
 

@@ -1,4 +1,4 @@
-"""``log verify`` of the metadata log, its snapshots and the quorum's memory."""
+"""``log verify`` of the metadata log, its snapshots and the quorum state."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def the_log(data: Path) -> Path:
     return max((data / METADATA).glob("*.log"))
 
 
-def test_a_stopped_node_has_nothing_wrong(data: Path) -> None:
+def test_a_stopped_node_has_no_errors(data: Path) -> None:
     assert findings(data, "--deep") == []
 
 
-def test_a_damaged_or_unfinished_snapshot_is_found(data: Path) -> None:
+def test_a_damaged_or_incomplete_snapshot_is_found(data: Path) -> None:
     snapshot = newest_snapshot(data)
     good = snapshot.read_bytes()
     patch(snapshot, 70, b"\xff")
@@ -58,17 +58,17 @@ def test_a_damaged_or_unfinished_snapshot_is_found(data: Path) -> None:
     assert {each["file"] for each in findings(data)} == {str(snapshot), str(data / "bootstrap.checkpoint")}
 
 
-def test_a_snapshot_of_what_the_log_does_not_have_yet_is_found(data: Path) -> None:
+def test_a_snapshot_that_is_ahead_of_the_log_is_found(data: Path) -> None:
     snapshot = newest_snapshot(data)
     future = snapshot.rename(snapshot.with_name(f"{10**6:020d}-{1:010d}.checkpoint"))
     assert the_only(data)["file"] == str(future)
 
 
-def test_a_log_whose_beginning_is_in_no_snapshot_is_found(data: Path) -> None:
+def test_a_log_whose_start_no_snapshot_covers_is_found(data: Path) -> None:
     for path in (data / METADATA).glob("*.checkpoint"):
         path.unlink()
     log = the_log(data)
-    # Without its first batch, as if the log had been cut behind a snapshot.
+    # Without its first batch, as if the log had been truncated after a snapshot.
     rest = log.read_bytes()[read_header(log.read_bytes()).size_bytes :]
     start = read_header(rest).base_offset
     for path in (data / METADATA).glob(f"{log.stem}.*"):
@@ -78,7 +78,7 @@ def test_a_log_whose_beginning_is_in_no_snapshot_is_found(data: Path) -> None:
     assert f"the log begins at {start}, and no complete snapshot covers the offsets before it" in [each["says"] for each in findings(data)]
 
 
-def test_a_quorum_that_forgot_an_epoch_is_found(data: Path) -> None:
+def test_a_quorum_state_with_an_old_epoch_is_found(data: Path) -> None:
     state = data / METADATA / "quorum-state"
     state.write_text(state.read_text().replace('"leaderEpoch":1', '"leaderEpoch":0'))
     assert the_only(data)["says"] == "it is at epoch 0, but the log has batches of epoch 1"
@@ -86,7 +86,7 @@ def test_a_quorum_that_forgot_an_epoch_is_found(data: Path) -> None:
     assert "cannot be read" in the_only(data)["says"]
 
 
-def test_a_gap_in_the_metadata_is_never_right(data: Path) -> None:
+def test_a_gap_in_the_metadata_is_always_an_error(data: Path) -> None:
     log = the_log(data)
     content = log.read_bytes()
     second = read_header(content).size_bytes
@@ -95,10 +95,10 @@ def test_a_gap_in_the_metadata_is_never_right(data: Path) -> None:
     assert any("are missing" in each["says"] for each in findings(data))
 
 
-def test_records_that_are_no_metadata_are_found_by_a_deep_look(data: Path) -> None:
+def test_a_deep_scrub_finds_records_that_are_not_metadata(data: Path) -> None:
     log = the_log(data)
     content = log.read_bytes()
-    # Behind the first batch, which says who leads.
+    # After the first batch, which names the leader.
     position = read_header(content).size_bytes
     header = read_header(content, position)
     base_offset = header.base_offset
@@ -111,7 +111,7 @@ def test_records_that_are_no_metadata_are_found_by_a_deep_look(data: Path) -> No
     assert "metadata record cannot be read" in the_only(data, "--deep")["says"]
 
 
-def test_a_running_node_has_nothing_wrong(tmp_path: Path) -> None:
+def test_a_running_node_has_no_errors(tmp_path: Path) -> None:
     with EmbeddedBroker(data_dir=tmp_path, config={"metadata.log.max.record.bytes.between.snapshots": "1"}) as broker:
         Cli(broker.bootstrap)("topics", "create", "a").worked()
         assert findings(tmp_path, "--deep") == []

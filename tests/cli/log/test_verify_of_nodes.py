@@ -1,4 +1,6 @@
-"""``log verify`` of the directory of a node that runs, that was killed, and that was started again."""
+"""``log verify`` of the directory of a node that runs, that was killed, and that was started
+again.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def node(tmp_path: Path) -> Iterator[EmbeddedBroker]:
 
 
 class Writing:
-    """Records and transactions, aborted ones among them, for as long as it is open or the broker lives."""
+    """Writes records and transactions, some of them aborted, until it is closed or the broker
+    ends."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
@@ -71,7 +74,7 @@ def verify(node: EmbeddedBroker) -> dict[str, int]:
     return found
 
 
-def test_a_node_that_is_written_to_and_killed_has_nothing_wrong(node: EmbeddedBroker) -> None:
+def test_a_node_that_is_killed_during_writes_has_no_errors(node: EmbeddedBroker) -> None:
     with Writing(node.bootstrap) as writing:
         writing.wait_for(5)
         for _ in range(3):

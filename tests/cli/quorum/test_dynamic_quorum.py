@@ -1,4 +1,4 @@
-"""Voters that come and go: a quorum whose voters are in its log, formatted and changed by commands only."""
+"""A dynamic quorum: its voters are in its log, formatted and changed by commands only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tests.cli.running import PATIENCE_SECONDS, Cli
 
 
 class DynamicQuorum:
-    """Node 1 is broker and controller and was formatted to be alone; node 2 is a controller that follows until it is added."""
+    """Node 1 is broker and controller, formatted as the only voter; node 2 is a controller that
+    follows as an observer until it is added."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -101,7 +102,7 @@ def test_a_controller_is_added_to_the_voters_and_removed_again(quorum: DynamicQu
     quorum.eventually({1: "leader", 2: "observer"})
 
 
-def test_a_properties_file_that_is_no_controllers_is_refused(quorum: DynamicQuorum, tmp_path: Path) -> None:
+def test_a_properties_file_without_the_controller_role_is_refused(quorum: DynamicQuorum, tmp_path: Path) -> None:
     assert "No such file" in quorum.cli("quorum", "add", "--config", tmp_path / "nothing").complaint
     text = quorum.file(2).read_text()
     (tmp_path / "unformatted").write_text(text.replace("data-2", "data-3"))

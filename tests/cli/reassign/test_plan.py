@@ -1,4 +1,4 @@
-"""Plans for reassignments: the files, and what is proposed."""
+"""Plans for reassignments: the files, and the proposals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _moved(before: Assignment, after: Assignment) -> int:
     return sum(len(set(after[each]) - set(before[each])) for each in before)
 
 
-def test_nothing_moves_when_everything_is_even() -> None:
+def test_nothing_moves_when_the_load_is_balanced() -> None:
     before = _topic([1, 2], [2, 3], [3, 1])
     assert propose(before, {1: None, 2: None, 3: None}) == before
 
@@ -43,7 +43,7 @@ def test_a_new_broker_gets_its_share_and_nothing_else_moves() -> None:
     assert Counter(each for replicas in after.values() for each in replicas) == {1: 3, 2: 3, 3: 3, 4: 3}
 
 
-def test_a_broker_that_shall_go_keeps_nothing() -> None:
+def test_a_broker_that_is_not_in_the_list_keeps_nothing() -> None:
     before = _topic([1, 2], [2, 3], [3, 1], [1, 3])
     after = propose(before, dict.fromkeys((1, 2)))
     assert _moved(before, after) == 3
@@ -62,7 +62,7 @@ def test_replicas_of_a_partition_go_to_different_racks() -> None:
     before=st.lists(st.lists(st.integers(1, 6), min_size=2, max_size=2, unique=True), min_size=1, max_size=30),
     brokers=st.sets(st.integers(1, 8), min_size=2),
 )
-def test_proposals_are_even_and_complete(before: list[list[int]], brokers: set[int]) -> None:
+def test_proposals_are_balanced_and_complete(before: list[list[int]], brokers: set[int]) -> None:
     after = propose(_topic(*before), dict.fromkeys(sorted(brokers)))
     load = Counter(dict.fromkeys(brokers, 0))
     for replicas in after.values():
@@ -113,13 +113,13 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_wrong_plan_is_refused_with_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_an_invalid_plan_is_refused_with_a_sentence(tmp_path: Path, text: str, sentence: str) -> None:
     (tmp_path / "plan").write_text(text)
     with pytest.raises(Refused, match=sentence):
         read_plan(tmp_path / "plan")
 
 
-def test_topics_to_move_are_read(tmp_path: Path) -> None:
+def test_a_file_of_topics_to_move_is_read(tmp_path: Path) -> None:
     (tmp_path / "topics").write_text('{"version": 1, "topics": [{"topic": "a"}, {"topic": "b"}]}')
     assert read_topics(tmp_path / "topics") == ["a", "b"]
     (tmp_path / "topics").write_text('{"version": 1, "topics": ["a"]}')

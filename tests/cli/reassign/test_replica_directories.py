@@ -1,4 +1,6 @@
-"""``barnabas reassign`` with ``log_dirs``: replicas move between the directories of their broker."""
+"""``barnabas reassign`` with ``log_dirs``: replicas move between the directories of their
+broker.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ def test_a_replica_moves_and_is_verified(node: RunningNode, client: Client, dire
     assert effective == 2**63 - 1, "verify takes the throttle away"
 
 
-def test_a_move_under_way_is_shown_and_called_back(node: RunningNode, client: Client, directories: list[Path], tmp_path: Path) -> None:
+def test_a_move_in_progress_is_shown_and_cancelled(node: RunningNode, client: Client, directories: list[Path], tmp_path: Path) -> None:
     client.create_topic("slow")
     for _ in range(3):
         client.produce("slow", [b"x" * 100_000])
@@ -84,7 +86,7 @@ def test_a_move_under_way_is_shown_and_called_back(node: RunningNode, client: Cl
     assert not (target / "slow-0").exists()
 
 
-def test_a_directory_that_the_broker_does_not_have_is_refused(node: RunningNode, client: Client, tmp_path: Path) -> None:
+def test_a_directory_that_the_broker_lacks_is_refused(node: RunningNode, client: Client, tmp_path: Path) -> None:
     client.create_topic("stays")
     plan = plan_for(tmp_path / "plan.json", "stays", tmp_path / "nowhere")
     complaint = Cli(node.bootstrap)("reassign", "execute", plan).complaint

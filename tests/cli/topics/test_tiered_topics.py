@@ -1,4 +1,4 @@
-"""What the tools show of a topic whose older part is remote."""
+"""The output of the tools for a topic whose older part is remote."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def broker(store: Path) -> Iterator[EmbeddedBroker]:
             client.create_topic("large", 1, TIERED)
             fill(client, "large", SEGMENTS)
             wait_until_tiered(client, "large", (SEGMENTS - 2) * RECORDS_PER_SEGMENT)
-            # Read once, so that there are indexes in the cache.
+            # Read once, so that the cache has indexes.
             until(lambda: client.fetch("large", offset=37).records, "the remote part is read")
         yield kafka
 
 
-def test_describe_tells_where_the_local_part_begins_and_what_is_remote(broker: EmbeddedBroker) -> None:
+def test_describe_shows_the_start_of_the_local_log_and_the_last_remote_offset(broker: EmbeddedBroker) -> None:
     cli = Cli(broker.bootstrap)
     (topic,) = cli("topics", "describe", "large", "--json").json
     (partition,) = topic["partitions"]
@@ -47,7 +47,7 @@ def test_describe_tells_where_the_local_part_begins_and_what_is_remote(broker: E
     assert row.split()[-2:] == [str(local), str(last)]
 
 
-def test_of_another_topic_nothing_is_said_about_remote_storage(broker: EmbeddedBroker) -> None:
+def test_a_topic_without_remote_storage_shows_nothing_remote(broker: EmbeddedBroker) -> None:
     cli = Cli(broker.bootstrap)
     cli("topics", "create", "plain").worked()
     (topic,) = cli("topics", "describe", "plain", "--json").json
@@ -55,7 +55,7 @@ def test_of_another_topic_nothing_is_said_about_remote_storage(broker: EmbeddedB
     assert "remote" not in cli("topics", "describe", "plain").text
 
 
-def test_the_files_show_what_is_local_and_what_the_remote_store_has(broker: EmbeddedBroker, store: Path) -> None:
+def test_the_files_show_the_local_part_and_the_remote_store_the_rest(broker: EmbeddedBroker, store: Path) -> None:
     (partition,) = Cli()("log", "info", Path(broker.data_dir) / "large-0", "--json").json
     assert partition["local_start_offset"] > 0
     remote = Cli()("log", "dump", store, "--json").json_lines
@@ -64,7 +64,7 @@ def test_the_files_show_what_is_local_and_what_the_remote_store_has(broker: Embe
     assert {each["kind"] for each in remote} >= {"batch", "offset", "time", "leader_epoch"}
 
 
-def test_metadata_of_remote_segments_is_dumped_and_the_node_has_nothing_wrong(broker: EmbeddedBroker) -> None:
+def test_metadata_of_remote_segments_is_dumped_and_the_node_has_no_errors(broker: EmbeddedBroker) -> None:
     dumped = [
         each
         for path in sorted(Path(broker.data_dir).glob("__remote_log_metadata-*"))

@@ -21,30 +21,31 @@ def test_a_created_topic_is_listed_with_its_partitions(cli: Cli) -> None:
     assert (topic["name"], topic["partitions"], topic["replication_factor"], topic["internal"]) == ("orders", 3, 1, False)
 
 
-def test_what_is_not_said_is_the_brokers_default() -> None:
+def test_options_default_to_the_brokers_settings() -> None:
     with EmbeddedBroker(config={"num.partitions": "5"}) as broker:
         cli = Cli(broker.bootstrap)
         cli("topics", "create", "orders").worked()
         assert cli("topics", "list", "--json").json[0]["partitions"] == 5
 
 
-def test_settings_given_at_creation_are_the_topics_own(cli: Cli) -> None:
+def test_settings_given_at_creation_belong_to_the_topic(cli: Cli) -> None:
     cli("topics", "create", "orders", "--config", "retention.ms=1000", "--config", "cleanup.policy=compact,delete").worked()
     (topic,) = cli("topics", "describe", "orders", "--json").json
     assert topic["configs"] == [
         {"name": "cleanup.policy", "value": "compact,delete", "source": "DYNAMIC_TOPIC_CONFIG"},
-        {"name": "min.insync.replicas", "value": "1", "source": "DYNAMIC_DEFAULT_BROKER_CONFIG"},  # as kafka-topics shows it
+        # As kafka-topics shows it.
+        {"name": "min.insync.replicas", "value": "1", "source": "DYNAMIC_DEFAULT_BROKER_CONFIG"},
         {"name": "retention.ms", "value": "1000", "source": "DYNAMIC_TOPIC_CONFIG"},
     ]
 
 
-def test_replicas_can_be_placed_by_hand(cli: Cli) -> None:
+def test_replicas_can_be_assigned_by_hand(cli: Cli) -> None:
     cli("topics", "create", "orders", "--assignment", "1,1,1").worked()
     (topic,) = cli("topics", "describe", "orders", "--json").json
     assert [partition["replicas"] for partition in topic["partitions"]] == [[1], [1], [1]]
 
 
-def test_describe_tells_leader_replicas_isr_and_offsets_of_every_partition(cli: Cli) -> None:
+def test_describe_shows_leader_replicas_isr_and_offsets_of_every_partition(cli: Cli) -> None:
     cli("topics", "create", "orders", "--partitions", 2).worked()
     cli("produce", "orders", "--partition", 1, stdin=b"a\nb\nc\n").worked()
     (topic,) = cli("topics", "describe", "orders", "--json").json
@@ -56,7 +57,7 @@ def test_describe_tells_leader_replicas_isr_and_offsets_of_every_partition(cli: 
     assert [line.split()[:6] for line in text.splitlines()[-2:]] == [["0", "1", "1", "1", "0", "0"], ["1", "1", "1", "1", "0", "3"]]
 
 
-def test_describe_tells_the_size_of_every_replica_and_where_it_lies(cli: Cli, kafka: EmbeddedBroker) -> None:
+def test_describe_shows_the_size_and_directory_of_every_replica(cli: Cli, kafka: EmbeddedBroker) -> None:
     cli("topics", "create", "orders", "--partitions", 2).worked()
     cli("produce", "orders", "--partition", 1, stdin=b"a\nb\nc\n").worked()
     (log,) = Path(kafka.data_dir).glob("orders-1/*.log")
@@ -69,7 +70,7 @@ def test_describe_tells_the_size_of_every_replica_and_where_it_lies(cli: Cli, ka
 
 
 def test_topic_ids_are_written_in_kafkas_alphabet(cli: Cli, kafka: EmbeddedBroker) -> None:
-    """librdkafka's own text of an id may have + and /, which no tool of Kafka's understands."""
+    """librdkafka's text of an id may contain + and /, which Kafka's tools do not understand."""
     cli("topics", "create", "orders").worked()
     (topic,) = cli("topics", "list", "--json").json
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
@@ -91,27 +92,27 @@ def test_partitions_can_be_added(cli: Cli) -> None:
     assert cli("topics", "list", "--json").json[0]["partitions"] == 6
 
 
-def test_deleted_topics_are_gone(cli: Cli) -> None:
+def test_deleted_topics_are_no_longer_listed(cli: Cli) -> None:
     for name in ("a", "b", "c"):
         cli("topics", "create", name).worked()
     assert cli("topics", "delete", "a", "c").text == "Deleted topic a.\nDeleted topic c.\n"
     assert [topic["name"] for topic in cli("topics", "list", "--json").json] == ["b"]
 
 
-def test_creating_twice_is_refused_unless_it_was_foreseen(cli: Cli) -> None:
+def test_creating_a_topic_twice_is_refused_without_if_not_exists(cli: Cli) -> None:
     cli("topics", "create", "orders").worked()
     assert cli("topics", "create", "orders").complaint == "Cannot create topic orders: Topic 'orders' already exists."
     assert cli("topics", "create", "orders", "--if-not-exists").text == "Topic orders exists already.\n"
 
 
-def test_a_topic_that_is_not_there_is_named(cli: Cli) -> None:
+def test_a_missing_topic_is_named(cli: Cli) -> None:
     for words in (("describe", "nope"), ("delete", "nope")):
         assert cli("topics", *words).complaint == "There is no topic nope."
     assert "nope" in cli("topics", "alter", "nope", "--partitions", 2).complaint
     assert cli("topics", "delete", "nope", "--if-exists").text == ""
 
 
-def test_what_the_broker_refuses_is_one_sentence(cli: Cli) -> None:
+def test_a_refusal_of_the_broker_is_one_sentence(cli: Cli) -> None:
     cli("topics", "create", "orders", "--partitions", 3).worked()
     assert "is invalid" in cli("topics", "create", "bad name").complaint
     assert "replication factor of 3" in cli("topics", "create", "x", "--replication-factor", 3).complaint
@@ -121,7 +122,7 @@ def test_what_the_broker_refuses_is_one_sentence(cli: Cli) -> None:
     assert "assignment" in cli("topics", "alter", "orders", "--partitions", 5, "--assignment", "1").complaint
 
 
-def test_options_that_make_no_sense_never_reach_the_broker() -> None:
+def test_contradicting_options_never_reach_the_broker() -> None:
     nowhere = Cli("127.0.0.1:1")
     assert "--assignment" in nowhere("topics", "create", "x", "--assignment", "1", "--partitions", 1).complaint
     assert "--assignment takes broker ids" in nowhere("topics", "create", "x", "--assignment", "one").complaint

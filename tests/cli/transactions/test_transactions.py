@@ -1,4 +1,6 @@
-"""``barnabas transactions`` beside a broker, with producers that end their transactions and some that do not."""
+"""``barnabas transactions`` beside a broker, with producers that end their transactions and some
+that do not.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ def test_an_open_transaction_is_described_by_its_coordinator_and_by_its_partitio
     (known,) = cli("transactions", "describe-producers", "--topic", orders, "--partition", 0, "--json").json
     assert (known["producer_id"], known["start_offset"], known["coordinator_epoch"]) == (described["producer_id"], 0, None)
     producer.commit_transaction(PATIENCE_SECONDS)
-    # It is decided; the markers follow.
+    # The commit is decided; the markers follow.
     until(lambda: cli("transactions", "describe", "tx", "--json").json["state"] == "CompleteCommit", "the transaction is over")
     described = cli("transactions", "describe", "tx", "--json").json
     assert (described["duration_ms"], described["partitions"]) == (None, [])
@@ -94,13 +96,13 @@ def test_force_terminate_aborts_and_fences(kafka: EmbeddedBroker, cli: Cli, orde
 
 @pytest.fixture
 def careless() -> Iterator[EmbeddedBroker]:
-    """A broker as they were before partitions asked the coordinator: whoever says it is in a transaction is believed."""
+    """A broker that, like older ones, does not verify transactions with the coordinator."""
     with EmbeddedBroker(config={"transaction.partition.verification.enable": "false"}) as broker:
         yield broker
 
 
 def leave_hanging(broker: EmbeddedBroker, topic: str) -> int:
-    """A record of a transaction of which no coordinator was ever told. The producer's id."""
+    """Write a record of a transaction that no coordinator knows. Returns the producer id."""
     producer_id: int = ask(
         broker.bootstrap, {}, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1000), seconds_max=10
     ).producer_id
@@ -135,7 +137,7 @@ def test_a_hanging_transaction_is_found_and_aborted(careless: EmbeddedBroker) ->
     assert cli("transactions", "find-hanging", "--max-transaction-timeout", 0).text == ""
 
 
-def test_what_does_not_exist_is_named(cli: Cli, orders: str) -> None:
+def test_missing_transactions_are_named_in_the_error(cli: Cli, orders: str) -> None:
     for command in ("describe", "force-terminate"):
         assert cli("transactions", command, "nope").complaint == "There is no transactional id nope."
     assert cli("transactions", "list").text == "", "asking for an id must not make it"
@@ -146,7 +148,7 @@ def test_what_does_not_exist_is_named(cli: Cli, orders: str) -> None:
     assert nothing.complaint == "No open transaction starts at offset 5 in partition 0 of topic orders."
 
 
-def test_options_that_make_no_sense_never_reach_the_broker() -> None:
+def test_contradicting_options_never_reach_the_broker() -> None:
     nowhere = Cli("127.0.0.1:1")
     assert "--topic" in nowhere("transactions", "find-hanging", "--partition", 1).complaint
     assert "'sleepy'" in nowhere("transactions", "list", "--state", "sleepy").complaint
@@ -167,6 +169,6 @@ def test_a_transaction_hangs_when_its_coordinator_does_not_know_it_or_its_partit
     assert hanging([opened(5)], {5: "tx"}, {"tx": described(5, ORDERS)}) == []
 
 
-def test_only_what_has_been_open_for_longer_than_any_transaction_may_is_suspected() -> None:
+def test_only_transactions_older_than_any_allowed_timeout_are_suspected() -> None:
     young, old, closed = opened(1, last_timestamp=950), opened(2, last_timestamp=100), opened(3, last_timestamp=100, start_offset=None)
     assert long_open([young, old, closed], now_ms=1000, age_ms_min=100) == [old]

@@ -1,4 +1,6 @@
-"""A Spark cluster of processes on this machine: a master and two workers, as its own scripts start them."""
+"""A Spark cluster of processes on this machine: a master and two workers, as its own scripts start
+them.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,7 @@ class StandaloneCluster:
             self._processes.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, cwd=self._folder))
 
     def _wait_for(self, port: int) -> None:
-        """For the master; workers look for it by themselves, and whoever submits waits for workers."""
+        """For the master; workers find it by themselves, and spark-submit waits for workers."""
         deadline = time.monotonic() + START_SECONDS_MAX
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Whether a run is alive, as `pipelines status` tells it."""
+"""Whether a run is alive, as `pipelines status` reports it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ checkpoint: {checkpoint}
 sources: {{numbers: {source}}}
 sinks: {{out: {{from: numbers, console: {{}}}}}}
 """
-# A run of which only the heart beats: what it says on stdout, it said in its heartbeat before.
+# A run with nothing but a heartbeat: it prints each state after it has written it.
 RUN = """
 import sys
 from barnabas.pipelines.declaration.read import read_pipeline
@@ -71,7 +71,7 @@ def test_status_follows_a_run_from_its_start_to_its_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("at_last", ["starting", "running"])
-def test_status_says_at_once_that_a_killed_run_died(tmp_path: Path, at_last: str) -> None:
+def test_status_reports_at_once_that_a_killed_run_died(tmp_path: Path, at_last: str) -> None:
     file = pipeline_file(tmp_path)
     command = [sys.executable, "-c", RUN, str(file)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as run:
@@ -91,7 +91,7 @@ def test_status_says_at_once_that_a_killed_run_died(tmp_path: Path, at_last: str
     assert found.state == "died"
     assert found.reason is not None
     assert found.reason.startswith(f"Process {run.pid} on ")
-    assert f"last alive at {found.alive_at}" in found.reason
+    assert f"its last heartbeat was at {found.alive_at}" in found.reason
 
 
 def test_another_process_with_the_same_pid_is_not_the_run() -> None:
@@ -102,7 +102,7 @@ def test_another_process_with_the_same_pid_is_not_the_run() -> None:
     assert is_there(replace(here, namespace="another")) is None
 
 
-def test_elsewhere_only_silence_says_that_a_run_died() -> None:
+def test_on_another_machine_only_missing_heartbeats_show_that_a_run_died() -> None:
     now = datetime.now(UTC)
     beat = Heartbeat("running", now.isoformat(), None, this_process())
     silent = timedelta(seconds=SILENT_SECONDS_MAX)
@@ -127,7 +127,7 @@ def test_heartbeats_of_a_run_with_a_remote_checkpoint_go_to_the_progress_topic(t
     assert found.state == "ended"
 
 
-def test_a_disk_that_is_gone_does_not_hurt_a_run(tmp_path: Path) -> None:
+def test_a_missing_disk_does_not_stop_a_run(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").write_text("a file where the folder should be")
     with beating([read_pipeline(str(pipeline_file(tmp_path)))], None) as heart:
         heart.running()

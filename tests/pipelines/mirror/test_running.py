@@ -1,4 +1,4 @@
-"""A mirror that keeps running: what is new on the source is on the target soon."""
+"""A mirror that keeps running: new records of the source soon appear on the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.pipelines.mirror.test_groups import committed, read_as_a_group
 from tests.pipelines.mirror.test_mirror import names, settings
 from tests.pipelines.topics import PATIENCE_SECONDS, Topics
 
-# Minutes on a small machine, so it belongs to `make soak`.
+# This takes minutes on a small machine, so it belongs to `make soak`.
 pytestmark = pytest.mark.soak
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def eventually(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_new_topics_settings_and_positions_follow(spark: SparkSession, topics: Topics, there: Topics, checkpoint: str) -> None:
+def test_new_topics_settings_and_offsets_follow(spark: SparkSession, topics: Topics, there: Topics, checkpoint: str) -> None:
     source, target = MirrorCluster("A", topics.bootstrap), MirrorCluster("B", there.bootstrap)
     selection = TopicSelection([topics.name(".*")], Policy.RENAME, "A", "B")
     reports: list[MirrorReport] = []

@@ -1,4 +1,6 @@
-"""Rows in real databases: replaced by their key, deleted, and written once however often a batch runs."""
+"""Rows in real databases: replaced by their key, deleted, and written once however often a batch
+runs.
+"""
 
 from __future__ import annotations
 
@@ -74,12 +76,12 @@ def test_a_table_without_keys_gets_every_row_once(spark: SparkSession, db: Datab
 
 
 def again(sink: SinkDeclaration, checkpoint: str) -> UpsertedTable:
-    """What a run that begins anew after a failure uses."""
+    """The sink of a run that starts again after a failure."""
     assert isinstance(sink.settings, JdbcSinkSettings)
     return UpsertedTable(sink.settings, f"inserts.{sink.name}", f"{checkpoint}/inserts/{sink.name}")
 
 
-def test_a_batch_waits_for_a_database_that_returns(spark: SparkSession, db: Database, topics: Topics, checkpoint: str) -> None:
+def test_a_batch_waits_until_the_database_is_back(spark: SparkSession, db: Database, topics: Topics, checkpoint: str) -> None:
     if db.server is None:
         pytest.skip("SQLite has no server that could go away")
     db.execute("DROP TABLE IF EXISTS waiting")
@@ -108,7 +110,7 @@ def test_a_batch_waits_for_a_database_that_returns(spark: SparkSession, db: Data
         ({"url": "jdbc:sqlite:x"}, "'jdbc' of sink 'db' lacks 'table': a text."),
     ],
 )
-def test_wrong_settings_are_refused(jdbc: dict[str, Any], sentence: str) -> None:
+def test_invalid_settings_are_refused(jdbc: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DeclarationError) as refused:
         Pipeline("p").source("s", topic="t", schema="a INT").sink("db", from_="s", jdbc=jdbc).declaration()
     assert sentence in str(refused.value)

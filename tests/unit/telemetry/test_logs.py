@@ -21,7 +21,7 @@ def test_an_event_is_one_line_of_json_with_its_keys(capsys: pytest.CaptureFixtur
     assert line == {"event": "isr shrunk", "level": "info", "node_id": 3, "partition": "t-0", "removed": [2], "lag_ms": 31_204}
 
 
-def test_what_is_no_json_is_written_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_values_that_json_lacks_are_written_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     Log(json_lines=True).info("odd", value={1, 2}.__class__, raw=b"\xff")
     (line,) = lines(capsys)
     assert line["raw"] == "b'\\xff'"
@@ -54,12 +54,12 @@ def test_an_error_carries_its_trace(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_newline_in_a_value_stays_in_its_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """What clients send must not be able to forge events."""
+    """Clients must not be able to forge events through the values they send."""
     Log(json_lines=True).info("connection refused", reason='x\n{"event": "forged"}')
     assert [line["event"] for line in lines(capsys)] == ["connection refused"]
 
 
-def test_people_get_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_terminal_gets_text(capsys: pytest.CaptureFixture[str]) -> None:
     Log(json_lines=False).info("node ready", port=9092)
     text = capsys.readouterr().err
     assert "node ready" in text

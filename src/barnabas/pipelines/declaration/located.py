@@ -1,8 +1,9 @@
-"""YAML that remembers where everything stood.
+"""YAML that keeps the place of every value.
 
-``yaml.safe_load`` forgets lines, and an error without a line is a riddle. So the parser's node tree is turned into :class:`Located`
-values. Environment variables are put in on the way: ``${NAME}``, ``${NAME:-default}``; ``$$`` is a dollar. A plain scalar is given its
-type after that, so that ``rate: ${RATE}`` is a number.
+``yaml.safe_load`` drops line numbers, and an error without a line is hard to find. So this module
+turns the parser's node tree into :class:`Located` values. It substitutes environment variables on
+the way: ``${NAME}``, ``${NAME:-default}``; ``$$`` is a dollar. A plain scalar gets its type after
+that, so that ``rate: ${RATE}`` is a number.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import yaml
 from barnabas.pipelines.errors import DeclarationError
 
 _VARIABLE = re.compile(r"\$(?:\$|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\})")
-# Files are written by people; one with a million lines was not meant as a pipeline.
+# People write these files; a file with a million lines is not a pipeline.
 FILE_SIZE_BYTES_MAX = 1 << 20
 
 
@@ -33,7 +34,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value and where it stood. Mappings and lists hold ``Located`` again; what code puts in may be any object (a function)."""
+    """A value and its place. Mappings and lists hold ``Located`` values; code may put in any
+    object, such as a function."""
 
     value: Any
     place: Place
@@ -72,7 +74,7 @@ def parse_yaml(text: str, path: str, environment: Mapping[str, str] | None = Non
 
 
 def located(value: Any, place: Place) -> Located:
-    """What code declares, as if it had stood in a file at that place."""
+    """A value declared in code, as if a file had it at that place."""
     if isinstance(value, Located):
         return value
     if isinstance(value, Mapping):
@@ -118,8 +120,8 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 raise place.error("a name was expected here, not a list or a mapping.")
             if key.value in mapping:
-                raise place.error(f"{key.value!r} stands here twice; it was said first on line {mapping[key.value].place.line}.")
-            # A value that spans lines is missed where its name stands.
+                raise place.error(f"{key.value!r} is here twice; it was first given on line {mapping[key.value].place.line}.")
+            # An error about a value of several lines names the line of its key.
             mapping[key.value] = Located(self.located(value).value, place)
         return mapping
 

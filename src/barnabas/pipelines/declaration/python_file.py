@@ -1,4 +1,6 @@
-"""A Python file with a ``Pipeline`` in it, as a declaration. The file is run: it is code, and trusted as code is."""
+"""Reads a Python file with a ``Pipeline`` as a declaration. The file is executed, so it must be
+trusted like any code.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _RUN_NAME = "__barnabas_pipeline__"
 def read_python(path: str) -> PipelineDeclaration:
     if not Path(path).is_file():
         raise DeclarationError(path, 1, "there is no such file.")
-    # What lies beside the file can be imported by it, as when Python runs it.
+    # The file can import modules that lie beside it, as when Python runs it.
     sys.path.insert(0, str(Path(path).resolve().parent))
     try:
         names = runpy.run_path(path, run_name=_RUN_NAME)
@@ -38,6 +40,6 @@ def read_python(path: str) -> PipelineDeclaration:
 
 
 def _line(error: BaseException, path: str) -> int:
-    """The last line of that file on the way to the error."""
+    """The last line of that file in the traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path and frame.lineno]
     return lines[-1] if lines else 1

@@ -1,4 +1,6 @@
-"""A run as a process: files in, an exit in order out. The command, ``python -m barnabas.pipelines`` and spark-submit all end up here."""
+"""A run as a process: files in, a clean exit out. The command, ``python -m barnabas.pipelines`` and
+spark-submit all end up here.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def run_files(files: Sequence[str], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None) -> None:
-    """``PipelineError`` in one sentence when a file is wrong, Spark cannot start, or a query failed."""
+    """Raises ``PipelineError`` with one sentence when a file is invalid, Spark cannot start, or a
+    query failed."""
     run_declarations([read_pipeline(path) for path in files], master=master, available_now=available_now, checkpoint=checkpoint)
 
 
@@ -31,7 +34,7 @@ def run_declarations(
     run = Run()
     with stop_signals(run.stop_asked), beating(pipelines, checkpoint) as heart, failures_while_stopping_pass(run.stop_asked):
         for pipeline in pipelines:
-            # Spark takes seconds to start; a topic that is missing is known before.
+            # Spark takes seconds to start; find a missing topic before that.
             check_topics(pipeline)
             _say_what_is_promised(pipeline)
         if not run.stop_asked.is_set():
