@@ -40,7 +40,6 @@ NOT_SWEPT: tuple[str, ...] = (
     "src/barnabas/model",
     "src/barnabas/network",
     "src/barnabas/node",
-    "src/barnabas/py.typed",
     "src/barnabas/raft",
     "src/barnabas/records",
     "src/barnabas/replication",

@@ -95,6 +95,13 @@ TICS: tuple[Tic, ...] = (
     _tic("'is spared'", r"\b(?:is|are|was|were|be) spared\b", "say which work is skipped"),
     _tic("'owes'", r"\b(?:is|are) owed\b|\bowes?\b", "say which response or request is outstanding"),
     _tic("'hang up'", r"\bh(?:ang|angs|ung|anging) up\b", "say 'close the connection'"),
+    _tic(
+        "'is said'",
+        r"\b(?:is|are|was|were|be) said (?:to|with|by|in|of|about)\b",
+        "state the fact, or name the file or option that holds it",
+    ),
+    _tic("'whom'", r"\bwhom\b", "name the role: the broker that, the client that"),
+    _tic("'ends in order'", r"\b(?:end|ends|ended|stop|stops|stopped) in order\b(?! to)", "say 'cleanly'"),
     # Phrases of another century, or of another language.
     _tic("'be believed'", r"\b(?:be|is|are) believed\b", "say 'corrupt' or 'unknown'"),
     _tic("'not what it was'", r"\bnot what (?:it|they) (?:was|were)\b", "say 'corrupt' or 'changed'"),

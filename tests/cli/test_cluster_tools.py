@@ -150,7 +150,7 @@ def test_a_slow_move_is_listed_and_can_be_cancelled(cli: Cli, tmp_path: Path) ->
     assert set(_throttles(cli, "--broker", 3).values()) == {"1000"}
     verified = cli("reassign", "verify", plan, "--json")
     assert (verified.code, json.loads(verified.out)["partitions"][0]["state"]) == (1, "in progress")
-    # a replica that is being added does not count
+    # A replica that is being added does not count.
     assert cli("topics", "list", "--under-replicated", "--json").json == []
 
     cli("topics", "create", "meanwhile", "--assignment", "1").worked()

@@ -30,11 +30,11 @@ class RunContext:
     frames: dict[str, DataFrame] = field(default_factory=dict)
     # A query for each of these is started beside the sinks'.
     undecodable: list[Undecodable] = field(default_factory=list)
-    # queries that a source needs, by their part's name
+    # Queries that a source needs, by their part's name.
     beside: dict[str, Callable[[], StreamingQuery]] = field(default_factory=dict)
-    # new columns (source and column) that were logged already
+    # New columns (source and column) that were logged already.
     announced: set[tuple[str, str]] = field(default_factory=set)
-    # called when all frames are built and no query has started
+    # Called when all frames are built and no query has started.
     before_start: list[Callable[[], None]] = field(default_factory=list)
 
     @property

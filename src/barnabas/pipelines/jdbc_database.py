@@ -161,7 +161,7 @@ def declare_database(own: Fields) -> JdbcDatabase:
     return JdbcDatabase(url, own.optional_text("user"), own.optional_text("password"), tuple(own.optional_texts_by_name("options").items()))
 
 
-def is_away(wrong: BaseException) -> bool:
+def is_unavailable(wrong: BaseException) -> bool:
     """Whether a retry may help."""
     text = str(wrong)
     java = getattr(wrong, "java_exception", None)

@@ -97,14 +97,14 @@ class Pipeline:
     ) -> None:
         """Runs until it is stopped; with ``available_now``, until all available data is processed.
         ``session`` is used as it is and not stopped."""
-        from barnabas.pipelines.running.heartbeat import beating
+        from barnabas.pipelines.running.heartbeat import heartbeats
         from barnabas.pipelines.running.job import run_declarations
         from barnabas.pipelines.running.runner import start
 
         if session is None:
             run_declarations([self.declaration()], master=master, available_now=available_now, checkpoint=checkpoint)
             return
-        with beating([self.declaration()], checkpoint) as heart:
+        with heartbeats([self.declaration()], checkpoint) as heart:
             run = start([self.declaration()], session, checkpoint=checkpoint, available_now=available_now)
             heart.running()
             try:

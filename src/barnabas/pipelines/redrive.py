@@ -72,7 +72,7 @@ class Letter:
     headers: Headers
     topic: str | None  # its origin; None: not from a topic
     reason: str
-    # of the source record; None: not from a topic, so that repeats cannot be recognised
+    # Of the source record; None: not from a topic, so that repeats cannot be recognised.
     position: Position | None
     attempts: int  # how many times it was sent again already
 

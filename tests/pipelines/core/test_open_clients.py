@@ -9,7 +9,7 @@ from confluent_kafka import Consumer
 
 from barnabas.pipelines import Pipeline
 from barnabas.pipelines.redrive import redrive
-from barnabas.pipelines.running.heartbeat import beating
+from barnabas.pipelines.running.heartbeat import heartbeats
 from barnabas.pipelines.running.runner import start
 from barnabas.pipelines.running.status import status_of
 from barnabas.pipelines.running.watching import watching
@@ -45,7 +45,7 @@ def test_pipelines_status_and_redrive_leave_no_client_open(spark: SparkSession, 
                 topics.send(numbers, [{"n": number}, b"bad"])
                 # As a process does: with heartbeats and the progress topic, here on the session of
                 # the tests.
-                with beating(pipelines, checkpoint) as heart:
+                with heartbeats(pipelines, checkpoint) as heart:
                     run = start(pipelines, spark, checkpoint=checkpoint, available_now=True)
                     heart.running()
                     with watching(pipelines, run) as observers:

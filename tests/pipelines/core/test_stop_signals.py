@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from barnabas.pipelines.errors import RunFailed
-from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
 
 PATIENCE_SECONDS = 60.0
 STUBBORN = """
@@ -54,13 +54,13 @@ def fail(error: Exception) -> None:
 
 def test_failures_are_ignored_only_while_stopping() -> None:
     asked = threading.Event()
-    with pytest.raises(RunFailed, match="a worker died"), failures_while_stopping_pass(asked):
+    with pytest.raises(RunFailed, match="a worker died"), ignore_failures_while_stopping(asked):
         fail(RunFailed("a worker died"))
     gone = r"Spark's process ended; \.barnabas/spark\.log may have the reason\."
-    with pytest.raises(RunFailed, match=gone), failures_while_stopping_pass(asked):
+    with pytest.raises(RunFailed, match=gone), ignore_failures_while_stopping(asked):
         fail(ConnectionRefusedError())
     asked.set()
-    with failures_while_stopping_pass(asked):
+    with ignore_failures_while_stopping(asked):
         fail(RunFailed("a worker died"))
-    with failures_while_stopping_pass(asked):
+    with ignore_failures_while_stopping(asked):
         fail(ConnectionRefusedError())

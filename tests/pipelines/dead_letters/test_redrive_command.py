@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from barnabas.cli.errors import Refused, build_app
+from barnabas.cli.errors import Refused
+from barnabas.cli.main import build_app
 from tests.pipelines.topics import Topics
 
 PIPELINE = """

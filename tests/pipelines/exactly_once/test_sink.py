@@ -141,7 +141,7 @@ def test_new_partitions_of_the_source_get_writers(copying: Copying) -> None:
     copying.run()
     admin = AdminClient({"bootstrap.servers": copying.topics.bootstrap})
     admin.create_partitions([NewPartitions(copying.source, 5)])[copying.source].result(PATIENCE_SECONDS)
-    # a producer that has not seen the topic with three partitions
+    # A producer that has not seen the topic with three partitions.
     with Topics(copying.topics.bootstrap, "after") as after:
         for partition in range(5):
             after.send(copying.source, ROWS[50 + 10 * partition :][:10], partition=partition)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 
-from barnabas.pipelines.mirror.offset_map import SEGMENTS_MAX, SEGMENTS_PER_BATCH_MAX, OffsetMap, Segment, SegmentsOfABatch
+from barnabas.pipelines.mirror.offset_map import SEGMENTS_MAX, SEGMENTS_PER_BATCH_MAX, BatchSegments, OffsetMap, Segment
 
 
 def test_offsets_inside_a_segment_and_at_its_end_are_exact() -> None:
@@ -24,14 +24,14 @@ def test_offsets_before_the_first_segment_have_no_translation() -> None:
 
 
 def test_a_batch_without_gaps_is_one_segment() -> None:
-    batch = SegmentsOfABatch()
+    batch = BatchSegments()
     for source, target in [(1, 11), (2, 12), (4, 13), (5, 14), (6, 20)]:
         batch.add(source, target)
     assert batch.segments == [Segment(1, 11, 2), Segment(4, 13, 2), Segment(6, 20, 1)]
 
 
 def test_a_batch_with_many_gaps_keeps_few_segments_and_misses_nothing() -> None:
-    batch, offsets = SegmentsOfABatch(), OffsetMap()
+    batch, offsets = BatchSegments(), OffsetMap()
     for number in range(10_000):
         batch.add(number * 2, number)
     assert len(batch.segments) <= 2 * SEGMENTS_PER_BATCH_MAX

@@ -68,14 +68,14 @@ def test_a_table_without_keys_gets_every_row_once(spark: SparkSession, db: Datab
 
     (sink,) = pipeline.declaration().sinks
     batch = spark.createDataFrame([("a", 1.0), ("a", 1.0)], "account STRING, amount DOUBLE")
-    again(sink, checkpoint).write(batch, 0)
+    restarted_sink(sink, checkpoint).write(batch, 0)
     assert db.rows("SELECT account, amount, note FROM history") == [("a", 1.0, None)] * 2, "batch 0 is known to be done"
-    again(sink, checkpoint).write(batch, 1)
+    restarted_sink(sink, checkpoint).write(batch, 1)
     assert len(db.rows("SELECT amount FROM history")) == 4
     assert len(db.rows("SELECT batch FROM barnabas_batches")) >= 1
 
 
-def again(sink: SinkDeclaration, checkpoint: str) -> UpsertedTable:
+def restarted_sink(sink: SinkDeclaration, checkpoint: str) -> UpsertedTable:
     """The sink of a run that starts again after a failure."""
     assert isinstance(sink.settings, JdbcSinkSettings)
     return UpsertedTable(sink.settings, f"inserts.{sink.name}", f"{checkpoint}/inserts/{sink.name}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from barnabas.cli.errors import Refused, build_app
+from barnabas.cli.errors import Refused
+from barnabas.cli.main import build_app
 
 
 def invoke(*arguments: str) -> str:

@@ -75,7 +75,7 @@ def mirror(
     from barnabas.pipelines.mirror.cluster import MirrorCluster
     from barnabas.pipelines.mirror.mirror import PACKAGES, Mirror, MirrorOptions
     from barnabas.pipelines.mirror.selection import TopicSelection
-    from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+    from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
     from barnabas.pipelines.session import check_spark, close_session, is_submitted, open_session
 
     try:
@@ -95,7 +95,7 @@ def mirror(
             batch_records_max=batch_records,
         )
         stop_asked = threading.Event()
-        with stop_signals(stop_asked), failures_while_stopping_pass(stop_asked), ExitStack() as at_end:
+        with stop_signals(stop_asked), ignore_failures_while_stopping(stop_asked), ExitStack() as at_end:
             session = open_session([], master if is_submitted() else master or DEFAULT_MASTER, packages=PACKAGES)
             at_end.callback(close_session, session)
             if stop_asked.is_set():

@@ -27,7 +27,7 @@ _UNKNOWN = -1
 
 class Quorum(NamedTuple):
     partition: ResponsePartitionData
-    # by node, as NAME://host:port; brokers before Kafka 3.9 do not report them
+    # By node, as NAME://host:port; brokers before Kafka 3.9 do not report them.
     endpoints: dict[int, list[str]]
 
     @property

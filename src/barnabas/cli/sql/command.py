@@ -59,7 +59,7 @@ def sql(
         raise Refused("--from-beginning goes with --stream; without --stream, a query reads all records anyway.")
     printer = RowPrinter(Format.JSON if as_json else Format.CSV if as_csv else Format.TABLE)
     from barnabas.pipelines.kafka_settings import for_librdkafka, for_spark
-    from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+    from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
     from barnabas.pipelines.session import check_spark, close_session, open_session
     from barnabas.pipelines.sql.topic_query import PACKAGES, TopicQuery
 
@@ -72,7 +72,7 @@ def sql(
                 # The signal ends a query that is answered once: half an answer must not look like a
                 # whole one.
                 at_end.enter_context(stop_signals(stop_asked))
-                at_end.enter_context(failures_while_stopping_pass(stop_asked))
+                at_end.enter_context(ignore_failures_while_stopping(stop_asked))
             if stop_asked.is_set():
                 return
             session = open_session([], master, packages=PACKAGES)

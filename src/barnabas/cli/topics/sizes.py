@@ -33,7 +33,7 @@ class ReplicaSize:
     broker: int
     directory: str
     size_bytes: int
-    # behind the high watermark; a future replica counts from the replica it will replace
+    # Behind the high watermark; a future replica counts from the replica it will replace.
     offset_lag: int
     future: bool  # a copy that is being moved there
 

@@ -52,7 +52,7 @@ class Decoding:
 @dataclass(frozen=True, slots=True)
 class SourceDeclaration:
     name: str
-    # the field that names the kind: topic, topics, pattern, table, jdbc, files, generator
+    # The field that names the kind: topic, topics, pattern, table, jdbc, files, generator.
     kind: str
     place: Place
     settings: object  # made by the kind's module from its fields

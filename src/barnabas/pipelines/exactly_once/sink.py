@@ -58,7 +58,7 @@ class ExactlyOnce:
     writers: int  # for a spread by hash at its first start
     # Of the checkpoint; Spark makes it before the first batch.
     query_id: str = field(default="", init=False)
-    # partitions of the marker topic that are known to exist
+    # Partitions of the marker topic that are known to exist.
     ensured: int = field(default=0, init=False)
 
     def start(self, frame: DataFrame, writer: DataStreamWriter) -> StreamingQuery:
@@ -75,9 +75,9 @@ class ExactlyOnce:
     def write_batch(self, batch: DataFrame, batch_id: int, spread: Spread) -> None:
         session = batch.sparkSession
         if not self.query_id:
-            self.query_id = str(json.loads(self._noted_by_spark(session, "metadata"))["id"])
+            self.query_id = str(json.loads(self._recorded_by_spark(session, "metadata"))["id"])
         # Spark's plan of the batch, which it reads again when it runs the batch again.
-        planned = self._noted_by_spark(session, f"offsets/{batch_id}")
+        planned = self._recorded_by_spark(session, f"offsets/{batch_id}")
         fingerprint = f"{zlib.crc32(planned.encode()):08x}"
         assignment = spread.assign(batch)
         self._ensure_markers(spread)
@@ -92,7 +92,7 @@ class ExactlyOnce:
         outcomes = assignment.frame.mapInArrow(task, _OUTCOME).collect()
         assert len({outcome["writer"] for outcome in outcomes}) == len(outcomes), "no two tasks are one writer"
 
-    def _noted_by_spark(self, session: SparkSession, name: str) -> str:
+    def _recorded_by_spark(self, session: SparkSession, name: str) -> str:
         text = KeptText(session, f"{self.checkpoint}/{name}").read()
         assert text is not None, f"Spark has noted {name} before it runs a batch"
         return text

@@ -50,7 +50,7 @@ class Assignment:
 
     frame: DataFrame
     writers: Sequence[int]
-    # for the fingerprint: the writer's part of the batch, as far as it is known in advance
+    # For the fingerprint: the writer's part of the batch, as far as it is known in advance.
     details: Sequence[str]
 
 

@@ -109,7 +109,7 @@ def write_part(part: Part, chunks: Iterator[pa.RecordBatch], *, client: Mapping[
     while first is not None and first.num_rows == 0:
         first = next(chunks, None)
     if first is None:
-        # no rows, no transaction: a small batch costs only the writers that have rows
+        # No rows, no transaction: a small batch costs only the writers that have rows.
         return Written(0)
     markers = _kept_markers(client, part.group)
     claimed = _claim(part, markers, {**client, **PRODUCER_DEFAULTS, **producer})
@@ -151,7 +151,7 @@ def _write(part: Part, producer: Any, markers: Markers, first: pa.RecordBatch, c
         _commit(producer)
     except KafkaException as failed:
         _abandon(producer)
-        if _is_fenced(failed.args[0]) and _is_written_soon(part, markers):
+        if _is_fenced(failed.args[0]) and _newer_attempt_wrote(part, markers):
             _drain(chunks)
             return Written(0, was_there=True)
         raise RunFailed(f"Writer {part.writer} cannot write batch {part.batch}: {failed.args[0].str()}.") from failed
@@ -162,7 +162,7 @@ def _write(part: Part, producer: Any, markers: Markers, first: pa.RecordBatch, c
     return Written(rows)
 
 
-def _is_written_soon(part: Part, markers: Markers) -> bool:
+def _newer_attempt_wrote(part: Part, markers: Markers) -> bool:
     """A newer attempt has fenced ours, so it is running. If this one failed at once, Spark would
     start a third one, which would fence the second."""
     deadline = time.monotonic() + NEWER_ATTEMPT_SECONDS_MAX

@@ -50,7 +50,7 @@ class RecordFields(Protocol):
 class Decoded(NamedTuple):
     row: Column  # a struct of the columns; null for an undecodable record
     reason: Column  # why it is undecodable; null for a decoded record
-    # where columns are inferred, and fields may be missing or new
+    # Where columns are inferred, and fields may be missing or new.
     fields: RecordFields | None = None
 
 

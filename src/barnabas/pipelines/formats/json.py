@@ -93,7 +93,7 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
     assert declaration.schema is not None, "inferred before"
     # Null when the value is not UTF-8, and then not JSON either; ``decode`` would stop the query.
     text = F.try_validate_utf8(value.cast("string"))
-    # a source of files has the options of Spark's reader
+    # A source of files has the options of Spark's reader.
     own = declaration.settings if isinstance(declaration.settings, dict) else {}
     options = {**own, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     parsed = F.from_json(text, f"{declaration.schema}, {_CORRUPT} STRING", options)

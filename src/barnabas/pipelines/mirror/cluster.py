@@ -20,7 +20,7 @@ ANSWER_SECONDS_MAX = 30.0
 class MirrorCluster:
     alias: str
     bootstrap: str
-    # security and other client settings, as in a pipeline's file
+    # Security and other client settings, as in a pipeline's file.
     kafka: Mapping[str, str] = field(default_factory=dict)
 
     def client_config(self) -> dict[str, Any]:

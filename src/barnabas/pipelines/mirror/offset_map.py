@@ -34,7 +34,7 @@ class Segment:
 
 
 @dataclass(slots=True)
-class SegmentsOfABatch:
+class BatchSegments:
     """Built record by record, in the order of both logs."""
 
     segments: list[Segment] = field(default_factory=list)

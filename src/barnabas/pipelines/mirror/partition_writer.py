@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from confluent_kafka import KafkaException, TopicPartition
 
 from barnabas.pipelines.mirror.kept_clients import abandon, group_consumer, keep, open_transaction
-from barnabas.pipelines.mirror.offset_map import SegmentsOfABatch
+from barnabas.pipelines.mirror.offset_map import BatchSegments
 from barnabas.pipelines.mirror.offset_syncs import segment_records, two_way_record
-from barnabas.pipelines.mirror.provenance import coming_from, has_been_at
+from barnabas.pipelines.mirror.provenance import came_through, coming_from
 from barnabas.pipelines.spark_archives import stop_rereading
 from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
 
@@ -116,7 +116,7 @@ class _PartitionWriter:
         self._consumer = group_consumer(plan.target, plan.group)
         place = TopicPartition(self._target, partition)
         self._producer, self._position = open_transaction(plan.producer_config, self._transactional_id, self._consumer, place)
-        self._segments = SegmentsOfABatch()
+        self._segments = BatchSegments()
         self._failure: Any = None
         self._written = self._left_out = 0
 
@@ -135,7 +135,7 @@ class _PartitionWriter:
         self._position = record.offset + 1
         headers = record.headers
         if self._plan.marks_provenance:
-            if has_been_at(headers, self._plan.target_id):
+            if came_through(headers, self._plan.target_id):
                 self._left_out += 1
                 return
             headers = coming_from(headers, self._plan.source_id)

@@ -13,7 +13,7 @@ HEADER = "barnabas.mirror.from"
 Headers = Sequence[tuple[str, bytes | None]]
 
 
-def has_been_at(headers: Headers, cluster_id: str) -> bool:
+def came_through(headers: Headers, cluster_id: str) -> bool:
     been = cluster_id.encode()
     return any(name == HEADER and value == been for name, value in headers)
 

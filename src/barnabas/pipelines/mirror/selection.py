@@ -58,10 +58,10 @@ class TopicSelection:
         excluded = "".join(f"(?!(?:{each})$)" for each in _listed(self.exclude))
         wanted = "|".join(f"(?:{each})" for each in _listed(self.topics))
         # Anchored: Spark searches for the pattern anywhere in a name.
-        return f"^{_INTERNAL}{self._been_there}{excluded}(?:{wanted})$"
+        return f"^{_INTERNAL}{self._from_target}{excluded}(?:{wanted})$"
 
     @property
-    def _been_there(self) -> str:
+    def _from_target(self) -> str:
         if self.policy is Policy.IDENTITY:
             return ""
         aliases = "|".join(re.escape(each) for each in (self.target_alias, self.source_alias))

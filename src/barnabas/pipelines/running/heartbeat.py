@@ -73,7 +73,7 @@ def parse_heartbeat(found: Mapping[str, Any]) -> Heartbeat:
     return Heartbeat(found["state"], found["at"], found["reason"], ProcessIdentity(**found["process"]))
 
 
-def life_of(beat: Heartbeat, now: datetime, *, is_there: bool | None) -> str:
+def liveness_of(beat: Heartbeat, now: datetime, *, is_there: bool | None) -> str:
     """starting, running, ended, failed or died. ``is_there``: whether the process was found; None
     when it is out of reach."""
     if beat.state in ENDS:
@@ -119,7 +119,7 @@ def _started(pid: int) -> int | None:
 # -- writing and reading ---------------------------------------------------------------------
 
 
-class Heart:
+class HeartbeatWriter:
     """Writes heartbeats for several pipelines of one process."""
 
     def __init__(self, writes: Sequence[Write]) -> None:
@@ -152,10 +152,10 @@ class Heart:
 
 
 @contextmanager
-def beating(pipelines: Sequence[PipelineDeclaration], checkpoint: str | None) -> Iterator[Heart]:
+def heartbeats(pipelines: Sequence[PipelineDeclaration], checkpoint: str | None) -> Iterator[HeartbeatWriter]:
     """Starts with ``starting``. The final state follows from how the block ends."""
     with ExitStack() as at_end:
-        heart = Heart([_writer(pipeline, checkpoint, at_end) for pipeline in pipelines])
+        heart = HeartbeatWriter([_writer(pipeline, checkpoint, at_end) for pipeline in pipelines])
         heart.beat()
         thread = threading.Thread(target=heart.beat_until_ended, name="heartbeat", daemon=True)
         thread.start()

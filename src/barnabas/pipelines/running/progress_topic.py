@@ -58,7 +58,7 @@ class _Reports:
     def send(self, key: str, value: str) -> None:
         if self._producer is None:
             return
-        # the queue is full: this report is lost, as the module docstring states
+        # The queue is full: this report is lost, as the module docstring states.
         with suppress(BufferError):
             self._producer.produce(TOPIC, key=key, value=value)
         self._producer.poll(0)

@@ -59,7 +59,7 @@ class RunningQuery:
     # the number of the next batch, and the report of that batch must still be passed on when it
     # comes.
     reported: str = ""
-    # called with the metrics that a report has beside Spark's own
+    # Called with the metrics that a report has beside Spark's own.
     observed: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     def new_progress(self) -> list[Progress]:
@@ -80,7 +80,7 @@ class Run:
     stop_asked: threading.Event = field(default_factory=threading.Event)
     # Called with a pipeline and the error of one of its queries: True when all queries were started
     # again, with the new columns of a source.
-    begun_again: Callable[[str, BaseException], bool] = lambda _, __: False
+    restarted: Callable[[str, BaseException], bool] = lambda _, __: False
 
     def add(self, pipeline: str, part: str, query: StreamingQuery, observed: Callable[[Mapping[str, Any]], None] = lambda _: None) -> None:
         self.queries.append(RunningQuery(pipeline, part, query, str(query.runId), observed=observed))
@@ -128,7 +128,7 @@ class Run:
         for each in self.queries:
             error = None if each.query.isActive else each.query.exception()
             if error is not None:
-                if self.begun_again(each.pipeline, error):
+                if self.restarted(each.pipeline, error):
                     return True
                 raise RunFailed(f"Pipeline {each.pipeline!r} failed at {each.part!r}: {sentence_of(error)}") from error
         return False
@@ -151,7 +151,7 @@ def start(
         check_topics(pipeline)
     run = Run() if run is None else run
     beginning = _Beginning(pipelines, session, checkpoint, available_now, run)
-    run.begun_again = beginning.again
+    run.restarted = beginning.restart
     beginning.begin()
     return run
 
@@ -174,7 +174,7 @@ class _Beginning:
                 _start_pipeline(context, self.run)
             undo.pop_all()
 
-    def again(self, name: str, error: BaseException) -> bool:
+    def restart(self, name: str, error: BaseException) -> bool:
         """Raises ``SchemaChanged`` when the query ended because of a source's columns, and the
         change is not accepted."""
         pipeline = next(each for each in self.pipelines if each.name == name)
@@ -182,14 +182,14 @@ class _Beginning:
         if ending is None:
             return False
         # Each round remembers other columns than before, so this terminates.
-        if not ending.taken_over and not self._took_over(pipeline, ending):
+        if not ending.taken_over and not self._accepted_columns(pipeline, ending):
             raise ending.error from error
         self.run.stop()
         self.run.queries.clear()
         self.begin()
         return True
 
-    def _took_over(self, pipeline: PipelineDeclaration, ending: SchemaEnding) -> bool:
+    def _accepted_columns(self, pipeline: PipelineDeclaration, ending: SchemaEnding) -> bool:
         if ending.source is None or ending.source.schema_changes != "accept":
             return False
         context = context_of(pipeline, self.session, checkpoint=self.checkpoint)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
 from barnabas.pipelines.kept_text import local_path
-from barnabas.pipelines.running.heartbeat import Heartbeat, is_there, life_of, newest_heartbeat
+from barnabas.pipelines.running.heartbeat import Heartbeat, is_there, liveness_of, newest_heartbeat
 from barnabas.pipelines.running.preflight import ANSWER_SECONDS_MAX, uses_topics
 from barnabas.pipelines.running.progress_topic import newest_reports
 
@@ -80,7 +80,7 @@ def _status(pipeline: PipelineDeclaration, part: str, folder: str, report: Mappi
 
 def state_of(beat: Heartbeat | None, report: Mapping[str, Any] | None, *, has_batch: bool) -> tuple[str, str | None]:
     """The state, and the reason if it needs one."""
-    life = None if beat is None else life_of(beat, datetime.now(UTC), is_there=is_there(beat.process))
+    life = None if beat is None else liveness_of(beat, datetime.now(UTC), is_there=is_there(beat.process))
     if beat is not None and life == "died":
         process = f"Process {beat.process.pid} on {beat.process.host}"
         return "died", f"{process} ended without a report; its last heartbeat was at {beat.at}."

@@ -58,7 +58,7 @@ def stop_signals(asked: threading.Event) -> Iterator[None]:
 
 
 @contextmanager
-def failures_while_stopping_pass(asked: threading.Event) -> Iterator[None]:
+def ignore_failures_while_stopping(asked: threading.Event) -> Iterator[None]:
     """The same signal may have ended the process at the other end of a call."""
     try:
         yield

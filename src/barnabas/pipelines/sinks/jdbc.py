@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.jdbc_database import JdbcConnection, JdbcDatabase, declare_database, is_away
+from barnabas.pipelines.jdbc_database import JdbcConnection, JdbcDatabase, declare_database, is_unavailable
 from barnabas.pipelines.kept_text import KeptText
 from barnabas.pipelines.sinks.changed_rows import DELETED, ChangeSettings, changed_rows, declare_changes
 from barnabas.pipelines.sinks.jdbc_statements import JdbcStatements
@@ -87,7 +87,7 @@ class UpsertedTable:
                     self._write_once(rows, number)
                     return
                 except Exception as error:
-                    if not is_away(error) or time.monotonic() > deadline:
+                    if not is_unavailable(error) or time.monotonic() > deadline:
                         raise
                     time.sleep(_PAUSE_SECONDS)
         finally:
@@ -145,7 +145,7 @@ def _exists(connection: JdbcConnection, statements: JdbcStatements) -> bool:
     try:
         connection.value(statements.probe())
     except Exception as error:
-        if is_away(error):
+        if is_unavailable(error):
             raise
         return False
     return True

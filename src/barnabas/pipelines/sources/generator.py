@@ -22,7 +22,7 @@ DEFAULT_ROWS_PER_SECOND = 10
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSettings:
-    # a fixed number in every batch, however long that takes; for tests and benchmarks
+    # A fixed number in every batch, however long that takes; for tests and benchmarks.
     rows_per_batch: int | None
     rows_per_second: int
     columns: dict[str, str]

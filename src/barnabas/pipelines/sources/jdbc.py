@@ -36,7 +36,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import CannotRun, SchemaTakenOver
-from barnabas.pipelines.jdbc_database import JdbcDatabase, declare_database, is_away
+from barnabas.pipelines.jdbc_database import JdbcDatabase, declare_database, is_unavailable
 from barnabas.pipelines.schema_changes.columns import SchemaChange, breaking, describe
 from barnabas.pipelines.schema_changes.remembered import RememberedSchema
 from barnabas.pipelines.sources.jdbc_query import AT, MODES, NUMBER, ROW, JdbcQuery, Position
@@ -74,7 +74,7 @@ class JdbcSettings:
     schema: str | None
     poll_ms: int
     rows_max: int
-    # how long rows that every sink has written are kept for sinks that are added later
+    # How long rows that every sink has written are kept for sinks that are added later.
     keep_ms: int
 
     @property
@@ -111,7 +111,7 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
     assert isinstance(settings, JdbcSettings)
     table = PolledTable(session, settings, declaration, context)
     schema = table.remembered.read() or _first_schema(table, declaration)
-    context.before_start.append(partial(_meet_readers, table, context))
+    context.before_start.append(partial(_record_readers, table, context))
     part = f"{declaration.name}.poll"
     if context.available_now or context.pipeline.trigger.available_now:
         try:
@@ -119,7 +119,7 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
         except _TableChanged as change:
             # The sinks have not written all rows that landed before the change: they do it now, and
             # the change is handled afterwards.
-            context.beside[part] = partial(_start_ticking, partial(table.meet, change), _DRAIN_POLL_MS, part, context)
+            context.beside[part] = partial(_start_ticking, partial(table.handle_change, change), _DRAIN_POLL_MS, part, context)
         else:
             schema = table.remembered.read() or schema
     else:
@@ -218,7 +218,7 @@ class PolledTable:
         self.remembered.announce(changes)
         return found
 
-    def meet(self, change: _TableChanged) -> None:
+    def handle_change(self, change: _TableChanged) -> None:
         """Returns while rows that landed before the change are not written yet."""
         if breaking(change.changes) and not self.is_drained():
             return
@@ -250,9 +250,9 @@ class PolledTable:
         try:
             self._poll_all()
         except _TableChanged as change:
-            self.meet(change)
+            self.handle_change(change)
         except Exception as error:
-            if not is_away(error):
+            if not is_unavailable(error):
                 raise
             if not self._away:
                 _log.warning("The database of table %s is down; every poll tries it again.", self._settings.query.table)
@@ -275,9 +275,9 @@ class PolledTable:
                 if breaking(change.changes) and not self.is_drained():
                     raise
                 with suppress(SchemaTakenOver):
-                    self.meet(change)
+                    self.handle_change(change)
             except Exception as error:
-                if not is_away(error) or time.monotonic() > deadline:
+                if not is_unavailable(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(_AWAY_PAUSE_SECONDS)
 
@@ -311,7 +311,7 @@ def _start_ticking(tick: Callable[[], None], every_ms: int, part: str, context: 
     return writer.trigger(processingTime=f"{every_ms} milliseconds").foreachBatch(lambda _, __: tick()).start()
 
 
-def _meet_readers(table: PolledTable, context: RunContext) -> None:
+def _record_readers(table: PolledTable, context: RunContext) -> None:
     """Uses Spark's plans, not the text of the declaration: a sink that is missed here would lose
     rows."""
     table.set_readers([sink.name for sink in context.pipeline.sinks if _reads(context.frame(sink.source), table.landing.rows)])
@@ -328,7 +328,7 @@ def _first_schema(table: PolledTable, declaration: SourceDeclaration) -> StructT
     try:
         schema = table.schema()
     except Exception as error:
-        if is_away(error):
+        if is_unavailable(error):
             raise CannotRun(f"The database of source {declaration.name!r} does not answer: {_first_line(error)}.") from error
         raise
     have = {name.lower() for name in schema.names}

@@ -54,7 +54,7 @@ def relations(plan: Any) -> list[Relation]:
     return sorted(found, key=lambda each: each.start)
 
 
-def unquoted_dots_quoted(query: str, found: list[Relation]) -> str:
+def quote_dotted_names(query: str, found: list[Relation]) -> str:
     """``FROM orders.eu`` as ``FROM `orders.eu```: Spark would look for the table eu of a database
     called orders."""
     for each in sorted(found, key=lambda relation: relation.start, reverse=True):

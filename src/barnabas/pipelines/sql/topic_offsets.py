@@ -89,7 +89,7 @@ class TopicOffsets:
             polls_left -= 0 if messages else 1
             for message in messages:
                 if message.error() is not None:
-                    # its end, or an error, which the query will report
+                    # Its end, or an error, which the query will report.
                     unread.discard(message.partition())
                     continue
                 found.append(SampleRecord(message.key(), message.value()))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.running.sentences import sentence_of
-from barnabas.pipelines.sql.relations import Relation, parse, relations, unquoted_dots_quoted
+from barnabas.pipelines.sql.relations import Relation, parse, quote_dotted_names, relations
 from barnabas.pipelines.sql.time_filter import oldest_ms
 from barnabas.pipelines.sql.topic_offsets import Bounds, TopicOffsets, as_json
 from barnabas.pipelines.sql.topic_table import TableShape, infer, table
@@ -90,7 +90,7 @@ class TopicQuery:
                 topics.append(TopicToRead(name, bounds, infer(self._session, offsets.sample(name, bounds, sample))))
         finally:
             offsets.close()
-        return unquoted_dots_quoted(query, found), topics
+        return quote_dotted_names(query, found), topics
 
     def _narrow(self, topics: list[TopicToRead], plan: Any) -> bool:
         """Whether there was a topic of which the query needs only the newer part."""
