@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import pytest
 
-from barnabas.cli.main import COMMANDS
+from barnabas.cli.main import COMMANDS, build_app
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from tests.cli.running import PATIENCE_SECONDS, Cli
@@ -43,6 +43,12 @@ def test_every_command_has_help() -> None:
         done = Cli()(command, "--help")
         assert done.code == 0
         assert b"Usage: barnabas " in done.out
+
+
+def test_help_keeps_paragraphs_and_drops_the_line_breaks_of_docstrings() -> None:
+    (mirror,) = build_app("mirror").registered_commands
+    assert mirror.help is not None
+    assert [line.strip() != "" for line in mirror.help.split("\n")] == [True, False, True]
 
 
 def test_a_group_without_a_command_shows_its_help() -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from importlib import import_module
+from inspect import cleandoc
 
 import typer
 
@@ -88,7 +90,19 @@ def build_app(command: str | None) -> typer.Typer:
 
     for name in [command] if command in COMMANDS else COMMANDS:
         import_module(f"barnabas.cli.{COMMANDS[name]}").register(app)
+    _unwrap_help(app)
     return app
+
+
+def _unwrap_help(app: typer.Typer) -> None:
+    """Join the lines of each paragraph of help. It comes from docstrings, which are wrapped for
+    readers of the code, and rich would keep their line breaks on terminals of any width."""
+    for command in app.registered_commands:
+        if command.help is None and command.callback is not None and command.callback.__doc__:
+            command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(command.callback.__doc__))
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            _unwrap_help(group.typer_instance)
 
 
 def _discard_output() -> None:
