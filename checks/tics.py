@@ -76,7 +76,7 @@ TICS: tuple[Tic, ...] = (
         "say who reports it: 'the coordinator reports ... to the member'",
     ),
     _tic("'is heard of'", r"\bheard (?:of|from)\b", "say what arrives: a heartbeat, a response"),
-    _tic("'wish'", r"\bwish(?:es|ed)?\b", "say 'setting', 'request' or 'wants'"),
+    _tic("'wish'", r"(?<!you\s)\bwish(?:es|ed)?\b", "say 'setting', 'request' or 'wants'"),
     _tic("'goodbye'", r"\bgood-?bye\b", "say 'controlled shutdown', 'leaves the group' or 'closes the connection'"),
     _tic("'born'", r"\bborn\b", "say 'created' or 'started'"),
     _tic("'so long may'", r"\bso (?:long|often|many|much) may\b", "say 'may take up to ...'"),

@@ -49,6 +49,7 @@ def test_a_tic_is_named_with_its_line(sentence: str, tic: str) -> None:
         "A tenth is well below the limit, and the frame is well formed.",
         "The setting ``nobody`` and the word `shall` are code here.",
         "Elsewhere the marshal reads on.",
+        "Name your key if you wish, separated by commas.",
     ],
 )
 def test_plain_sentences_pass(sentence: str) -> None:
