@@ -16,10 +16,10 @@ import typer
 from barnabas.cli.errors import Refused
 from barnabas.cli.server import announce
 from barnabas.cli.terminal.overrides import parse_overrides
-from barnabas.model.cannot_start import CannotStart
 from barnabas.devcluster.child_node import NodeEnded
 from barnabas.devcluster.development import LOCALHOST, development_properties
 from barnabas.devcluster.development_cluster import DevelopmentCluster, StopAsked, existing_controllers
+from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop, run_until_stopped
 from barnabas.telemetry.logs import Log
 
