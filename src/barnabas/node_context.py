@@ -12,7 +12,7 @@ from barnabas.env.clock import Clock
 from barnabas.env.disk import Disk
 from barnabas.env.entropy import Entropy
 from barnabas.model.ids import NodeId
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 
 
@@ -26,6 +26,6 @@ class NodeContext:
     entropy: Entropy
     executor: Executor
     metrics: Metrics
-    log: Log
+    log: EventLog
     # Called with an error after which the node cannot continue.
     fatal: Callable[[BaseException], None]

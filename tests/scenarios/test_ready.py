@@ -18,7 +18,7 @@ from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.node.broker import BrokerRole
 from barnabas.node.node import Node, Ready
 from barnabas.node.process import ensure_formatted, parse_settings
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from tests.scenarios.client import Client
@@ -56,7 +56,7 @@ class TwoNodes:
             cluster_id = ensure_formatted(self._settings[node_id], cluster_id=cluster_id)
 
     def node(self, node_id: int) -> Node:
-        return Node(self._settings[node_id], log=Log("FATAL"))
+        return Node(self._settings[node_id], log=EventLog("FATAL"))
 
 
 @asynccontextmanager

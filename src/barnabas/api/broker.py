@@ -22,7 +22,7 @@ from barnabas.quorum.driver import QuorumDriver
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.tiered.remote_log import RemoteLog
 
@@ -44,7 +44,7 @@ class Broker:
     transactions: Coordinator[TransactionMachine]
     markers: LocalMarkers
     metrics: Metrics
-    log: Log
+    log: EventLog
     others: OtherBrokers
     internal_topics: InternalTopics
     directory_moves: DirectoryMoves

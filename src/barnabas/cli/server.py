@@ -16,7 +16,7 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Ready
 from barnabas.node.process import parse_settings, run_loop, run_until_stopped
-from barnabas.telemetry.logs import LEVELS, Log
+from barnabas.telemetry.logs import LEVELS, EventLog
 
 
 def register(app: typer.Typer) -> None:
@@ -42,9 +42,9 @@ def server(
         from_environment = read_environment({} if no_environment else os.environ, {**in_file, **overrides})
         # Report before any error stops the node: a misspelt variable may be the reason why a
         # setting is missing.
-        _report_ignored(from_environment, Log(log_level))
+        _report_ignored(from_environment, EventLog(log_level))
         settings = _parse(in_file, from_environment, overrides)
-        log = Log(log_level, node_id=settings.integer("node.id"))
+        log = EventLog(log_level, node_id=settings.integer("node.id"))
         code = run_loop(run_until_stopped(settings, log, announce, watch_stdin=until_stdin_ends))
     except CannotStart as error:
         raise Refused(str(error)) from error
@@ -80,7 +80,7 @@ def _parse(in_file: dict[str, str], from_environment: EnvironmentSettings, overr
         raise CannotStart(f"{', '.join(at_fault)} in the environment: {error}") from error
 
 
-def _report_ignored(from_environment: EnvironmentSettings, log: Log) -> None:
+def _report_ignored(from_environment: EnvironmentSettings, log: EventLog) -> None:
     if from_environment.start_script:
         log.info("environment variables for Kafka's start scripts have no effect", variables=from_environment.start_script)
     if from_environment.unknown:

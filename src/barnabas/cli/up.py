@@ -21,7 +21,7 @@ from barnabas.devcluster.development import LOCALHOST, development_properties
 from barnabas.devcluster.development_cluster import DevelopmentCluster, StopAsked, existing_controllers
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop, run_until_stopped
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 DEFAULT_DATA_DIR = Path(".barnabas/data")
 # Each is a process of about 50 MB; a development machine has room for this many.
@@ -58,7 +58,7 @@ def up(
             overrides.setdefault("barnabas.prometheus.listener", f"{host}:{metrics_port}")
         settings = parse_settings(development_properties(host=host, port=port, data_dir=str(data_dir / "node-1"), overrides=overrides))
         ensure_formatted(settings)
-        code = run_loop(run_until_stopped(settings, Log("WARN", node_id=1), announce))
+        code = run_loop(run_until_stopped(settings, EventLog("WARN", node_id=1), announce))
     except CannotStart as error:
         raise Refused(str(error)) from error
     raise typer.Exit(code)

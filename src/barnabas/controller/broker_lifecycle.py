@@ -17,7 +17,7 @@ from barnabas.env.awaiting import awaited
 from barnabas.metadata.applier import MetadataView
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
@@ -54,7 +54,7 @@ class BrokerLifecycle:
         controller: ControllerPort,
         metadata: MetadataView,
         offline_directories: Callable[[], Sequence[Uuid]],
-        log: Log,
+        log: EventLog,
         *,
         cordoned_directories: Callable[[], Sequence[Uuid] | None] = lambda: None,
         interval_ms: int,

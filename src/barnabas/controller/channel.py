@@ -27,7 +27,7 @@ from barnabas.model.ids import NodeId
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.network.peers import Peers
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.compiler import DECODE_ERRORS, FieldNotInVersion
 from barnabas.wire.declare import declaration_of
@@ -67,7 +67,7 @@ class ControllerChannel:
         node_id: NodeId,
         quorum: LeaderView,
         peers: Peers,
-        log: Log,
+        log: EventLog,
         *,
         local: ControllerPort | None,
         timeout_ms: int,

@@ -12,7 +12,7 @@ from barnabas.controller.port import ControllerPort
 from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS, REMOTE_LOG_METADATA, TRANSACTION_STATE
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse
 
 _BY_DEFAULT = -1
@@ -82,7 +82,7 @@ class InternalTopics:
     time: many clients ask at once when they start, and they all repeat the question while there is
     no controller."""
 
-    def __init__(self, controller: ControllerPort, settings: BrokerSettings, log: Log) -> None:
+    def __init__(self, controller: ControllerPort, settings: BrokerSettings, log: EventLog) -> None:
         self._controller = controller
         self._settings = settings
         self._log = log

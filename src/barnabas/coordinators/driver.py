@@ -25,7 +25,7 @@ from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.records.batch_header import NO_SEQUENCE
 from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 # The longest time that loading a shard may block the event loop.
 LOADING_SLICE_SECONDS_MAX = 0.01
@@ -43,7 +43,7 @@ class CoordinatorDriver(Generic[M]):
         node_id: int,
         replicas: LocalReplicas,
         clock: Clock,
-        log: Log,
+        log: EventLog,
         on_effect: Callable[[int, Any], None],
         partition_count: Callable[[], int],
         commit_ms_max: int,

@@ -28,7 +28,7 @@ from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from barnabas.records.compression import Codec
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 
 class LocalCoordinators:
@@ -40,7 +40,7 @@ class LocalCoordinators:
         applier: MetadataApplier,
         clock: Clock,
         entropy: Entropy,
-        log: Log,
+        log: EventLog,
         others: OtherBrokers,
     ) -> None:
         # Shards are loaded while an image is being published: they must see that image, not the

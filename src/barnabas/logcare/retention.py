@@ -25,7 +25,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.retention import Expired, Kept, expired
 from barnabas.telemetry.catalogue import RETENTION_BYTES, RETENTION_SEGMENTS
-from barnabas.telemetry.logs import Log as EventLog
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 
 # When a segment had to be flushed first, the next look follows after this time.

@@ -51,7 +51,7 @@ from barnabas.quorum.snapshots import Snapshots
 from barnabas.storage.log_directory import DirectoryLocked
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.telemetry.prometheus import PrometheusPage
 
@@ -79,7 +79,7 @@ class Node:
         self,
         settings: BrokerSettings,
         *,
-        log: Log | None = None,
+        log: EventLog | None = None,
         disk: Disk | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
@@ -89,7 +89,7 @@ class Node:
     ) -> None:
         """Everything outside is a port: ``dial`` makes the way to other nodes, ``listen`` the way in."""
         self.settings = settings
-        self.log = log or Log()
+        self.log = log or EventLog()
         self.metrics = Metrics()
         self.node_id = NodeId(settings.integer("node.id"))
         self._disk = disk or RealDisk()

@@ -8,7 +8,7 @@ from barnabas.controller.channel import ControllerChannel
 from barnabas.controller.driver import ControllerDriver
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.quorum.delivery import MetadataDelivery
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 
 class QuorumEvents:
@@ -19,7 +19,7 @@ class QuorumEvents:
         delivery: MetadataDelivery,
         controller: ControllerDriver,
         channel: ControllerChannel,
-        log: Log,
+        log: EventLog,
         fatal: Callable[[BaseException], None],
     ) -> None:
         self._delivery = delivery

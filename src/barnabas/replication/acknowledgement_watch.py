@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from barnabas.env.clock import Clock
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 CHECK_SECONDS = 1.0
 # Longer than the response time of a healthy follower by orders of magnitude, and shorter than the
@@ -31,7 +31,7 @@ class _Stall:
 
 
 class AcknowledgementWatch:
-    def __init__(self, replicas: LocalReplicas, clock: Clock, log: Log) -> None:
+    def __init__(self, replicas: LocalReplicas, clock: Clock, log: EventLog) -> None:
         self._replicas = replicas
         self._clock = clock
         self._log = log

@@ -23,7 +23,7 @@ from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch, Tier
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.telemetry.catalogue import REPLICATION_BYTES_IN, REPLICATION_FAILURES
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 
 Place = tuple[int, int]  # leader and number of the fetcher
@@ -39,7 +39,7 @@ class ReplicaFetchers:
         settings: BrokerSettings,
         clock: Clock,
         metrics: Metrics,
-        log: Log,
+        log: EventLog,
         *,
         listener: str,
         broker_epoch: Callable[[], int],

@@ -19,7 +19,7 @@ from barnabas.model.ids import Uuid
 from barnabas.replication.isr import REPORTED_RECOVERY_STATE, IsrAnswer, IsrChange
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -42,7 +42,7 @@ class IsrReports:
         controller: ControllerPort,
         replicas: LocalReplicas,
         clock: Clock,
-        log: Log,
+        log: EventLog,
         *,
         node_id: int,
         broker_epoch: Callable[[], int],

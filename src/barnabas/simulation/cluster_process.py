@@ -22,7 +22,7 @@ from barnabas.simulation.frames import FramePeers, SimulatedListener
 from barnabas.simulation.history import Written
 from barnabas.simulation.host import Host, HostCrashed
 from barnabas.simulation.violations import Violation
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 if TYPE_CHECKING:
     from barnabas.simulation.cluster_world import ClusterWorld
@@ -64,7 +64,7 @@ def settings_of(node_id: int, size: int, controllers: int, overrides: tuple[tupl
     return parse_broker_config(properties)
 
 
-class NodeLog(Log):
+class NodeLog(EventLog):
     """What a node says, to the onlooker. A handler that raised is a broken promise: it should have answered."""
 
     def __init__(self, process: ClusterProcess) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
 
 
-class Log:
+class EventLog:
     """One node's log. Its level may be changed while the node runs."""
 
     def __init__(self, level: str = "INFO", *, json_lines: bool | None = None, **context: Any) -> None:

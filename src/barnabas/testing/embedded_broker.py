@@ -22,7 +22,7 @@ from barnabas.devcluster.kept_ports import KeptPorts
 from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 60.0
@@ -180,7 +180,7 @@ class _Thread:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         settings = parse_settings(self._properties)
         ensure_formatted(settings)
-        node = Node(settings, log=Log("ERROR"))
+        node = Node(settings, log=EventLog("ERROR"))
         self._bootstrap = (await node.start()).bootstrap
         self._started.set()
         ends = [asyncio.ensure_future(self._stop.wait()), asyncio.ensure_future(node.failed.wait())]

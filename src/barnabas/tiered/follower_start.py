@@ -9,7 +9,7 @@ from collections.abc import Callable
 from barnabas.replication.follower_fetch import TieredStart
 from barnabas.replication.following import lacks_its_past
 from barnabas.replication.partition import Partition
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.tiered.aux_state import AuxState, fetch_aux_state
 from barnabas.tiered.remote_storage import RemoteStorage
 from barnabas.tiered.store.store import RemoteStoreError
@@ -20,7 +20,7 @@ class FollowerStarts:
     def __init__(
         self,
         storage: RemoteStorage,
-        log: Log,
+        log: EventLog,
         tiered: Callable[[Partition], TieredPartition | None],
         on_disk_failure: Callable[[Partition, OSError], None],
         write_starts: Callable[[Partition], asyncio.Future[None]],

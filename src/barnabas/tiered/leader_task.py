@@ -28,7 +28,7 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.env.entropy import Entropy, random_uuid
 from barnabas.model.ids import Uuid
 from barnabas.replication.partition import Partition
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.tiered.copy_plan import CopyPlan, next_copy
 from barnabas.tiered.expiry_plan import plan_expiry
 from barnabas.tiered.metadata.chain import earliest_remote_offset
@@ -50,7 +50,7 @@ class LeaderTask:
         quota: RemoteQuota,
         settings: BrokerSettings,
         entropy: Entropy,
-        log: Log,
+        log: EventLog,
         *,
         on_disk_failure: Callable[[Partition, OSError], None],
         write_starts: Callable[[Partition], asyncio.Future[None]],

@@ -13,7 +13,7 @@ from barnabas.model.ids import ZERO_UUID
 from barnabas.model.promise import Promise
 from barnabas.simulation.host import Host
 from barnabas.simulation.scheduler import Scheduler
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
@@ -44,7 +44,7 @@ def test_a_broker_that_is_told_that_its_epoch_is_stale_registers_again() -> None
         cast(Any, controller),
         cast(Any, metadata),
         list,
-        Log("FATAL"),
+        EventLog("FATAL"),
         interval_ms=2000,
         registration_timeout_ms=60_000,
     )

@@ -44,7 +44,7 @@ from barnabas.replication.topic_counters import TopicCounters
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.apis import ApiKey, messages
 from barnabas.wire.compiler import decode, encode
@@ -132,7 +132,7 @@ class Node:
         self.clock = Clock()
         self._dice = Dice(chance.randrange(1 << 30))
         self._settings = parse_broker_config(development_properties(data_dir="/d", overrides=SETTINGS))
-        self._metrics, self._log = Metrics(), Log("ERROR")
+        self._metrics, self._log = Metrics(), EventLog("ERROR")
         disk = SimulatedDisk(Random(0))
         disk.make_directory("/d")
         self._directory = LogDirectory(disk, "/d", Uuid(b"d" * 16))

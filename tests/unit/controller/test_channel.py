@@ -20,7 +20,7 @@ from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
 from barnabas.network.peers import Peers
 from barnabas.security.principal import ANONYMOUS
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.apis import ApiKey, messages
 from barnabas.wire.compiler import decode
 from barnabas.wire.headers import read_request_prefix
@@ -77,7 +77,7 @@ class Office:
     def __init__(self, local: Local | None = None, *, timeout_ms: int = PATIENCE_MS) -> None:
         self.quorum = Quorum()
         self.peers = Peers("node 1")
-        self.channel = ControllerChannel(HERE, self.quorum, self.peers, Log("FATAL"), local=local, timeout_ms=timeout_ms)
+        self.channel = ControllerChannel(HERE, self.quorum, self.peers, EventLog("FATAL"), local=local, timeout_ms=timeout_ms)
 
     def leads(self, node_id: int, port: int | None = None, *, epoch: int = 1) -> None:
         self.quorum.leader = Led(node_id, epoch, None if port is None else ("127.0.0.1", port))

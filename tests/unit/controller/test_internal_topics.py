@@ -18,7 +18,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import TRANSACTION_STATE
 from barnabas.node.process import parse_settings
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.unit.api.test_cluster_as_clients_see_it import client, cluster
@@ -35,10 +35,10 @@ class Seat:
             "node_id": 1,
             "cluster_id": "a cluster",
             "settings": settings,
-            "log": Log("FATAL"),
+            "log": EventLog("FATAL"),
             "controller": self,
             "metadata": SimpleNamespace(image=cluster(), effective=SimpleNamespace(settings=settings)),
-            "internal_topics": InternalTopics(self, settings, Log("FATAL")),
+            "internal_topics": InternalTopics(self, settings, EventLog("FATAL")),
         }
         self.topics: InternalTopics = parts["internal_topics"]
         self.broker = cast(Broker, SimpleNamespace(**parts))

@@ -21,7 +21,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import TRANSACTION_STATE
 from barnabas.replication.partition import Partition
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
 from tests.unit.metadata.made import WHEN, after, delta_of
 from tests.unit.replication.made import ME, NOW_MS, TOPIC_ID, World
@@ -53,7 +53,7 @@ class Node:
             node_id=ME,
             replicas=self.world.replicas,
             clock=_Clock(),
-            log=Log("FATAL"),
+            log=EventLog("FATAL"),
             on_effect=lambda shard, effect: None,
             partition_count=lambda: 1,
             commit_ms_max=60_000,

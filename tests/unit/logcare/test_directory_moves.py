@@ -32,7 +32,7 @@ from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
-from barnabas.telemetry.logs import Log as EventLog
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.metadata_records import MetadataRecord, PartitionRecord, TopicRecord
 from tests.unit.metadata.made import after, delta_of

@@ -8,12 +8,12 @@ from barnabas.env.clock import SystemClock
 from barnabas.model.errors import ErrorCode
 from barnabas.replication.acknowledgement_watch import STALL_MS, AcknowledgementWatch
 from barnabas.replication.cluster_view import ClusterView
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from tests.unit.replication.made import ME, NOW_MS, World, led_by
 from tests.unit.storage.logs import data
 
 
-class Events(Log):
+class Events(EventLog):
     def __init__(self) -> None:
         super().__init__()
         self.written: list[tuple[str, dict[str, Any]]] = []

@@ -19,7 +19,7 @@ from barnabas.model.topic_names import REMOTE_LOG_METADATA
 from barnabas.node.process import parse_settings
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.tiered.leftovers import leftovers_of
 from barnabas.tiered.metadata.events import RemoteLogEvent
 from barnabas.tiered.metadata.metadata_topic import MetadataTopic
@@ -38,7 +38,7 @@ class Scene:
         self.partition = self.world.partition(REMOTE_LOG_METADATA, image=led_by(ME, replicas=replicas or (ME,)))
         neighbours = Neighbours(1, led_by={REMOTE_LOG_METADATA: HERE})
         settings = parse_settings(development_properties(data_dir="nowhere"))
-        context: Any = SimpleNamespace(node_id=HERE, settings=settings, clock=SystemClock(), log=Log("ERROR"))
+        context: Any = SimpleNamespace(node_id=HERE, settings=settings, clock=SystemClock(), log=EventLog("ERROR"))
         self.image = neighbours.image
         self.topic = MetadataTopic(
             context,

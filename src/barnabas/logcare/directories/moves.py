@@ -44,7 +44,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.regions import FileRegion
 from barnabas.telemetry.catalogue import REPLICA_MOVE_BYTES, REPLICAS_MOVED, REPLICAS_MOVING
-from barnabas.telemetry.logs import Log as EventLog
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 
 # Large enough to read the disk efficiently, small enough to notice throttles and cancellations

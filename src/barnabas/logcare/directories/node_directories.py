@@ -19,11 +19,11 @@ from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.log_directory import UNKNOWN_BROKER_EPOCH, LogDirectory
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import read_meta_properties
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 
 class NodeDirectories:
-    def __init__(self, settings: BrokerSettings, node_id: NodeId, disk: Disk, log: Log) -> None:
+    def __init__(self, settings: BrokerSettings, node_id: NodeId, disk: Disk, log: EventLog) -> None:
         self._settings = settings
         self._node_id = node_id
         self._disk = disk

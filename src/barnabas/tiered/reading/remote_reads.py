@@ -12,7 +12,7 @@ from barnabas.replication.partition import Partition
 from barnabas.replication.reads import READ_COMMITTED, PartitionRead, read_partition
 from barnabas.storage.finding_by_time import TimestampOffset
 from barnabas.storage.transaction_index import AbortedTransaction
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.tiered.quota import LOOK_SECONDS, RemoteQuota
 from barnabas.tiered.reading.reader import OffsetNotRemote, RemoteRead, RemoteReader
 from barnabas.tiered.remote_metrics import RemoteMetrics
@@ -35,7 +35,7 @@ class RemoteReads:
         workers: Workers,
         quota: RemoteQuota,
         metrics: RemoteMetrics,
-        log: Log,
+        log: EventLog,
         tiered: Callable[[Partition], TieredPartition | None],
     ) -> None:
         self._reader = reader
