@@ -44,10 +44,10 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.storage.compaction.cleaned_files import remove_cleaned
 from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningResult, CleaningStopped, Uncleanable
+from barnabas.storage.compaction.dirty_log import job_for, measure
+from barnabas.storage.compaction.plan import DirtySection, dirtiest, must_roll
 from barnabas.storage.compaction.swap import swap_in
-from barnabas.storage.compaction_plan import DirtySection, dirtiest, must_roll
 from barnabas.storage.delayed_removals import Removals
-from barnabas.storage.dirty_log import job_for, measure
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.telemetry.metrics import Reading

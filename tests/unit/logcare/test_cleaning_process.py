@@ -19,7 +19,7 @@ from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import read_header
 from barnabas.records.record import Record
 from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob, CleaningStopped, Uncleanable
-from barnabas.storage.dirty_log import job_for, measure
+from barnabas.storage.compaction.dirty_log import job_for, measure
 from barnabas.storage.log import Appended
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.recovery import open_log

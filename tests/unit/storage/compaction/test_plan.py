@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from barnabas.storage.compaction_plan import DirtySection, LogShape, SegmentShape, dirtiest, dirty_section, group_segments
+from barnabas.storage.compaction.plan import DirtySection, LogShape, SegmentShape, dirtiest, dirty_section, group_segments
 from barnabas.storage.log_settings import LogSettings
 
 NOW_MS = 1_000_000

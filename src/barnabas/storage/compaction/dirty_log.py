@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.storage.compaction.cleaning_job import CleaningJob, LastOfProducer, SourceSegment
-from barnabas.storage.compaction_plan import DirtySection, LogShape, SegmentShape, dirty_section, group_segments
+from barnabas.storage.compaction.plan import DirtySection, LogShape, SegmentShape, dirty_section, group_segments
 from barnabas.storage.log import Log
 
 
