@@ -1,6 +1,8 @@
-"""The page ``docs/configuration.md``, printed from the tables: ``python -m barnabas.config.docs > docs/configuration.md``.
+"""The page ``docs/configuration.md``, printed from the tables.
 
-A test compares the page with what this prints, so a changed declaration without its page does not pass.
+Regenerate it with ``python -m barnabas.config.docs > docs/configuration.md``.
+
+A test compares the page with the output of this module, so the page cannot go stale.
 """
 
 from __future__ import annotations
@@ -24,26 +26,26 @@ _INTRODUCTION: Final = """\
 
 <!-- Printed by `python -m barnabas.config.docs`; edit the tables in src/barnabas/config instead. -->
 
-Barnabas has Apache Kafka 4.3's own settings: the same names, types, defaults and bounds, in the same `server.properties`.
-A node refuses a name that is not a setting and suggests the closest one, where Kafka would silently ignore it.
+Barnabas is configured with Apache Kafka 4.3's own settings: the same names, types, defaults and bounds, in the same \
+`server.properties`.
+A name that is not a setting is refused with the closest one that is, where Kafka would silently ignore it.
 The environment can set them too: see [below](#settings-in-the-environment).
 
-**Who may change it** says whether a setting can change while nodes run.
-A *read-only* setting needs a restart.
-A *per-broker* setting can be set on one running broker, a *cluster-wide* setting on one or on all.
+**Update mode** says whether a setting can change while nodes run: *read-only* needs a restart, *per-broker* can be set on one \
+running broker, *cluster-wide* on one or on all.
 
-**What it does here** tells the truth about each setting:
+**Effect** says what the setting does here:
 
 - *served*: the node behaves as the setting says.
-- *no effect*: the node accepts and shows the setting, and it changes nothing.
-  The reason says why, or which feature is missing.
-- *refused*: any value but the default stops the node with a sentence, because ignoring it would weaken security or change meaning.
+- *no effect*: the setting is accepted and shown, and changes nothing; the reason follows.
+- *refused*: any value but the default stops the node with an error, because ignoring it would weaken security or change semantics.
 """
 
 _ENVIRONMENT: Final = """\
 ## Settings in the environment
 
-`barnabas server` also takes settings from environment variables, as Kafka's container images do: `KAFKA_LOG_DIRS` is `log.dirs`.
+`barnabas server` also takes settings from environment variables, as the container images of Kafka do: `KAFKA_LOG_DIRS` is \
+`log.dirs`.
 An underscore stands for a dot, two for a dash, three for an underscore.
 A variable overrides the file, and `--override` overrides a variable.
 
@@ -51,56 +53,46 @@ Programs share their environment, so a variable that begins with `KAFKA_` need n
 
 | variable | what `barnabas server` does |
 | --- | --- |
-| names a setting | takes it; a value that cannot be used stops the node with a sentence that names the variable |
-| belongs to Kafka's start scripts and images | says once, at level INFO, that it has no effect |
-| injected by Kubernetes for a Service named `kafka` or `kafka-...` | ignores it |
-| any other name | warns once, with all such names and the closest setting where one looks misspelt, and goes on |
+| names a setting | uses it; an invalid value stops the node with an error that names the variable |
+| {service_link} | ignores it |
+| belongs to Kafka's start scripts and images (listed below) | logs once, at level INFO, that it has no effect |
+| any other name | warns once, with all such names and the closest setting where one looks misspelt, and starts |
 
-These variables belong to Kafka's start scripts and images:
+The variables of Kafka's start scripts and images are {start_script}.
 
-{start_script}
-
-Kubernetes injects {service_link}.
-
-With `--no-environment` no variable counts, whatever its name.
-The nodes of `barnabas up` and the brokers of tests (`EmbeddedBroker` and the fixture `kafka`) always run so.
-`barnabas up` has `--override` instead, and the brokers of tests have `config`.
-`barnabas storage` reads the file and `--override` only.
+With `--no-environment` the node ignores all variables.
+The nodes of `barnabas up`, which has `--override`, and the brokers of tests (`EmbeddedBroker` and the fixture `kafka`), which have \
+`config`, always ignore them.
+`barnabas storage` reads only the file and `--override`.
 """
 
-_SERVICE_LINK: Final = "`KAFKA_PORT=tcp://...`, `KAFKA_SERVICE_HOST`, `KAFKA_SERVICE_PORT`, `KAFKA_PORT_9092_TCP_ADDR` and so on"
+_SERVICE_LINK: Final = (
+    "injected by Kubernetes for a Service named `kafka` or `kafka-...`, such as `KAFKA_PORT=tcp://...` or `KAFKA_SERVICE_HOST`"
+)
 
 _LISTENERS: Final = """\
 ## Settings of one listener
 
-Some settings can be set for one listener, as `listener.name.<listener>.<setting>` with the listener's name in lower case.
-These are all settings of TLS and SASL, and four others:
-`max.connections`, `max.connection.creation.rate`, `num.network.threads` and `principal.builder.class`.
-Some settings of SASL can also be set for one mechanism, as `listener.name.<listener>.<mechanism>.<setting>`:
-
-- `sasl.jaas.config`
-- `sasl.login.class`
-- `sasl.login.callback.handler.class`
-- `sasl.server.callback.handler.class`
-- `connections.max.reauth.ms`
+Settings of TLS and SASL, `max.connections`, `max.connection.creation.rate`, `num.network.threads` and `principal.builder.class` may \
+be set for one listener, as `listener.name.<listener>.<setting>` with the listener's name in lower case.
+Of the SASL settings, `sasl.jaas.config`, `sasl.login.class`, `sasl.login.callback.handler.class`, \
+`sasl.server.callback.handler.class` and `connections.max.reauth.ms` may also be set for one mechanism, as \
+`listener.name.<listener>.<mechanism>.<setting>`.
 """
 
 _REMOTE_STORE: Final = """\
 ## Settings of the remote store
 
-The store of `remote.log.storage.url` may need options: `remote.log.storage.config.<option>`.
-The options are those of [obstore](https://developmentseed.org/obstore/) for that kind of store.
-For S3 these are for example `region`, `endpoint`, `access_key_id` and `secret_access_key`.
-For Azure they are `account_name` and `account_key`, and for Google Cloud Storage `service_account`.
-A missing option comes from where the cloud's own tools take it: `AWS_...`, `AZURE_...` and `GOOGLE_...` variables, or the machine's role.
+The store that `remote.log.storage.url` names takes options as `remote.log.storage.config.<option>`: those of \
+[obstore](https://developmentseed.org/obstore/) for that kind of store.
+For S3 these are for example `region`, `endpoint`, `access_key_id` and `secret_access_key`; for Azure `account_name` and \
+`account_key`; for Google Cloud Storage `service_account`.
+An option that is not set comes from the same place as for the cloud's own tools: `AWS_...`, `AZURE_...` and `GOOGLE_...` in the \
+environment, or the machine's role.
 A directory has no options.
 
-The settings of the topic `__remote_log_metadata` are Kafka's:
-
-- `rlmm.config.remote.log.metadata.topic.num.partitions`
-- `rlmm.config.remote.log.metadata.topic.replication.factor`
-- `rlmm.config.remote.log.metadata.topic.min.isr`
-- `rlmm.config.remote.log.metadata.topic.retention.ms`
+The topic `__remote_log_metadata` is configured as in Kafka: `rlmm.config.remote.log.metadata.topic.num.partitions`, \
+`...topic.replication.factor`, `...topic.min.isr` and `...topic.retention.ms`.
 """
 
 _KIND_WORDS: Final = {
@@ -117,11 +109,11 @@ def page() -> str:
     parts += [_broker_table(f"## {title}", keys) for title, keys in SUBJECTS.items()]
     parts.append(
         _broker_table(
-            "## On a running broker only\n\nA file cannot have these; set them with `kafka-configs` on a broker or on all.",
+            "## On a running broker only\n\nA configuration file cannot have these; `kafka-configs` sets them on one broker or on all.",
             DYNAMIC_ONLY_KEYS.values(),
         )
     )
-    start_script = "\n".join(f"- `{name}`" for name in sorted(START_SCRIPT_VARIABLES))
+    start_script = ", ".join(f"`{name}`" for name in sorted(START_SCRIPT_VARIABLES))
     parts += [
         _ENVIRONMENT.format(start_script=start_script, service_link=_SERVICE_LINK),
         _LISTENERS,
@@ -142,22 +134,22 @@ def _summary() -> str:
 
 def _broker_table(heading: str, keys: Iterable[ConfigKey]) -> str:
     rows = ([*_first_cells(key), key.scope.value, _effect(key.effect), _doc(key)] for key in keys)
-    return _table(heading, ["setting", "type", "default", "who may change it", "what it does here", "meaning"], rows)
+    return _table(heading, ["setting", "type", "default", "update mode", "effect", "meaning"], rows)
 
 
 def _topic_table() -> str:
     heading = (
-        "## Topics\n\nA topic that does not set one of these takes it from the broker."
-        "\nThe column *from the broker* lists the broker's settings; the first one with a value counts."
+        "## Topics\n\nA topic that does not set one of these takes it from the broker: from the first setting in the column before the last"
+        " that has a value."
     )
     rows = ([*_first_cells(key), _effect(key.effect), _synonyms(key), _doc(key)] for key in TOPIC_KEYS.values())
-    return _table(heading, ["setting", "type", "default", "what it does here", "from the broker", "meaning"], rows)
+    return _table(heading, ["setting", "type", "default", "effect", "from the broker", "meaning"], rows)
 
 
 def _group_table() -> str:
     heading = "## Groups\n\nA group that does not set one of these takes it from the broker."
     rows = ([*_first_cells(key), _effect(key.effect), _synonym(key), _doc(key)] for key in GROUP_KEYS.values())
-    return _table(heading, ["setting", "type", "default", "what it does here", "from the broker", "meaning"], rows)
+    return _table(heading, ["setting", "type", "default", "effect", "from the broker", "meaning"], rows)
 
 
 def _client_metrics_table() -> str:
@@ -171,7 +163,7 @@ def _quota_table() -> str:
 
 def _plain_table(heading: str, keys: Mapping[str, ConfigKey]) -> str:
     rows = ([*_first_cells(key), _effect(key.effect), _doc(key)] for key in keys.values())
-    return _table(heading, ["setting", "type", "default", "what it does here", "meaning"], rows)
+    return _table(heading, ["setting", "type", "default", "effect", "meaning"], rows)
 
 
 def _table(heading: str, columns: list[str], rows: Iterable[list[str]]) -> str:
@@ -213,7 +205,9 @@ def _default(key: ConfigKey) -> str:
 
 
 def _hint(name: str, number: int) -> str:
-    """What a large number means to a person: 604800000 milliseconds are a week, 1073741824 bytes a GiB."""
+    """A large number in larger units: 604800000 milliseconds are 7 days, 1073741824 bytes are 1
+    GiB.
+    """
     if number in (INT_MAX, LONG_MAX):
         return "no limit"
     units = _TIMES if name.endswith((".ms", ".millis")) else _SIZES if "bytes" in name or name.endswith(".size") else ()

@@ -1,4 +1,4 @@
-"""The documentation page is the tables."""
+"""The documentation page matches the tables."""
 
 from __future__ import annotations
 
