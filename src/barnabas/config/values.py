@@ -5,7 +5,8 @@ clients compare that text. So reading follows ``ConfigDef.parseType`` and writin
 ``ConfigDef.convertToString``: integers have Java's widths and none of Python's underscores, doubles
 print as ``Double.toString`` prints them, and white space is that of Java's ``trim``.
 
-:func:`read` returns None for text that is not of the type; the key, which knows its name, turns that into an error.
+:func:`read` returns None for text that is not of the type; the key, which knows its name, turns
+that into an error.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_a_valid_file_becomes_its_declaration() -> None:
         (4, "trigger: soon", "alerts.yaml:4: 'trigger' (a duration, available_now or continuous) is a duration such as '10 seconds'"),
         (7, "    topik: payments", "alerts.yaml:6: source 'payments' reads one of topic, topics, pattern,"),
         (7, "    topic: pay ments", "alerts.yaml:7: 'topic' of source 'payments' names no topic: 'pay ments' has characters other than"),
-        (7, "    topics: [a, ..]", "alerts.yaml:7: 'topics' of source 'payments' names no topic: '..' is no topic name."),
+        (7, "    topics: [a, ..]", "alerts.yaml:7: 'topics' of source 'payments' names no topic: '..' is not a topic name."),
         (7, "    topic: ''", "alerts.yaml:7: 'topic' of source 'payments' is a text, not ''."),
         (
             9,
