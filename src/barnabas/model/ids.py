@@ -53,8 +53,8 @@ def parse_uuid(text: str) -> Uuid:
         raise ValueError(f"{text!r} is not a base64 uuid")
     try:
         raw = base64.b64decode(text.encode("ascii") + b"==", altchars=b"-_", validate=True)
-    except (binascii.Error, UnicodeEncodeError) as wrong:
-        raise ValueError(f"{text!r} is not a base64 uuid") from wrong
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise ValueError(f"{text!r} is not a base64 uuid") from error
     if len(raw) != 16:
         raise ValueError(f"{text!r} decodes to {len(raw)} bytes, a uuid has 16")
     return Uuid(raw)

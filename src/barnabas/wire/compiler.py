@@ -61,8 +61,8 @@ def decode(cls: type[_T], version: int, buffer: Buffer, position: int = 0) -> tu
     """The message at ``position`` and the position after it."""
     try:
         return decoder(cls, version)(buffer, position)
-    except DECODE_ERRORS as wrong:
-        raise MalformedMessage(f"{cls.__name__} v{version}: {wrong}") from wrong
+    except DECODE_ERRORS as error:
+        raise MalformedMessage(f"{cls.__name__} v{version}: {error}") from error
 
 
 def encode(message: Any, version: int) -> bytes:

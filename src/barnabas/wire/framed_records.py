@@ -51,8 +51,8 @@ def decode_framed(value: Buffer, records: Mapping[int, type[Any]], what: str) ->
         if key not in records:
             raise MalformedMessage(f"record type {key} is unknown")
         record, end = decoder(records[key], version)(value, position)
-    except DECODE_ERRORS as wrong:
-        raise MalformedMessage(f"{what} cannot be read: {wrong}") from wrong
+    except DECODE_ERRORS as error:
+        raise MalformedMessage(f"{what} cannot be read: {error}") from error
     if end != len(value):
         raise MalformedMessage(f"{len(value) - end} bytes follow a {type(record).__name__}")
     return record

@@ -50,8 +50,8 @@ def read_request_prefix(frame: Buffer) -> RequestPrefix:
     """Raises ``MalformedMessage`` when the frame is too short for a request header."""
     try:
         api_key, api_version, correlation_id, length = _FIXED.unpack_from(frame)
-    except struct.error as wrong:
-        raise MalformedMessage(f"{len(frame)} bytes are too few for a request header") from wrong
+    except struct.error as error:
+        raise MalformedMessage(f"{len(frame)} bytes are too few for a request header") from error
     if length < 0:
         return RequestPrefix(api_key, api_version, correlation_id, None, 10)
     position = 10 + length

@@ -64,7 +64,7 @@ def test_fewer_bytes_than_a_header_are_not_a_batch(tmp_path: Path) -> None:
     [
         (8, struct.pack(">i", 5), "the batch has length 5"),
         (16, b"\x01", "the batch has magic 1, not 2"),
-        (0, struct.pack(">q", -9), "spans offsets -9 to -7, which is no range"),
+        (0, struct.pack(">q", -9), "spans offsets -9 to -7, which is not a range"),
         (0, struct.pack(">q", 1), "a batch begins at offset 1 where 3 or more must follow"),
     ],
 )
@@ -208,7 +208,7 @@ def test_a_damaged_producer_snapshot_shows_no_producers(tmp_path: Path, damage: 
         ("partition.metadata", "version: 1\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ", 0, "line 1: version 1 is not 0"),
         ("partition.metadata", "hello", 0, "line 1: 'hello' is not a name and a value"),
         ("meta.properties", "version=1\nnode.id=1\n", 1, "line 1: lacks cluster.id"),
-        ("meta.properties", "a=\\u1", 0, "line 1: A properties file writes"),
+        ("meta.properties", "a=\\u1", 0, "line 1: In a properties file"),
         ("quorum-state", "{", 0, "position 0: quorum-state cannot be read"),
         (".kafka_cleanshutdown", "{", 0, "position 0: "),
         (".kafka_cleanshutdown", "[]", 0, "position 0: not a JSON object"),

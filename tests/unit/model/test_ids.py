@@ -41,7 +41,7 @@ class Scripted:
         return self._values.pop(0)
 
     def below(self, bound: int) -> int:
-        raise AssertionError("nobody should ask")
+        raise AssertionError("no caller should ask")
 
 
 def test_a_new_uuid_is_neither_reserved_nor_looks_like_an_option() -> None:

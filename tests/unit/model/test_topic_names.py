@@ -37,9 +37,9 @@ def test_a_legal_name_is_accepted(name: str) -> None:
     ],
 )
 def test_an_illegal_name_is_refused(name: str, reason: str) -> None:
-    told = why_illegal(name)
-    assert told is not None
-    assert reason in told
+    refusal = why_illegal(name)
+    assert refusal is not None
+    assert reason in refusal
 
 
 @repeatable
