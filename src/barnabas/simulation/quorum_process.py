@@ -1,4 +1,6 @@
-"""One node of a simulated quorum: the real core, driver and log. Between any two effects it may die, and the onlooker sees them."""
+"""One node of a simulated quorum: the real core, driver and log. It may die between any two
+effects, and the checker sees every effect.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,16 @@ CONTROLLER_PORT = 9093
 LISTENER = "CONTROLLER"
 DATA = "/data"
 CLUSTER_ID = "simulated-cluster-0000"
-# Small, so that a run sees segments rolled and, when a snapshot covers them, dropped.
+# Small, so that a run rolls segments and drops them once a snapshot covers them.
 SEGMENT_BYTES = 1024
 METADATA_BYTES_MAX = 2048
-# Of what each snapshot says: which log it stands for.
+# The content of each snapshot: the digest of the log that it replaces.
 SNAPSHOT_KEY = "log up to here"
 BROKER_RESOURCE = 4
 
 
 class WatchedDriver(QuorumDriver):
-    """The real one, watched and interrupted between effects."""
+    """The real driver, observed and interrupted between effects."""
 
     process: QuorumProcess
 
@@ -92,7 +94,7 @@ class QuorumProcess:
         if not asked.pre_vote and response.topics and response.topics[0].partitions[0].vote_granted:
             self.world.leaders.votes(self.host.name, asked.replica_epoch, asked.replica_id)
 
-    # -- what the driver tells ------------------------------------------------------------------------------------------------
+    # -- callbacks of the driver
 
     def committed(self, high_watermark: int) -> None:
         self.world.has_committed(self, high_watermark)
@@ -107,23 +109,20 @@ class QuorumProcess:
         self.world.say(f"{self.host.name} has fetched the snapshot of {snapshot.end_offset}")
         self._check_snapshot()
 
-    def leader_changed(self) -> None:
-        pass
-
-    def failed(self, error: BaseException) -> None:
+    def fatal(self, error: BaseException) -> None:
         raise HostCrashed(f"ends itself: {error}") from error
 
-    def misbehaved(self, problem: str) -> None:
-        self.world.say(f"{self.host.name} complains: {problem}")
-
-    # -- logs and snapshots ---------------------------------------------------------------------------------------------------
+    # -- logs and snapshots
 
     def written(self, start: int, end: int) -> Iterator[Written]:
-        for header, _ in self.log._log.batches(start, end):  # noqa: SLF001 -- an onlooker sees the bytes, also of control batches
+        # The checker reads the bytes, also of control batches.
+        for header, _ in self.log._log.batches(start, end):  # noqa: SLF001
             yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)
 
     def take_snapshot(self) -> None:
-        """Of all that is committed, as a real node would when its log has become long; it says which log that was."""
+        """A snapshot of everything committed, as a real node makes when its log has become long;
+        its content identifies the log.
+        """
         end_offset = self.driver.high_watermark
         known = self.world.committed.up_to(end_offset)
         if known is None or (self.log.snapshots() and self.log.snapshots()[-1].end_offset >= end_offset):
@@ -147,6 +146,6 @@ class QuorumProcess:
 
 
 def _format(host: Host) -> None:
-    """What ``storage format`` leaves behind: a directory that a power cut does not take away."""
+    """The same files as after ``storage format``: a directory that survives a power cut."""
     host.disk.make_directory(DATA)
     host.disk.sync_directory("/")

@@ -59,4 +59,4 @@ def test_a_broker_that_is_told_that_its_epoch_is_stale_registers_again() -> None
     controller.epoch = 6  # the ghost's
     scheduler.run_for_ms(5000)
     assert lifecycle.epoch == 7
-    host.bury()
+    host.end_tasks()

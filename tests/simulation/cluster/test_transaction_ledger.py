@@ -38,7 +38,7 @@ def book() -> Book:
 
 
 def test_ranges_that_follow_each_other_are_copied_once(book: Book) -> None:
-    book.told(book.copy(0, 3), Ending.COMMIT)
+    book.acknowledged(book.copy(0, 3), Ending.COMMIT)
     book.end(Ending.COMMIT)
     book.copy(3, 4)
     book.end(Ending.ABORT)
@@ -71,7 +71,7 @@ def test_a_transaction_that_ends_in_two_ways_is_torn(book: Book) -> None:
 
 
 def test_an_end_other_than_the_copier_was_told_is_a_broken_promise(book: Book) -> None:
-    book.told(book.copy(0, 3), Ending.COMMIT)
+    book.acknowledged(book.copy(0, 3), Ending.COMMIT)
     with pytest.raises(Violation, match="was told that it is committed"):
         book.end(Ending.ABORT)
 
@@ -110,7 +110,7 @@ def test_a_reader_that_skips_a_committed_record_is_noticed(book: Book) -> None:
 
 
 def test_an_answer_below_what_was_committed_before_the_question_is_stale(book: Book) -> None:
-    book.told(book.copy(0, 2), Ending.COMMIT)
+    book.acknowledged(book.copy(0, 2), Ending.COMMIT)
     question = book.asks()
     with pytest.raises(Violation, match="2 was committed before"):
         book.answered(question, 0, -1, "reader", by_coordinator=True)
@@ -132,6 +132,6 @@ def test_an_answer_that_was_never_true_is_found_whoever_gave_it(book: Book) -> N
 
 
 def test_an_acknowledged_transaction_that_is_nowhere_is_lost(book: Book) -> None:
-    book.told(book.began("copier", {0: Range(0, 1)}), Ending.COMMIT)
+    book.acknowledged(book.began("copier", {0: Range(0, 1)}), Ending.COMMIT)
     with pytest.raises(Violation, match="nothing of it is there"):
         book.check({0: 0})

@@ -61,8 +61,8 @@ class ClassicWitness:
         if group.generation == self.generations and group.state is ClassicState.STABLE:
             assigned = self._assigned[group.generation]
             for member in group.members.values():
-                told = assigned.get(member.instance_id or member.member_id, member.assignment)
-                assert member.assignment == told, f"{member.member_id} was told {told!r} and has {member.assignment!r}"
+                reported = assigned.get(member.instance_id or member.member_id, member.assignment)
+                assert member.assignment == reported, f"{member.member_id} was told {reported!r} and has {member.assignment!r}"
 
 
 class ClassicMember:

@@ -74,8 +74,8 @@ class ConsumerWitness:
         if partition != GROUPS_SHARD or group is None:
             return
         for member in group.members.values():
-            told = self._told[member.member_id]
-            assert member.epoch >= told, f"{member.member_id} was told of epoch {told}, and is known at {member.epoch}"
+            reported = self._told[member.member_id]
+            assert member.epoch >= reported, f"{member.member_id} was told of epoch {reported}, and is known at {member.epoch}"
 
     def given(self, receiver: ConsumerMember) -> None:
         """A member has just been told what it owns: no other believes to own it, of those that the group knows."""

@@ -117,20 +117,22 @@ class OffsetWitness:
             return
         self.fetches += 1
         expected, pending = self._reference.at(end_offset)
-        for told in group.topics[0].partitions:
-            key = group.group_id, told.partition_index
-            if told.error_code:
-                assert told.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
+        for reported in group.topics[0].partitions:
+            key = group.group_id, reported.partition_index
+            if reported.error_code:
+                assert reported.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
                 assert stable
                 assert key in pending, f"{key} is said to be pending, and is not"
                 continue
             assert not stable or key not in pending, f"{key} is pending, and nobody says so"
-            assert told.committed_offset == expected.get(key, -1), f"{key}: told {told.committed_offset}, in the log {expected.get(key)}"
+            assert reported.committed_offset == expected.get(key, -1), (
+                f"{key}: told {reported.committed_offset}, in the log {expected.get(key)}"
+            )
 
     def _check_commit(self, request: Any, response: Any) -> None:
         for topic, answered in zip(request.topics, response.topics, strict=True):
-            for partition, told in zip(topic.partitions, answered.partitions, strict=True):
-                if not told.error_code:
+            for partition, reported in zip(topic.partitions, answered.partitions, strict=True):
+                if not reported.error_code:
                     key = request.group_id, partition.partition_index
                     assert self._reference.has(key, partition.committed_offset), f"{key}: an acknowledged commit is not committed"
 

@@ -64,7 +64,7 @@ class Account:
     """Where its records are, as it was told."""
     offsets: dict[int, int] = field(default_factory=dict)
     """By partition of the data: what it was told is committed if the transaction is."""
-    told: End | None = None
+    reported: End | None = None
 
 
 class Ledger:
@@ -98,12 +98,12 @@ class Ledger:
             assert transaction.state in AT_REST, f"{transaction} is not at rest"
 
     def _check_account(self, account: Account, ends: dict[TopicPartition, list[tuple[int, int, End | None]]]) -> None:
-        what = f"transaction {account.number} of {account.producer}, told {account.told}"
+        what = f"transaction {account.number} of {account.producer}, reported as {account.reported}"
         outcomes = {name: {end for _, number, end in found if number == account.number} for name, found in ends.items()}
         known = set().union(*outcomes.values())
         assert len(known) <= 1, f"{what}, ended differently: {outcomes}"
-        if account.told is not None and known:
-            assert known == {account.told}, f"{what}, ended as {outcomes}"
+        if account.reported is not None and known:
+            assert known == {account.reported}, f"{what}, ended as {outcomes}"
         there = {(name, offset) for name, found in ends.items() for offset, number, _ in found if number == account.number}
         assert account.acknowledged <= there, f"{what}: acknowledged records are missing"
 
@@ -208,8 +208,8 @@ class Producer:
         self._ledger.granted[self._id] = max(identity, self._ledger.granted.get(self._id, identity))
         return identity
 
-    def _check_not_fenced(self, identity: ProducerIdentity, newest: ProducerIdentity, deed: str) -> None:
-        assert identity >= newest, f"{self._id}: {deed} of {identity} succeeded after {newest} was granted"
+    def _check_not_fenced(self, identity: ProducerIdentity, newest: ProducerIdentity, action: str) -> None:
+        assert identity >= newest, f"{self._id}: {action} of {identity} succeeded after {newest} was granted"
 
     def _fill(self, account: Account, identity: ProducerIdentity) -> Any:
         """True when everything was acknowledged, False when something was not, None when this producer is out."""
@@ -318,5 +318,5 @@ class Producer:
         response = yield from self._persist(request, 5 if self._new else 4, lambda response: response.error_code)
         if response is None or response.error_code:
             return None
-        account.told = End.COMMIT if committed else End.ABORT
+        account.reported = End.COMMIT if committed else End.ABORT
         return ProducerIdentity(response.producer_id, response.producer_epoch) if self._new else identity

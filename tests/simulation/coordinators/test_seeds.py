@@ -44,15 +44,15 @@ def play(seed: int) -> Counter[str]:
         world.come_to_rest()
         ledger.check()
     except Exception as failure:
-        failure.add_note(f"seed {seed}: python -m tests.simulation.coordinators.test_seeds {seed}\n{world.deeds}")
+        failure.add_note(f"seed {seed}: python -m tests.simulation.coordinators.test_seeds {seed}\n{world.events}")
         raise
     return Counter(
-        transactions=sum(account.told is not None for account in ledger.accounts),
+        transactions=sum(account.reported is not None for account in ledger.accounts),
         fetches=offsets.fetches,
         generations=classic.generations,
         epochs=consumer.epochs,
         turns=mixed.turns,
-        upheavals=len(world.deeds),
+        upheavals=len(world.events),
     )
 
 

@@ -122,7 +122,7 @@ class World:
         self.witnesses: list[Callable[[Any, Promise[Any]], None]] = []
         """See every request as soon as it was handled, and its answer when it leaves the node."""
         self.on_loaded: list[Callable[[TopicPartition], None]] = []
-        self.deeds: list[str] = []
+        self.events: list[str] = []
         self.node = Node(self.chance, on_loaded=self._loaded, on_markers=self._post_late_markers)
 
     def post(self, message: Callable[[], None], *, late: bool = False) -> None:
@@ -179,10 +179,10 @@ class World:
                 client.give_up_waiting()
         elif luck < REPLICATION + TIME + IMPATIENCE + RESIGNATION:
             partition = chance.choice(PARTITIONS)
-            self.deeds.append(f"{partition} moves")
+            self.events.append(f"{partition} moves")
             node.resign(partition)
         elif luck < REPLICATION + TIME + IMPATIENCE + RESIGNATION + CRASH:
-            self.deeds.append("the node crashes")
+            self.events.append("the node crashes")
             node.crash()
         elif node.not_led and chance.random() < RETURN:
             node.lead(chance.choice(node.not_led))

@@ -24,7 +24,7 @@ from tests.unit.storage.compaction.tables import DAY_MS, committed, job_of, put,
 from tests.unit.storage.logs import DIRECTORY, NOW_MS, all_batches, append, marker, new_disk, open_partition
 
 SETTINGS = LogSettings(segment_bytes=500, index_interval_bytes=120)
-Deed = Callable[[Log], None]
+Action = Callable[[Log], None]
 
 
 def written(disk: SimulatedDisk) -> Log:
@@ -106,26 +106,26 @@ def check(disk: SimulatedDisk, before: list[Record], end_offset: int, *, recover
     assert flushed_table(committed(log)) == flushed_table(before)
 
 
-def run_until(deed: Deed, step: int, seed: int) -> tuple[SimulatedDisk, list[Record], int, bool]:
+def run_until(action: Action, step: int, seed: int) -> tuple[SimulatedDisk, list[Record], int, bool]:
     disk = new_disk(seed)
     log = written(disk)
     before, end_offset = committed(log), log.log_end_offset
     disk.crash_after(step)
     with suppress(PowerCut):
-        deed(log)
+        action(log)
         return disk, before, end_offset, False
     return disk, before, end_offset, True
 
 
-def cut_everywhere(deed: Deed, *, seed: int, outcomes: int) -> int:
+def cut_everywhere(action: Action, *, seed: int, outcomes: int) -> int:
     """Cut at every operation, and look at several outcomes of each cut; how many there were."""
     for step in count(1):
-        disk, before, end_offset, was_cut = run_until(deed, step, seed=seed + step)
+        disk, before, end_offset, was_cut = run_until(action, step, seed=seed + step)
         for outcome in range(outcomes):
             try:
                 check(disk.crash(), before, end_offset, recovery_point=end_offset if outcome % 2 else 0)
-            except Exception as wrong:
-                wrong.add_note(f"{deed.__name__}, seed {seed}, cut at {step}, outcome {outcome}; before it: {list(disk.recent)[-8:]}")
+            except Exception as error:
+                error.add_note(f"{action.__name__}, seed {seed}, cut at {step}, outcome {outcome}; before it: {list(disk.recent)[-8:]}")
                 raise
         if not was_cut:
             return step * outcomes
@@ -133,8 +133,8 @@ def cut_everywhere(deed: Deed, *, seed: int, outcomes: int) -> int:
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_wherever_the_power_is_cut_the_table_is_the_same(deed: Deed) -> None:
-    assert cut_everywhere(deed, seed=0, outcomes=2) > 60
+def test_wherever_the_power_is_cut_the_table_is_the_same(action: Action) -> None:
+    assert cut_everywhere(action, seed=0, outcomes=2) > 60
 
 
 @pytest.mark.soak
@@ -142,31 +142,31 @@ def test_wherever_the_power_is_cut_the_table_is_the_same(deed: Deed) -> None:
 def test_thousands_of_power_cuts() -> None:
     cuts = 0
     for seed in count(1000, 1000):
-        cuts += sum(cut_everywhere(deed, seed=seed, outcomes=6) for deed in DEEDS)
+        cuts += sum(cut_everywhere(action, seed=seed, outcomes=6) for action in DEEDS)
         if cuts > 10_000:
             return
 
 
 @pytest.mark.parametrize("deed", [in_groups_of_one])
-def test_wherever_the_process_is_killed_the_table_is_the_same(deed: Deed) -> None:
+def test_wherever_the_process_is_killed_the_table_is_the_same(action: Action) -> None:
     for step in count(1):
-        disk, before, end_offset, was_cut = run_until(deed, step, seed=0)
+        disk, before, end_offset, was_cut = run_until(action, step, seed=0)
         check(disk.kill(), before, end_offset, recovery_point=0)
         if not was_cut:
             return
 
 
 @pytest.mark.parametrize("deed", [in_one_group, in_groups_of_one])
-def test_whichever_operation_fails_the_table_is_the_same(deed: Deed) -> None:
+def test_whichever_operation_fails_the_table_is_the_same(action: Action) -> None:
     failures = 0
-    for step in range(len_of(deed)):
+    for step in range(len_of(action)):
         disk = new_disk(step)
         log = written(disk)
         before, end_offset = committed(log), log.log_end_offset
         operations = [each for each in Operation if each is not Operation.READ]
         disk.fail_with(errno.EIO if step % 2 else errno.ENOSPC, operations, after=step, times=1)
         try:
-            deed(log)
+            action(log)
         except OSError:
             failures += 1
         disk.stop_failing()
@@ -174,19 +174,19 @@ def test_whichever_operation_fails_the_table_is_the_same(deed: Deed) -> None:
     assert failures > 20
 
 
-def len_of(deed: Deed) -> int:
+def len_of(action: Action) -> int:
     disk = new_disk()
     log = written(disk)
     before = disk.operations
-    deed(log)
+    action(log)
     return disk.operations - before
 
 
 @pytest.mark.parametrize("deed", [in_one_group, in_groups_of_one])
-def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(deed: Deed) -> None:
+def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(action: Action) -> None:
     # In the middle of the swap, where most is left to recover.
     for interrupted in range(26, 60, 8):
-        disk, before, end_offset, was_cut = run_until(deed, interrupted, seed=5)
+        disk, before, end_offset, was_cut = run_until(action, interrupted, seed=5)
         if not was_cut:
             return
         survivor = disk.crash()

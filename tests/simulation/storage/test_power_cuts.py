@@ -21,12 +21,12 @@ SOAK_CUTS = 10_000
 
 
 @contextmanager
-def told(owner: Owner, world: str) -> Iterator[None]:
+def reported(owner: Owner, world: str) -> Iterator[None]:
     """Add to a failure what is needed to see it again."""
     try:
         yield
-    except Exception as wrong:
-        wrong.add_note(f"{world}; before it: {list(owner.disk.recent)[-6:]}")
+    except Exception as error:
+        error.add_note(f"{world}; before it: {list(owner.disk.recent)[-6:]}")
         raise
 
 
@@ -35,7 +35,7 @@ def cut_everywhere(scenario: str, *, seed: int, outcomes: int) -> int:
     for step in count(1):
         owner, was_cut = run_until(scenario, step, seed=seed)
         for outcome in range(outcomes):
-            with told(owner, f"{scenario}, seed {seed}, cut at step {step}, outcome {outcome}"):
+            with reported(owner, f"{scenario}, seed {seed}, cut at step {step}, outcome {outcome}"):
                 check(owner, owner.disk.crash(), everything=False)
         if not was_cut:
             return step * outcomes
@@ -51,7 +51,7 @@ def test_wherever_the_power_is_cut_what_was_flushed_is_there(scenario: str) -> N
 def test_wherever_the_process_is_killed_what_was_acknowledged_is_there(scenario: str) -> None:
     for step in count(1):
         owner, was_cut = run_until(scenario, step, seed=0)
-        with told(owner, f"{scenario}, killed at step {step}"):
+        with reported(owner, f"{scenario}, killed at step {step}"):
             check(owner, owner.disk.kill(), everything=True)
         if not was_cut:
             break
@@ -69,7 +69,7 @@ def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(scenario: s
             with suppress(PowerCut):
                 open_survivor(world, owner.settings)
                 finished = True
-            with told(owner, f"{scenario}, outcome {outcome}, recovery cut at step {step}"):
+            with reported(owner, f"{scenario}, outcome {outcome}, recovery cut at step {step}"):
                 check(owner, world.crash(), everything=False)
             if finished:
                 break
@@ -91,7 +91,7 @@ def test_whichever_operation_fails_nothing_promised_is_lost(scenario: str) -> No
             assert error.errno in (number, errno.EIO)  # noqa: PT017
         struck = disk.operations - began > step
         disk.stop_failing()
-        with told(owner, f"{scenario}, {errno.errorcode[number]} at step {step + 1}"):
+        with reported(owner, f"{scenario}, {errno.errorcode[number]} at step {step + 1}"):
             check(owner, disk.kill(), everything=True)
             check(owner, disk.crash(), everything=False)
         if not struck:

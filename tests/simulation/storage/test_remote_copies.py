@@ -118,8 +118,8 @@ def cut_everywhere(seed: int) -> int:
                 whole = world.assert_readable(survivor)
                 store = DirectoryStore(survivor, REMOTE)
                 kept = {name for each in world.catalogue().segments() for name in NAMES.all_of(each)}
-            except Exception as wrong:
-                wrong.add_note(f"seed {seed}, cut at step {step}, outcome {outcome}")
+            except Exception as error:
+                error.add_note(f"seed {seed}, cut at step {step}, outcome {outcome}")
                 raise
             assert whole >= BATCHES - 10
             assert {each.name for each in store.list("")} <= kept, "what was given up is gone"

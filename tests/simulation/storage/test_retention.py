@@ -69,8 +69,8 @@ def test_wherever_the_power_is_cut_what_is_kept_is_whole(everything: bool) -> No
         for survivor in (disk.kill(), *(disk.crash() for _ in range(OUTCOMES_OF_A_CUT))):
             try:
                 check(owner, survivor)
-            except Exception as wrong:
-                wrong.add_note(f"cut at step {step}; before it: {list(disk.recent)[-6:]}")
+            except Exception as error:
+                error.add_note(f"cut at step {step}; before it: {list(disk.recent)[-6:]}")
                 raise
         if finished:
             assert step > 100

@@ -52,4 +52,4 @@ def test_a_loop_that_turns_hears_time_pass_as_it_does() -> None:
     before_ms = clocks[0].now_ms()
     scheduler.run_for_ms(60_000)
     assert clocks[0].now_ms() - before_ms == 60_000
-    host.bury()
+    host.end_tasks()

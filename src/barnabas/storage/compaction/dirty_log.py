@@ -1,4 +1,4 @@
-"""A log as the plan of compaction sees it, and the job that comes of the plan."""
+"""A real log as input of the plan of compaction, and the job that follows from the plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ def measure(log: Log, *, high_watermark: int, now_ms: int) -> DirtySection:
 
 
 def job_for(log: Log, section: DirtySection, *, map_bytes_max: int, now_ms: int) -> CleaningJob:
-    """One pass over everything up to the first uncleanable offset. Reads the transaction indexes."""
+    """One pass over everything up to the first uncleanable offset. Reads the transaction
+    indexes.
+    """
     end = section.first_uncleanable_offset
     groups = group_segments(
         [SegmentShape.of(segment) for segment in log.segments if segment.base_offset < end],

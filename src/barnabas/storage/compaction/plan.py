@@ -1,16 +1,18 @@
-"""What of a log is to be compacted, whether now, and which log first. Pure: the cleaner does what this says.
+"""Which part of a log to compact, whether it is due, and which log comes first. Pure: the cleaner
+follows this plan.
 
     log start        first dirty          first uncleanable        active segment
         |--- clean ------|------ cleanable ------|---- not yet ----------|-----
 
-*Clean* has been compacted before, up to the offset that the cleaner wrote down. The first uncleanable offset is where a segment begins
-that may still change its meaning: it is being written, holds something undecided or not replicated or not yet on the disk, or is
-younger than ``min.compaction.lag.ms``. Only whole segments are compacted, all from the log's start on, because a newer value in the
-cleanable part makes older ones in the clean part superfluous.
+The *clean* part was compacted before, up to the offset in the cleaner's checkpoint. The first
+uncleanable offset is the start of the first segment that is not final yet: it is active, holds
+records of open transactions or records that are not replicated or not flushed, or is younger than
+``min.compaction.lag.ms``. Only whole segments are compacted, all from the log's start on, because a
+newer value in the cleanable part supersedes older ones in the clean part.
 
-A log is due when the cleanable part is more than ``min.cleanable.dirty.ratio`` of what lies before the first uncleanable offset, or when
-a record has waited for longer than ``max.compaction.lag.ms``. As in Kafka, tombstones whose time has come are dropped by the next
-compaction and are no reason for one.
+A log is due when the cleanable part is more than ``min.cleanable.dirty.ratio`` of the log before
+the first uncleanable offset, or when a record has waited for longer than ``max.compaction.lag.ms``.
+As in Kafka, the next compaction drops expired tombstones, but they do not make a log due.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _LogT = TypeVar("_LogT")
 
 
 class SegmentShape(NamedTuple):
-    """What a plan needs to know of a segment."""
+    """The facts about a segment that the plan needs."""
 
     base_offset: int
     next_offset: int
@@ -52,7 +54,9 @@ class SegmentShape(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogShape:
-    """A log as the plan sees it. ``decided_offset`` is below everything that is undecided, not on all replicas or not on the disk."""
+    """The facts about a log that the plan needs. All records below ``decided_offset`` are decided,
+    replicated and flushed.
+    """
 
     segments: Sequence[SegmentShape]  # in order, the last is the active one
     log_start_offset: int
@@ -71,13 +75,15 @@ class LogShape:
 
 @dataclass(frozen=True, slots=True)
 class DirtySection:
-    """``clean_bytes`` and ``cleanable_bytes`` share the segment that the first dirty offset lies in, as in Kafka."""
+    """``clean_bytes`` and ``cleanable_bytes`` share the segment of the first dirty offset, as in
+    Kafka.
+    """
 
     first_dirty_offset: int
     first_uncleanable_offset: int
     clean_bytes: int
     cleanable_bytes: int
-    overdue_ms: int = 0  # since when a record should have been compacted
+    overdue_ms: int = 0  # by how much the oldest uncompacted record exceeds max.compaction.lag.ms
     checkpoint_was_wrong: bool = False
 
     @property
@@ -90,12 +96,13 @@ class DirtySection:
 
 
 def dirty_section(log: LogShape, settings: LogSettings, *, cleaned_to: int | None, now_ms: int) -> DirtySection:
-    """``cleaned_to`` is the offset that the cleaner wrote down for this log."""
-    first_dirty, wrong = log.log_start_offset, False
+    """``cleaned_to`` is the offset in the cleaner's checkpoint for this log."""
+    first_dirty, stale = log.log_start_offset, False
     if cleaned_to is not None:
-        # Retention passed it, or the end of the log was lost in a crash: then nothing is known about what was compacted.
-        wrong = not log.log_start_offset <= cleaned_to <= log.log_end_offset
-        first_dirty = log.log_start_offset if wrong else cleaned_to
+        # Retention passed it, or a crash lost the end of the log: then it is unknown which part was
+        # compacted.
+        stale = not log.log_start_offset <= cleaned_to <= log.log_end_offset
+        first_dirty = log.log_start_offset if stale else cleaned_to
     limit = max(first_dirty, min(log.decided_offset, log.active.base_offset, *_too_young(log, settings, first_dirty, now_ms)))
     # Whole segments only.
     beyond = log.sealed_from(limit)
@@ -107,7 +114,7 @@ def dirty_section(log: LogShape, settings: LogSettings, *, cleaned_to: int | Non
         clean_bytes=sum(segment.size_bytes for segment in log.segments if segment.base_offset < first_dirty),
         cleanable_bytes=sum(segment.size_bytes for segment in dirty),
         overdue_ms=_overdue_ms(log, settings, first_dirty, now_ms),
-        checkpoint_was_wrong=wrong,
+        checkpoint_was_wrong=stale,
     )
 
 
@@ -124,12 +131,14 @@ def _overdue_ms(log: LogShape, settings: LogSettings, first_dirty: int, now_ms: 
 
 
 def must_roll(active: Segment, settings: LogSettings, now_ms: int) -> bool:
-    """Whether the active segment holds what has to be compacted and cannot while it is being written."""
+    """Whether the active segment holds records that are overdue for compaction, which cannot happen
+    while it is active.
+    """
     return bool(settings.compacts and active.size_bytes and 0 < active.first_timestamp < now_ms - settings.max_compaction_lag_ms)
 
 
 def dirtiest(logs: Iterable[tuple[_LogT, DirtySection, LogSettings]]) -> _LogT | None:
-    """Of the logs that are due the one with the highest ratio; of several the first."""
+    """The log that is due and has the highest ratio; the first of equals."""
     due = [(log, section) for log, section, settings in logs if section.due(settings)]
     return max(due, key=lambda each: each[1].ratio)[0] if due else None
 
@@ -137,9 +146,12 @@ def dirtiest(logs: Iterable[tuple[_LogT, DirtySection, LogSettings]]) -> _LogT |
 def group_segments(
     segments: Sequence[SegmentShape], *, size_bytes_max: int, index_bytes_max: int, first_uncleanable_offset: int
 ) -> list[list[SegmentShape]]:
-    """Neighbours that become one segment: together no larger than one may be, in bytes, index entries and span of offsets.
+    """Neighbours that become one segment: together they stay within the limits of one, in bytes,
+    index entries and span of offsets.
 
-    What is in a segment is only known up to where the next begins, so that is what its span is taken for."""
+    The last offset of a segment is only known to lie below the start of the next, so the span is
+    counted up to there.
+    """
     groups: list[list[SegmentShape]] = []
     size = index_size = time_index_size = 0
     for slot, segment in enumerate(segments):

@@ -44,7 +44,7 @@ class TestWhatIsCleanable:
     def test_the_active_segment_alone_is_never_compacted(self) -> None:
         assert section(log(10)) == DirtySection(0, 0, clean_bytes=0, cleanable_bytes=0)
 
-    def test_what_was_compacted_before_counts_as_clean(self) -> None:
+    def test_the_compacted_part_counts_as_clean(self) -> None:
         found = section(log(10, 30, 5), cleaned_to=100)
         assert found == DirtySection(100, 200, clean_bytes=10, cleanable_bytes=30)
         assert found.ratio == 0.75
@@ -59,20 +59,20 @@ class TestWhatIsCleanable:
     def test_nothing_is_cleanable_when_the_first_segment_is_undecided(self) -> None:
         assert section(log(10, 20, 30, decided=50)) == DirtySection(0, 0, clean_bytes=0, cleanable_bytes=0)
 
-    def test_young_segments_wait_with_all_behind_them(self) -> None:
+    def test_a_young_segment_delays_itself_and_all_behind_it(self) -> None:
         shape = log(10, 20, 30, 40, written_ms=[1, NOW_MS - 500, 2, NOW_MS])
         assert section(shape, settings=LogSettings(min_compaction_lag_ms=1000)).first_uncleanable_offset == 100
         assert section(shape, settings=LogSettings(min_compaction_lag_ms=500)).first_uncleanable_offset == 300
 
-    def test_an_offset_below_the_logs_start_is_forgotten(self) -> None:
+    def test_a_checkpoint_below_the_log_start_is_ignored(self) -> None:
         found = section(log(10, 20, 30, start=120), cleaned_to=50)
         assert (found.first_dirty_offset, found.checkpoint_was_wrong) == (120, True)
 
-    def test_an_offset_beyond_the_logs_end_makes_the_whole_log_dirty(self) -> None:
+    def test_a_checkpoint_beyond_the_log_end_makes_the_whole_log_dirty(self) -> None:
         found = section(log(10, 20, 30), cleaned_to=301)
         assert (found.first_dirty_offset, found.checkpoint_was_wrong) == (0, True)
 
-    def test_a_start_inside_the_active_segment_leaves_nothing(self) -> None:
+    def test_a_log_start_inside_the_active_segment_leaves_nothing_cleanable(self) -> None:
         found = section(log(10, 20, 30, start=250))
         assert (found.first_uncleanable_offset, found.cleanable_bytes) == (200, 0)
 
@@ -83,17 +83,17 @@ class TestWhen:
         assert not section(log(30, 30, 5), cleaned_to=100).due(settings)
         assert section(log(30, 31, 5), cleaned_to=100).due(settings)
 
-    def test_a_ratio_of_zero_still_needs_something_dirty(self) -> None:
+    def test_a_ratio_of_zero_still_needs_a_dirty_part(self) -> None:
         assert not section(log(30, 30, 5), cleaned_to=200).due(LogSettings(min_cleanable_dirty_ratio=0.0))
 
-    def test_a_record_that_waited_too_long_makes_its_log_due_whatever_the_ratio(self) -> None:
+    def test_a_record_that_waited_too_long_makes_its_log_due_at_any_ratio(self) -> None:
         settings = LogSettings(min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=1000)
         waiting = section(log(30, 1, 5, written_ms=[1, NOW_MS - 1001, NOW_MS]), cleaned_to=100, settings=settings)
         assert (waiting.overdue_ms, waiting.due(settings)) == (1, True)
         patient = section(log(30, 1, 5, written_ms=[1, NOW_MS - 1000, NOW_MS]), cleaned_to=100, settings=settings)
         assert (patient.overdue_ms, patient.due(settings)) == (0, False)
 
-    def test_an_overdue_record_that_may_not_be_touched_yet_changes_nothing(self) -> None:
+    def test_an_overdue_record_that_is_not_cleanable_yet_changes_nothing(self) -> None:
         settings = LogSettings(min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=1000)
         found = section(log(30, 1, 5, decided=0, written_ms=[1, 1, NOW_MS]), settings=settings)
         assert found.overdue_ms > 0
@@ -125,7 +125,7 @@ class TestGroups:
 
     def test_offsets_must_fit_the_indexes(self) -> None:
         first, second, third = SegmentShape(0, 10, 1), SegmentShape(10, 20, 1), SegmentShape(FAR, FAR + 10, 1)
-        # The second may reach up to where the third begins, as far as is known.
+        # The second may reach up to the start of the third, as far as is known.
         assert self.bases([first, second, third], end=FAR + 10) == [[0, 10], [FAR]]
         assert self.bases([first, second], end=FAR + 2) == [[0], [10]]
 
