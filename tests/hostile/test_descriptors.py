@@ -1,4 +1,6 @@
-"""Brokers that may have few descriptors: what they serve with them, and what they say when that is not enough."""
+"""Brokers with few descriptors: the connections that they serve, and the events that they log at
+the limit.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,9 @@ from tests.scenarios.client import Client, HungUp
 from tests.scenarios.waiting import until
 
 DESCRIPTORS = 1024
-# Any of them, once the broker has closed it.
+# Any of these errors, once the broker has closed the connection.
 CLOSED = (HungUp, BrokenPipeError, ConnectionResetError)
-# Creating and reading a thousand partitions on a busy machine.
+# For creating and reading a thousand partitions on a busy machine.
 PATIENCE_SECONDS = 200
 
 
@@ -45,7 +47,9 @@ class Server:
 
 @contextmanager
 def server(directory: Path, limits: str, overrides: Mapping[str, str] | None = None, *, stop: bool = True) -> Iterator[Server]:
-    """``limits`` are commands of the shell. Ends with no error in the log, and with a clean stop, or else a kill."""
+    """``limits`` are shell commands. Ends with no error in the log, and with a clean stop, or else
+    a kill.
+    """
     properties = development_properties(
         data_dir=str(directory / "data"),
         overrides={"socket.listen.backlog.size": "4000", **(overrides or {})},
@@ -86,7 +90,7 @@ def served(bootstrap: str, crowd: ExitStack) -> Client | None:
 
 
 def fill(bootstrap: str, crowd: ExitStack) -> list[Client]:
-    """Connections, each of them answered, until one is not."""
+    """Open connections that are answered, until one is not."""
     inside = []
     while (client := served(bootstrap, crowd)) is not None:
         inside.append(client)
@@ -94,7 +98,7 @@ def fill(bootstrap: str, crowd: ExitStack) -> list[Client]:
     return inside
 
 
-def test_most_descriptors_serve_connections_and_more_of_them_are_closed_and_announced(tmp_path: Path) -> None:
+def test_connections_beyond_the_descriptors_are_closed_and_reported(tmp_path: Path) -> None:
     budget = Descriptors(DESCRIPTORS)
     with server(tmp_path, f"ulimit -n {DESCRIPTORS}") as broker, ExitStack() as crowd:
         inside = fill(broker.bootstrap, crowd)
@@ -106,7 +110,7 @@ def test_most_descriptors_serve_connections_and_more_of_them_are_closed_and_anno
         assert (said["level"], said["listener"], said["limit"]) == ("warning", "PLAINTEXT", "descriptors of the process")
         assert "LimitNOFILE" in said["advice"]
         assert str(DESCRIPTORS) in said["advice"]
-        # Those who are in are served, and logs have the files they need.
+        # The open connections are served, and logs have the files they need.
         inside[0].create_topic("t", 200)
         for partition in range(200):
             inside[partition].produce("t", [b"%d" % partition], partition=partition)
@@ -131,7 +135,7 @@ def test_a_connection_has_a_second_descriptor_only_while_they_are_plentiful(tmp_
             assert consumer.values("t") == [b"x" * 1000]
             consumers.append(consumer)
         assert broker.open_files() > 2 * len(consumers)
-        # The others are given the descriptors that these do not need for now.
+        # The other connections get the descriptors that these do not need now.
         inside = fill(broker.bootstrap, crowd)
         assert len(consumers) + len(inside) >= budget.connections_max - budget.kept_for_nodes - 10
         for each in (*consumers, *inside[::20]):
@@ -182,7 +186,7 @@ def test_a_soft_limit_is_raised_when_the_broker_starts(tmp_path: Path) -> None:
         assert line.split()[3:5] == ["700", "700"]
 
 
-def test_max_connections_announces_that_connections_wait(tmp_path: Path) -> None:
+def test_reaching_max_connections_is_reported(tmp_path: Path) -> None:
     with server(tmp_path, "ulimit -n 700", {"max.connections": "5"}) as broker, ExitStack() as crowd:
         for _ in range(5):
             assert served(broker.bootstrap, crowd) is not None
@@ -190,7 +194,7 @@ def test_max_connections_announces_that_connections_wait(tmp_path: Path) -> None
         assert (said["limit"], said["connections_max"], said["closed"]) == ("max.connections", 5, 0)
 
 
-def test_a_broker_inside_a_process_gives_back_everything_it_counted() -> None:
+def test_an_embedded_broker_returns_all_counted_descriptors() -> None:
     before = descriptors.connections, len(open_files().numbers)
     with ExitStack() as crowd, EmbeddedBroker() as kafka:
         clients = [crowd.enter_context(Client(kafka.bootstrap)) for _ in range(10)]
@@ -204,8 +208,9 @@ def test_a_broker_inside_a_process_gives_back_everything_it_counted() -> None:
 
 @pytest.mark.parametrize(("limit", "partitions"), [(512, 600), pytest.param(1024, 1100, marks=pytest.mark.soak)])
 def test_more_partitions_than_descriptors_are_written_and_read_also_after_a_crash(tmp_path: Path, limit: int, partitions: int) -> None:
-    """By librdkafka, which asks for all of them in one fetch. The broker is killed, so that the next start has to recover all logs; a
-    clean stop would wait for thousands of syncs."""
+    """With librdkafka, which asks for all of them in one fetch. The broker is killed, so that the
+    next start has to recover all logs; a clean stop would wait for thousands of syncs.
+    """
     everywhere = [TopicPartition("many", partition, 0) for partition in range(partitions)]
     limits = f"ulimit -n {limit}"
     rounds = 2

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import re
 
 _UNITS_MS: Final = (86_400_000, 3_600_000, 60_000, 1_000)
-# far beyond any time a log can span, and far below what would overflow Java's long
+# Far beyond any time a log can span, and far below what would overflow Java's long.
 _DIGITS_MAX: Final = 15
 
 

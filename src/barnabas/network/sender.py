@@ -127,7 +127,7 @@ class Sender:
         if was_idle:
             self._pump()
         else:
-            # progress can be negative: the queue grew while the peer received nothing
+            # Progress can be negative: the queue grew while the peer received nothing.
             self._progressed()
 
     def transport_drained(self) -> None:

@@ -93,7 +93,7 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
                 raise MalformedRecord(f"record {index} of {count} has a key of {number >> 1} bytes and ends before it")
             add_key(body[position:key_end])
             number = body[key_end]
-            # minus one, in one byte or in more than it needs
+            # Minus one, in one byte or in more than it needs.
             if number == 1 or (number == 0x81 and read_uvarint(body, key_end)[0] == 1):
                 tombstones.append(index)
             position = stop

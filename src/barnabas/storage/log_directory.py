@@ -74,7 +74,7 @@ class LogDirectory:
         self._lock: DirectoryLock | None = None
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
         self._writing = Lock()
-        # by name, the turn of the newest checkpoint written to the file
+        # By name, the turn of the newest checkpoint written to the file.
         self._turns: dict[str, int] = {}
         self._turn = 0
         self.reserved = 0  # logs that are about to be created here

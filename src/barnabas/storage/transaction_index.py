@@ -20,7 +20,7 @@ class AbortedTransaction(NamedTuple):
     producer_id: int
     first_offset: int
     last_offset: int  # of the abort marker
-    # when the marker was written: all transactions that began earlier had ended
+    # When the marker was written: all transactions that began earlier had ended.
     last_stable_offset: int
 
 

@@ -1,4 +1,4 @@
-"""A broker whose place was taken by the ghost of its last process asks for it again."""
+"""A broker registers again after a late request of its previous process took its registration."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Controller:
         return Promise.kept(BrokerHeartbeatResponse(throttle_time_ms=0, error_code=code, is_fenced=not known, should_shut_down=False))
 
 
-def test_a_broker_that_is_told_that_its_epoch_is_stale_registers_again() -> None:
+def test_a_broker_with_a_stale_epoch_registers_again() -> None:
     scheduler, controller = Scheduler(), _Controller()
     host = Host("n1", scheduler, Random(1))
     registration = BrokerRegistrationRequest(
@@ -56,7 +56,7 @@ def test_a_broker_that_is_told_that_its_epoch_is_stale_registers_again() -> None
     host.boot(lambda: asyncio.get_running_loop().create_task(live()))
     scheduler.run_for_ms(5000)
     assert lifecycle.epoch == 5
-    controller.epoch = 6  # the ghost's
+    controller.epoch = 6  # of the previous process
     scheduler.run_for_ms(5000)
     assert lifecycle.epoch == 7
     host.end_tasks()

@@ -1,8 +1,10 @@
-"""A broker without sockets and without an event loop, whose partitions are replicated when the seed says so, and move when it says so.
+"""A broker without sockets and without an event loop. The seed decides when its partitions are
+replicated and when they move.
 
-Handlers, coordinators, marker writer, partitions and logs are the real ones, on a simulated disk. Made up are the clock, the timers of
-the loop, and what followers do: a partition's high watermark rises by :meth:`SlowPartition.replicate`, and when another node takes
-over, what lies above it may or may not be lost.
+Handlers, coordinators, marker writer, partitions and logs are the real ones, on a simulated disk.
+Simulated are the clock, the timers of the loop, and the followers: a partition's high watermark
+rises by :meth:`SlowPartition.replicate`, and when another node takes over, the records above it may
+or may not be lost.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ TRANSACTIONS_SHARD = TopicPartition(TRANSACTION_STATE, 0)
 PARTITIONS = (GROUPS_SHARD, TRANSACTIONS_SHARD, *(TopicPartition(DATA, index) for index in range(DATA_PARTITIONS)))
 TOPIC_IDS = {name: Uuid(name.encode().ljust(16, b"-")[:16]) for name in (CONSUMER_OFFSETS, TRANSACTION_STATE, DATA)}
 FEATURES = {"group.version": 1, "transaction.version": 2}
-# Time passes by seconds here, so sessions end often and transactions run out of time sometimes.
+# Time advances by seconds here, so sessions end often and transactions time out sometimes.
 SETTINGS = {
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
@@ -74,12 +76,14 @@ SETTINGS = {
 
 
 class SlowPartition(Partition):
-    """In sync with a follower that hears of nothing until :meth:`replicate`."""
+    """In sync with a follower that fetches nothing until :meth:`replicate`."""
 
     __slots__ = ()
 
     def _advance_high_watermark(self) -> None:
-        """Not by itself. But a log that was cut has read its transactions anew, and does not know which of their ends are replicated."""
+        """Not by itself. But a truncated log has read its transactions again, and does not know
+        which of their markers are replicated.
+        """
         self.log.producers.replicated_up_to(self.high_watermark)
 
     def replicate(self, end_offset: int) -> None:
@@ -89,7 +93,7 @@ class SlowPartition(Partition):
             self.progress.replicating.popleft()[1].resolve(ErrorCode.NONE)
 
     def batch_ends(self) -> list[int]:
-        """Where the high watermark may go, or a log may be cut."""
+        """The offsets to which the high watermark may rise, or a log may be truncated."""
         return [header.last_offset + 1 for header, _ in self.log.batches(self.high_watermark, self.log.log_end_offset)]
 
 
@@ -105,7 +109,7 @@ class Clock:
 
 
 class Timers:
-    """What of an event loop handlers use."""
+    """The part of an event loop that handlers use."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -122,10 +126,12 @@ class Timers:
 
 
 class Node:
-    """What outlives a crash: the disk with the partitions, the metadata, the time. The rest is made anew by :meth:`crash`."""
+    """The state that survives a crash: the disk with the partitions, the metadata, the time.
+    :meth:`crash` makes the rest again.
+    """
 
     def __init__(self, chance: Random, *, on_loaded: Callable[[TopicPartition], None], on_markers: Callable[[WriteMarkers], None]) -> None:
-        """``on_markers`` hears what the transaction coordinator is about to write."""
+        """``on_markers`` gets the markers that the transaction coordinator is about to write."""
         self._chance = chance
         self._on_loaded = on_loaded
         self._on_markers = on_markers
@@ -139,7 +145,7 @@ class Node:
         self.image = after(_metadata())
         self.partitions = {each: self._new_partition(each) for each in PARTITIONS}
         self._producer_ids = count(1000)
-        # How far a shard that is being loaded has been read.
+        # The progress of loading each shard.
         self._loaded_up_to: dict[TopicPartition, int] = {}
         self.incarnation = 0
         self._boot()
@@ -211,10 +217,10 @@ class Node:
     def next_producer_id(self) -> Promise[int]:
         return Promise.kept(next(self._producer_ids))
 
-    # -- requests -------------------------------------------------------------------------------------------------------------
+    # -- requests
 
     def handle(self, request: bytes, api: ApiKey, version: int, client_id: str) -> Promise[Any]:
-        """The decoded response, through its bytes like the request."""
+        """The decoded response; like the request it goes through its bytes."""
         request_class, response_class = messages(api)
         connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name="PLAINTEXT"))
         context = Caller(cast(Any, connection), version, 0, client_id)
@@ -227,7 +233,9 @@ class Node:
         return answered.map(lambda response: decode(response_class, version, encode(response, version), 0)[0])
 
     def _when_durable(self, response: Any) -> Promise[Any]:
-        """A broker with followers answers producers when those have the batch. Ours has none yet, and answers at once."""
+        """A broker with followers answers producers when those have the batch. This one has no
+        followers yet, and answers at once.
+        """
         if not isinstance(response, ProduceResponse):
             return Promise.kept(response)
         (answer,) = response.responses[0].partition_responses
@@ -241,10 +249,12 @@ class Node:
 
         return replica.replicated(answer.base_offset + 1).map(replicated)
 
-    # -- leadership -----------------------------------------------------------------------------------------------------------
+    # -- leadership
 
     def resign(self, partition: TopicPartition, *, graceful: bool = True) -> None:
-        """Another node leads the partition from its high watermark on, or from somewhere between there and the end."""
+        """Another node leads the partition from its high watermark on, or from some offset between
+        there and the end.
+        """
         replica = self.partitions[partition]
         if graceful and replica.leads:
             replica.resign()
@@ -265,7 +275,7 @@ class Node:
             self._loaded_up_to[partition] = 0
 
     def load_on(self, partition: TopicPartition) -> None:
-        """Some batches further, or loaded: see CoordinatorDriver._load."""
+        """Load some batches more, or finish loading: see CoordinatorDriver._load."""
         replica, runtime = self.partitions[partition], self._runtimes[partition]
         offset = self._loaded_up_to[partition]
         if offset < replica.log.log_end_offset:
@@ -286,13 +296,13 @@ class Node:
         return [name for name, replica in self.partitions.items() if not replica.leads]
 
     def crash(self) -> None:
-        """Everything in memory is gone, and nobody who waited hears anything."""
+        """Everything in memory is lost, and no waiting request gets a response."""
         self.incarnation += 1
         for each in PARTITIONS:
             self.resign(each, graceful=False)
         self._boot()
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time
 
     def wait(self, milliseconds: int) -> None:
         self.clock.now_ms += milliseconds

@@ -1,6 +1,7 @@
-"""The power goes at every single operation of cleaning and swapping: the table is always the same.
+"""A power cut at every single operation of cleaning and swapping: the table is always the same.
 
-What the recovery point says must not matter, so both extremes are tried: everything written down as flushed, and nothing.
+The recovery point must not matter, so both extremes are tried: everything checkpointed as flushed,
+and nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Action = Callable[[Log], None]
 
 
 def written(disk: SimulatedDisk) -> Log:
-    """Sealed and flushed: all that a cleaning reads."""
+    """Sealed and flushed: everything that a cleaning reads."""
     log = open_partition(disk, SETTINGS)
     for number in range(7):
         append(log, rows((b"k%d" % (number % 3), b"v%d" % number), (b"t%d" % (number % 2), None if number % 3 else b"x")))
@@ -42,12 +43,14 @@ def written(disk: SimulatedDisk) -> Log:
 
 
 def clean_all_segments(log: Log, *, group_bytes_max: int, now_ms: int = NOW_MS, map_bytes_max: int = 1 << 20) -> None:
-    """Groups are swapped in while the next is cleaned; what they replaced is removed a little later."""
+    """Groups are swapped in while the next is cleaned; the replaced files are removed a little
+    later.
+    """
     removals = []
 
     def swap(cleaned: object) -> None:
         removals.append(swap_in(log, cleaned))  # type: ignore[arg-type]
-        # Appended meanwhile, and flushed by nobody.
+        # Appended meanwhile, and never flushed.
         put(log, (b"late %d" % log.log_end_offset, b"1"))
         if len(removals) > 1 and (removal := removals.pop(0)) is not None:
             removal.finish()
@@ -67,12 +70,12 @@ def in_groups_of_one(log: Log) -> None:
 
 
 def twice(log: Log) -> None:
-    """The second time, what was cleaned becomes one segment, and its tombstones go."""
+    """The second time, the cleaned segments become one segment, and its tombstones are removed."""
     clean_all_segments(log, group_bytes_max=700)
     clean_all_segments(log, group_bytes_max=1 << 20, now_ms=NOW_MS + DAY_MS)
 
 
-DEEDS = (in_one_group, in_groups_of_one, twice)
+ACTIONS = (in_one_group, in_groups_of_one, twice)
 
 
 def flushed_table(records: list[Record]) -> dict[bytes | None, bytes]:
@@ -99,7 +102,7 @@ def check(disk: SimulatedDisk, before: list[Record], end_offset: int, *, recover
     flushed = [batch for batch in everything if read_header(batch).base_offset < end_offset]
     for again in (disk.kill(), disk.crash()):
         assert all_batches(open_partition(again, SETTINGS, recovery_point=recovery_point))[: len(flushed)] == flushed
-    # And it can be cleaned, whatever was left undone.
+    # And it can be cleaned again, whatever was left unfinished.
     if log.segments.active.size_bytes:
         seal(log)
     clean_all_segments(log, group_bytes_max=1 << 20)
@@ -118,7 +121,9 @@ def run_until(action: Action, step: int, seed: int) -> tuple[SimulatedDisk, list
 
 
 def cut_everywhere(action: Action, *, seed: int, outcomes: int) -> int:
-    """Cut at every operation, and look at several outcomes of each cut; how many there were."""
+    """Cut at every operation, and check several outcomes of each cut; returns how many there
+    were.
+    """
     for step in count(1):
         disk, before, end_offset, was_cut = run_until(action, step, seed=seed + step)
         for outcome in range(outcomes):
@@ -132,23 +137,23 @@ def cut_everywhere(action: Action, *, seed: int, outcomes: int) -> int:
     raise AssertionError
 
 
-@pytest.mark.parametrize("deed", DEEDS)
-def test_wherever_the_power_is_cut_the_table_is_the_same(action: Action) -> None:
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_power_cut_at_any_operation_keeps_the_table(action: Action) -> None:
     assert cut_everywhere(action, seed=0, outcomes=2) > 60
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_thousands_of_power_cuts() -> None:
+def test_the_table_is_the_same_after_thousands_of_power_cuts() -> None:
     cuts = 0
     for seed in count(1000, 1000):
-        cuts += sum(cut_everywhere(action, seed=seed, outcomes=6) for action in DEEDS)
+        cuts += sum(cut_everywhere(action, seed=seed, outcomes=6) for action in ACTIONS)
         if cuts > 10_000:
             return
 
 
-@pytest.mark.parametrize("deed", [in_groups_of_one])
-def test_wherever_the_process_is_killed_the_table_is_the_same(action: Action) -> None:
+@pytest.mark.parametrize("action", [in_groups_of_one])
+def test_a_kill_at_any_operation_keeps_the_table(action: Action) -> None:
     for step in count(1):
         disk, before, end_offset, was_cut = run_until(action, step, seed=0)
         check(disk.kill(), before, end_offset, recovery_point=0)
@@ -156,8 +161,8 @@ def test_wherever_the_process_is_killed_the_table_is_the_same(action: Action) ->
             return
 
 
-@pytest.mark.parametrize("deed", [in_one_group, in_groups_of_one])
-def test_whichever_operation_fails_the_table_is_the_same(action: Action) -> None:
+@pytest.mark.parametrize("action", [in_one_group, in_groups_of_one])
+def test_a_failure_of_any_operation_keeps_the_table(action: Action) -> None:
     failures = 0
     for step in range(len_of(action)):
         disk = new_disk(step)
@@ -182,8 +187,8 @@ def len_of(action: Action) -> int:
     return disk.operations - before
 
 
-@pytest.mark.parametrize("deed", [in_one_group, in_groups_of_one])
-def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(action: Action) -> None:
+@pytest.mark.parametrize("action", [in_one_group, in_groups_of_one])
+def test_a_power_cut_during_recovery_does_not_change_its_result(action: Action) -> None:
     # In the middle of the swap, where most is left to recover.
     for interrupted in range(26, 60, 8):
         disk, before, end_offset, was_cut = run_until(action, interrupted, seed=5)

@@ -1,4 +1,6 @@
-"""The power goes at every operation of a log that gives up its oldest segments: what was to stay is there, without a hole."""
+"""A power cut at every operation of a log that drops its oldest segments: the remaining records
+survive, without a hole.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def check(owner: Owner, disk: SimulatedDisk) -> None:
     wanted = [batch for batch in owner.content if read_header(batch).last_offset >= log.log_start_offset]
     found = all_batches(log)
     assert found[: len(wanted)] == wanted[: len(found)]
-    assert all(read_header(batch).last_offset >= owner.flushed_offset for batch in wanted[len(found) :]), "flushed, kept, and not found"
+    assert all(read_header(batch).last_offset >= owner.flushed_offset for batch in wanted[len(found) :]), (
+        "a flushed and retained record is missing"
+    )
     entries = log.leader_epochs.entries
     assert not entries or entries[0].start_offset >= log.log_start_offset
     reopened = open_survivor(disk.kill(), owner.settings)
@@ -57,7 +61,7 @@ def check(owner: Owner, disk: SimulatedDisk) -> None:
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_wherever_the_power_is_cut_what_is_kept_is_whole(everything: bool) -> None:
+def test_a_power_cut_at_any_operation_keeps_the_retained_segments(everything: bool) -> None:
     for step in count(1):
         disk = new_disk(step)
         owner = Owner(disk)

@@ -72,12 +72,12 @@ def mutated(draw: st.DrawFn) -> tuple[bytes, int]:
 @example((bytes.fromhex("0e 00 00 00 01 81 00 00"), 1))  # a null value in two bytes
 @example((bytes.fromhex("0e 00 00 00 01 01 80 00"), 1))  # no headers in two bytes
 @example((bytes.fromhex("8c 00 00 00 00 01 01 00"), 1))  # the length in two bytes
-# and in three, and the timestamp delta
+# And in three, and the timestamp delta.
 @example((bytes.fromhex("8e 80 00 00 80 00 00 01 01 00"), 1))
 @example((bytes.fromhex("0e 00 00 80 00 01 01 00"), 1))  # the offset delta in two
 @example((bytes.fromhex("0c 00 00 02 01 01 00"), 1))  # an offset delta of one where zero belongs
 @example((bytes.fromhex("0c 00 00 01 01 01 00"), 1))  # and of minus one
-# a header name that is not UTF-8
+# A header name that is not UTF-8.
 @example((bytes.fromhex("16 00 00 00 01 01 02 04 ff fe 00 00"), 1))
 @example((b"", 0))
 @example((b"\x00", 0))

@@ -570,7 +570,7 @@ def test_a_snapshot_of_a_lost_tail_is_removed_durably() -> None:
     damage_at(disk, 10, "one bit")
     log = open_partition(disk, LogSettings(), recovery_point=0)
     assert (log.log_end_offset, list_snapshots(disk, DIRECTORY)) == (12, [10])
-    # past the offsets of the lost ones, and without a roll, which would sync the directory
+    # Past the offsets of the lost ones, and without a roll, which would sync the directory.
     fill(log, 30)
     log.flush()
     for _ in range(30):

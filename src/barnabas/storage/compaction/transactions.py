@@ -19,9 +19,9 @@ class CleanedTransactions:
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
         # Sorted so that the next to begin is at the end.
         self._to_come = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
-        # by producer id: begun, and the marker not met yet
+        # By producer id: begun, and the marker not met yet.
         self._aborted: dict[int, AbortedTransaction] = {}
-        # producer ids whose open transaction has a batch in the log
+        # Producer ids whose open transaction has a batch in the log.
         self._with_data: set[int] = set()
 
     def aborts(self, header: BatchHeader) -> bool:
