@@ -227,8 +227,8 @@ def poor(tmp_path: Path) -> Iterator[str]:
 
 
 def test_connections_do_not_take_the_descriptors_that_logs_need(poor: str) -> None:
-    """Else a client that opens enough connections takes the node down: a log that cannot open its
-    files takes its directory offline.
+    """Otherwise a client that opens enough connections takes the node down: a log that cannot open
+    its files takes its directory offline.
     """
     with Client(poor) as inside, ExitStack() as crowd:
         inside.create_topic("t", configs={"segment.bytes": "1048576"})

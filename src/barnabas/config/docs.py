@@ -14,10 +14,10 @@ from typing import Final
 from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS, SUBJECTS
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
 from barnabas.config.environment import START_SCRIPT_VARIABLES
-from barnabas.config.group_keys import GROUP_KEYS, GroupKey
+from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigKey, Effect, EffectKind, Required
 from barnabas.config.quota_keys import CLIENT_QUOTA_KEYS, IP_QUOTA_KEYS
-from barnabas.config.topic_keys import TOPIC_KEYS, Synonym, TopicKey
+from barnabas.config.topic_keys import TOPIC_KEYS, Synonym
 from barnabas.config.validators import Between, ListOf, OneOf
 from barnabas.config.values import INT_MAX, LONG_MAX
 
@@ -31,10 +31,12 @@ Barnabas is configured with Apache Kafka 4.3's own settings: the same names, typ
 A name that is not a setting is refused with the closest one that is, where Kafka would silently ignore it.
 The environment can set them too: see [below](#settings-in-the-environment).
 
+Each entry gives the type of the setting, its default, its update mode and its effect.
+
 **Update mode** says whether a setting can change while nodes run: *read-only* needs a restart, *per-broker* can be set on one \
 running broker, *cluster-wide* on one or on all.
 
-**Effect** says what the setting does here:
+**Effect** is one of:
 
 - *served*: the node behaves as the setting says.
 - *no effect*: the setting is accepted and shown, and changes nothing; the reason follows.
@@ -106,9 +108,9 @@ _SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 def page() -> str:
     parts = [_INTRODUCTION, _summary()]
-    parts += [_broker_table(f"## {title}", keys) for title, keys in SUBJECTS.items()]
+    parts += [_broker_section(f"## {title}", keys) for title, keys in SUBJECTS.items()]
     parts.append(
-        _broker_table(
+        _broker_section(
             "## On a running broker only\n\nA configuration file cannot have these; `kafka-configs` sets them on one broker or on all.",
             DYNAMIC_ONLY_KEYS.values(),
         )
@@ -118,10 +120,10 @@ def page() -> str:
         _ENVIRONMENT.format(start_script=start_script, service_link=_SERVICE_LINK),
         _LISTENERS,
         _REMOTE_STORE,
-        _topic_table(),
-        _group_table(),
-        _client_metrics_table(),
-        _quota_table(),
+        _topic_section(),
+        _group_section(),
+        _client_metrics_section(),
+        _quota_section(),
     ]
     return "\n".join(parts)
 
@@ -132,51 +134,44 @@ def _summary() -> str:
     return f"Of {len(BROKER_KEYS)} settings of a node, {counts}.\n"
 
 
-def _broker_table(heading: str, keys: Iterable[ConfigKey]) -> str:
-    rows = ([*_first_cells(key), key.scope.value, _effect(key.effect), _doc(key)] for key in keys)
-    return _table(heading, ["setting", "type", "default", "update mode", "effect", "meaning"], rows)
+def _broker_section(heading: str, keys: Iterable[ConfigKey]) -> str:
+    return _section(heading, (_entry(key, key.scope.value) for key in keys))
 
 
-def _topic_table() -> str:
+def _topic_section() -> str:
     heading = (
-        "## Topics\n\nA topic that does not set one of these takes it from the broker: from the first setting in the column before the last"
-        " that has a value."
+        "## Topics\n\nA topic that does not set one of these takes it from the broker: from the first of the listed settings that"
+        " has a value."
     )
-    rows = ([*_first_cells(key), _effect(key.effect), _synonyms(key), _doc(key)] for key in TOPIC_KEYS.values())
-    return _table(heading, ["setting", "type", "default", "effect", "from the broker", "meaning"], rows)
+    return _section(heading, (_entry(key, _inherited(map(_one_synonym, key.synonyms))) for key in TOPIC_KEYS.values()))
 
 
-def _group_table() -> str:
+def _group_section() -> str:
     heading = "## Groups\n\nA group that does not set one of these takes it from the broker."
-    rows = ([*_first_cells(key), _effect(key.effect), _synonym(key), _doc(key)] for key in GROUP_KEYS.values())
-    return _table(heading, ["setting", "type", "default", "effect", "from the broker", "meaning"], rows)
+    return _section(heading, (_entry(key, _inherited([f"`{key.synonym}`"] if key.synonym else [])) for key in GROUP_KEYS.values()))
 
 
-def _client_metrics_table() -> str:
-    return _plain_table("## Client metrics\n\nThe settings of a subscription to clients' metrics.", CLIENT_METRICS_KEYS)
+def _client_metrics_section() -> str:
+    return _plain_section("## Client metrics\n\nThe settings of a subscription to clients' metrics.", CLIENT_METRICS_KEYS)
 
 
-def _quota_table() -> str:
+def _quota_section() -> str:
     heading = "## Quotas of users, clients and addresses\n\nSet with `kafka-configs` on users, clients or ips; unset means no limit."
-    return _plain_table(heading, {**CLIENT_QUOTA_KEYS, **IP_QUOTA_KEYS})
+    return _plain_section(heading, {**CLIENT_QUOTA_KEYS, **IP_QUOTA_KEYS})
 
 
-def _plain_table(heading: str, keys: Mapping[str, ConfigKey]) -> str:
-    rows = ([*_first_cells(key), _effect(key.effect), _doc(key)] for key in keys.values())
-    return _table(heading, ["setting", "type", "default", "effect", "meaning"], rows)
+def _plain_section(heading: str, keys: Mapping[str, ConfigKey]) -> str:
+    return _section(heading, (_entry(key, "") for key in keys.values()))
 
 
-def _table(heading: str, columns: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [heading, "", _row(columns), _row(["---"] * len(columns)), *map(_row, rows)]
-    return "\n".join(lines) + "\n"
+def _section(heading: str, entries: Iterable[str]) -> str:
+    return "\n".join([heading, "", *entries]) + "\n"
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-
-
-def _first_cells(key: ConfigKey) -> list[str]:
-    return [f"`{key.name}`", _type(key), _default(key)]
+def _entry(key: ConfigKey, more: str) -> str:
+    """Two lines: a table would have rows of 250 columns and more."""
+    facts = [_type(key), _default(key), more, _effect(key.effect)]
+    return f"- `{key.name}`: {'; '.join(filter(None, facts))}.\n  {_doc(key)}"
 
 
 def _type(key: ConfigKey) -> str:
@@ -194,20 +189,18 @@ def _type(key: ConfigKey) -> str:
 
 def _default(key: ConfigKey) -> str:
     if isinstance(key.default, Required):
-        return "*required*"
+        return "required"
     shown = key.render(key.default)
     if shown is None:
-        return "*unset*"
+        return "default unset"
     if shown == "":
-        return "*empty*"
+        return "default empty"
     hint = _hint(key.name, key.default) if isinstance(key.default, int) else ""
-    return f"`{shown}` ({hint})" if hint else f"`{shown}`"
+    return f"default `{shown}` ({hint})" if hint else f"default `{shown}`"
 
 
 def _hint(name: str, number: int) -> str:
-    """A large number in larger units: 604800000 milliseconds are 7 days, 1073741824 bytes are 1
-    GiB.
-    """
+    """A large number in larger units: 604800000 milliseconds are 7 days, for example."""
     if number in (INT_MAX, LONG_MAX):
         return "no limit"
     units = _TIMES if name.endswith((".ms", ".millis")) else _SIZES if "bytes" in name or name.endswith(".size") else ()
@@ -227,16 +220,13 @@ def _doc(key: ConfigKey) -> str:
     return f"{key.doc} *Internal.*" if key.internal else key.doc
 
 
-def _synonyms(key: TopicKey) -> str:
-    return ", ".join(map(_one_synonym, key.synonyms)) or "-"
+def _inherited(broker_keys: Iterable[str]) -> str:
+    names = ", else ".join(broker_keys)
+    return f"from {names}" if names else ""
 
 
 def _one_synonym(synonym: Synonym) -> str:
     return f"`{synonym.broker_key}`{f' x {synonym.multiplier}' if synonym.multiplier > 1 else ''}"
-
-
-def _synonym(key: GroupKey) -> str:
-    return f"`{key.synonym}`" if key.synonym else "-"
 
 
 if __name__ == "__main__":

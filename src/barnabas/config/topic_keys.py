@@ -95,7 +95,7 @@ _KEYS = (
         "cleanup.policy",
         LIST,
         ("delete",),
-        "What happens to old segments: delete, compact, both, or nothing when empty.",
+        "How old segments are cleaned up: delete, compact, both, or empty for neither.",
         scope=CLUSTER_WIDE,
         valid=list_of("delete", "compact"),
         synonyms=(Synonym("log.cleanup.policy"),),

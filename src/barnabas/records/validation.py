@@ -44,7 +44,7 @@ CHECKED_RECORDS_MAX = 16
 LONG_MAX = 2**63 - 1
 _ALL_RECORDS = 2**31
 _OLDEST_BATCH_BYTES_MIN = 14  # the bytes behind the length in the smallest message of magic 0
-# Base offset, length, leader epoch and magic: fewer bytes cannot be told from garbage.
+# Base offset, length, leader epoch and magic: fewer bytes look like garbage.
 _MAGIC_SEEN_BYTES = 17
 
 _FRAME_MAGICS = {Codec.GZIP: b"\x1f\x8b", Codec.LZ4: b"\x04\x22\x4d\x18", Codec.ZSTD: b"\x28\xb5\x2f\xfd"}

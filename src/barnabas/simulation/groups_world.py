@@ -271,7 +271,7 @@ class GroupsWorld(ClusterWorld):
             for listener in process.listeners:
                 for each in listener.unanswered.values():
                     if each.since < self._healed_at:
-                        return f"{process.host.name} owes {each.asker} the answer to {each.api}"
+                        return f"{process.host.name} has not answered {each.api} of {each.asker}"
         return None
 
     def _input_ends(self) -> dict[int, int]:

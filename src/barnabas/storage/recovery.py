@@ -346,7 +346,7 @@ def _read_epochs(segments: SegmentList, epochs: LeaderEpochs) -> None:
 
 
 def _remove_stray_snapshots(disk: Disk, directory: str, segments: SegmentList) -> None:
-    """Snapshots belong to segments; one more, the youngest, may lie at the end of the log."""
+    """Snapshots belong to segments; one more, the newest, may lie at the end of the log."""
     bases = {segment.base_offset for segment in segments}
     snapshots = list_snapshots(disk, directory)
     for offset in snapshots[:-1]:

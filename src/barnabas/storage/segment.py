@@ -297,8 +297,8 @@ class Segment:
 
     def _cut(self, size_bytes: int) -> None:
         self.file.truncate(size_bytes)
-        # Durable before any append: else a power cut could keep the new batches and bring back the
-        # old ones behind them.
+        # Durable before any append: otherwise a power cut could keep the new batches and bring back
+        # the old ones behind them.
         self.file.sync()
         self.size_bytes = size_bytes
 

@@ -1,6 +1,6 @@
 """``.timeindex``: from a timestamp to an offset.
 
-An entry means: up to this offset, no record of the segment is younger than this timestamp. Entries
+An entry means: up to this offset, no record of the segment is newer than this timestamp. Entries
 are added together with those of the offset index, only when the timestamp grew, and once more when
 the segment is closed, so that the last entry of a closed segment holds its largest timestamp.
 """

@@ -556,7 +556,7 @@ def test_batches_behind_a_snapshot_inside_a_segment_are_replayed() -> None:
     assert after.aborted_transactions(0, 30) == [(2, 5, 25, 0)]
 
 
-def test_snapshots_that_belong_to_no_segment_are_removed_except_the_youngest() -> None:
+def test_snapshots_that_belong_to_no_segment_are_removed_except_the_newest() -> None:
     disk = closed()
     good = disk.read(snapshot_path(DIRECTORY, 25))
     for offset in (3, 15, 24):

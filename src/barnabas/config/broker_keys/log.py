@@ -117,7 +117,7 @@ KEYS = (
         "log.cleanup.policy",
         LIST,
         ("delete",),
-        "What happens to old segments: delete, compact, both, or nothing when empty.",
+        "How old segments are cleaned up: delete, compact, both, or empty for neither.",
         scope=CLUSTER_WIDE,
         valid=list_of("delete", "compact"),
     ),

@@ -70,7 +70,7 @@ class BatchFilter:
             elif self._must_stay(header):
                 kept = emptied(header)
             else:
-                # Its time is not needed, and a search for the youngest record of a segment would
+                # Its time is not needed, and a search for the newest record of a segment would
                 # find it by mistake.
                 kept = emptied(header._replace(max_timestamp=NO_TIMESTAMP))
         return Filtered(kept, aborted)

@@ -6,7 +6,7 @@ follows this plan.
 
 The *clean* part was compacted before, up to the offset in the cleaner's checkpoint. The first
 uncleanable offset is the start of the first segment that is not final yet: it is active, holds
-records of open transactions or records that are not replicated or not flushed, or is younger than
+records of open transactions or records that are not replicated or not flushed, or is newer than
 ``min.compaction.lag.ms``. Only whole segments are compacted, all from the log's start on, because a
 newer value in the cleanable part supersedes older ones in the clean part.
 

@@ -7,8 +7,8 @@ the other.
 0    the cleaning writes ``.cleaned`` files and      recovery removes them
      syncs them
 1    ``.cleaned`` becomes ``.swap``, the log last;   if the log's ``.swap`` exists, recovery
-     the directory is synced                         continues from here; else it removes the
-                                                     other ``.swap`` files
+     the directory is synced                         continues from here; otherwise it removes
+                                                     the other ``.swap`` files
 2    the old segments become ``.deleted``, and the   recovery removes the old segments, puts the
      new transaction index gets its name; the        log in place and derives its indexes again
      directory is synced
