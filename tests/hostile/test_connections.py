@@ -176,7 +176,7 @@ def test_a_peer_that_receives_none_of_its_responses_counts_as_idle() -> None:
         deaf = victim.client(receive_buffer_bytes=4096)
         deaf.send_bytes(frame_of(fetch_request([("t", 0, 0)]), FETCH_BY_NAME) * 10)
         try:
-            until(lambda: victim.open_files() <= before - 1, "it is hung up on")
+            until(lambda: victim.open_files() <= before - 1, "the broker closes the connection")
         finally:
             deaf.close()
 

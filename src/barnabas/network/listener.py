@@ -220,7 +220,7 @@ class Listener:
             accepted.close()
             self._left(address)
 
-    # -- what connections tell
+    # -- callbacks of connections
 
     def opened(self, connection: Connection) -> None:
         self.connections.add(connection)

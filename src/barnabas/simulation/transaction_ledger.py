@@ -139,7 +139,7 @@ class TransactionLedger:
     def _in_transaction(self, where: TopicPartition, producer_id: int, number: int) -> Account:
         account = self.accounts[number]
         if where in account.ended:
-            raise Violation(f"{account} has ended in {where} and goes on there")
+            raise Violation(f"{account} has ended in {where} and continues there")
         of_producer = self._open.setdefault((where, producer_id), {})
         for other in of_producer:
             if other != number:

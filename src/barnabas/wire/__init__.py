@@ -14,8 +14,8 @@ Reading order:
 - ``embedded/``: messages inside opaque bytes of other messages or records.
 
 Invariants: declarations equal Kafka's JSON schemas (the conformance tests compare them). A decoder
-reads only inside its buffer, allocates no more than the bytes that arrived justify, and raises only
-``MalformedMessage``. Record batches are never copied or opened here.
+reads only inside its buffer and allocates no more than the bytes that arrived justify; bytes that
+are not the message raise ``MalformedMessage``. Record batches are never copied or opened here.
 
 Not here: sockets (``network``), record batches (``records``), and the meaning of any message
 (``api``).

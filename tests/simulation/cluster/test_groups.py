@@ -122,14 +122,14 @@ def _members_that_were_evicted_may_commit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(group_offsets, "why_no_transactional_commit", lambda group, request, topics: ErrorCode.NONE)
 
 
-def _copiers_say_who_they_are_when_they_commit(patch: pytest.MonkeyPatch) -> None:
+def _copiers_send_their_membership_at_the_commit(patch: pytest.MonkeyPatch) -> None:
     """A mistake of clients: a member that was evicted meanwhile has no member id, and a commit
     without one is not fenced.
     """
     patch.setattr(Copier, "_credentials", lambda self, before: self._member.membership)
 
 
-def _copiers_begin_anew_where_offsets_are_not_stable(patch: pytest.MonkeyPatch) -> None:
+def _copiers_start_over_where_offsets_are_not_stable(patch: pytest.MonkeyPatch) -> None:
     """A mistake of clients, which librdkafka makes when its assignment changes at that moment
     (docs/non_obvious.md).
     """
@@ -151,8 +151,8 @@ def _copiers_begin_anew_where_offsets_are_not_stable(patch: pytest.MonkeyPatch) 
         _unstable_offsets_are_answered,
         _coordinators_answer_before_replication,
         _members_that_were_evicted_may_commit,
-        _copiers_say_who_they_are_when_they_commit,
-        _copiers_begin_anew_where_offsets_are_not_stable,
+        _copiers_send_their_membership_at_the_commit,
+        _copiers_start_over_where_offsets_are_not_stable,
     ],
 )
 def test_a_planted_mistake_is_found(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:

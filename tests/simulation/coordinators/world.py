@@ -213,23 +213,23 @@ class World:
         messages[index], messages[-1] = messages[-1], messages[index]
         messages.pop()()
 
-    def _somebody_comes(self) -> None:
+    def _start_client(self) -> None:
         """A dead client comes back before long; sometimes also while its old process still runs."""
         client = self.chance.choice(self.clients)
         taken = any(other.alive and other.name == client.name for other in self.clients)
         if not client.alive and (not taken or self.chance.random() < RIVALRY):
             client.begin()
 
-    def _somebody_dies(self) -> None:
+    def _kill_client(self) -> None:
         self.chance.choice(self.clients).die()
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
             self.step()
             if self.chance.random() < ARRIVAL:
-                self._somebody_comes()
+                self._start_client()
             if self.chance.random() < DEATH:
-                self._somebody_dies()
+                self._kill_client()
 
     def come_to_rest(self) -> None:
         """The clients are gone, everything is led, loaded and replicated, and time advances until

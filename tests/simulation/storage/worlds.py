@@ -85,7 +85,7 @@ class Owner:
         self.content = [batch for batch in self.content if read_header(batch).last_offset < offset]
         self.cut_offset = None
 
-    def start_anew(self, offset: int) -> None:
+    def start_over(self, offset: int) -> None:
         self.cut_offset = 0
         self.flushed_offset = 0
         self.start_in_flight = offset
@@ -160,11 +160,11 @@ def truncations(owner: Owner) -> None:
     owner.fill(2, leader_epoch=4, name="fifth")
 
 
-def starts_anew(owner: Owner) -> None:
+def starts_over(owner: Owner) -> None:
     owner.fill(12, leader_epoch=1, name="old")
     owner.append(sent(1, 0), leader_epoch=1)
     owner.flush()
-    owner.start_anew(500)
+    owner.start_over(500)
     owner.fill(9, leader_epoch=2, name="new")
     owner.flush()
     owner.fill(3, leader_epoch=2, name="newer")
@@ -238,7 +238,7 @@ SCENARIOS: dict[str, Scenario] = {
         appends_rolls_and_flushes,
         producers_and_transactions,
         truncations,
-        starts_anew,
+        starts_over,
         clean_stops,
         a_flush_for_every_batch,
         flushes_elsewhere,

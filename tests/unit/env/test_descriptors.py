@@ -58,7 +58,7 @@ def test_connections_of_our_own_are_never_refused_and_files_keep_their_minimum()
     assert not budget.take(for_node=True)
 
 
-def test_descriptors_are_scarce_when_half_of_the_connections_are_there() -> None:
+def test_descriptors_are_scarce_when_half_of_the_connections_are_open() -> None:
     budget = Descriptors(1024)
     for _ in range(budget.connections_max // 2):
         assert not budget.scarce

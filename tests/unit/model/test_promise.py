@@ -9,19 +9,19 @@ from barnabas.model.promise import Promise, all_of
 
 def test_earlier_callbacks_run_in_order_when_the_promise_resolves() -> None:
     promise: Promise[int] = Promise()
-    heard: list[tuple[str, int]] = []
-    promise.then(lambda value: heard.append(("first", value)))
-    promise.then(lambda value: heard.append(("second", value)))
-    assert heard == []
+    values: list[tuple[str, int]] = []
+    promise.then(lambda value: values.append(("first", value)))
+    promise.then(lambda value: values.append(("second", value)))
+    assert values == []
     promise.resolve(7)
-    assert heard == [("first", 7), ("second", 7)]
+    assert values == [("first", 7), ("second", 7)]
 
 
 def test_a_callback_added_after_the_value_runs_at_once() -> None:
-    heard: list[str] = []
+    values: list[str] = []
     promise = Promise.kept("there")
-    promise.then(heard.append)
-    assert heard == ["there"]
+    promise.then(values.append)
+    assert values == ["there"]
     assert promise.value == "there"
 
 
@@ -56,10 +56,10 @@ def test_a_mapped_promise_follows_a_resolved_and_an_unresolved_one() -> None:
 def test_a_callback_added_inside_a_callback_runs() -> None:
     """The callback runs while the promise resolves, and finds it done."""
     promise: Promise[int] = Promise()
-    heard: list[int] = []
-    promise.then(lambda _: promise.then(heard.append))
+    values: list[int] = []
+    promise.then(lambda _: promise.then(values.append))
     promise.resolve(5)
-    assert heard == [5]
+    assert values == [5]
 
 
 def test_abandoning_calls_stop_once_and_never_after_the_promise_resolved() -> None:

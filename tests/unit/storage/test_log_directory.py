@@ -85,7 +85,7 @@ def test_the_clean_shutdown_mark_is_valid_once() -> None:
     again.lock()
     assert again.take_clean_shutdown() == (True, 42)
     assert again.take_clean_shutdown() == (False, -1)
-    assert directory_on(disk.crash()).take_clean_shutdown() == (False, -1), "and gone for good"
+    assert directory_on(disk.crash()).take_clean_shutdown() == (False, -1), "the mark is removed durably"
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"brokerEpoch": "x"}', b'{"version":0}'])

@@ -115,7 +115,7 @@ class LogAgainstList(RuleBasedStateMachine):
         self.flushed = min(self.flushed, self.log.log_end_offset)
 
     @rule(offset=st.integers(0, 300))
-    def start_anew(self, offset: int) -> None:
+    def start_over(self, offset: int) -> None:
         self.log.truncate_fully(offset)
         self.batches = []
         self.start = self.flushed = offset
