@@ -76,8 +76,8 @@ class Connection(asyncio.BufferedProtocol):
         self._heard = True  # since the last sweep for idle connections
         self._untaken_bytes = 0  # at the last sweep
         self.silent_since = self._loop.time()
-        # A value that the layer above keeps from one request of this connection to the next.
-        self.memo: Any = None
+        # For requests that repeat earlier ones of this connection.
+        self.shortcut: Shortcut | None = None
         self.peer_address: tuple[str, int] = ("", 0)
         self.local_address: tuple[str, int] = ("", 0)
         self.client_software: tuple[str, str] = ("", "")  # name and version, from ApiVersions

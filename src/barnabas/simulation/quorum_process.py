@@ -109,8 +109,14 @@ class QuorumProcess:
         self.world.say(f"{self.host.name} has fetched the snapshot of {snapshot.end_offset}")
         self._check_snapshot()
 
-    def fatal(self, error: BaseException) -> None:
+    def leader_changed(self) -> None:
+        pass
+
+    def failed(self, error: BaseException) -> None:
         raise HostCrashed(f"ends itself: {error}") from error
+
+    def misbehaved(self, problem: str) -> None:
+        self.world.say(f"{self.host.name} complains: {problem}")
 
     # -- logs and snapshots
 

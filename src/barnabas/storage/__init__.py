@@ -14,7 +14,6 @@ Reading order:
   supersede.
 - ``log_directory``, with ``checkpoints``, ``meta_properties`` and ``partition_metadata``: one
   directory of ``log.dirs``.
-- ``remote/``: the parts of a log in a remote store.
 
 Invariants: offsets of a log never go back and are never reused. A record below the recovery point
 is on the disk. Only the active segment is written; compaction replaces a sealed one whole. Every

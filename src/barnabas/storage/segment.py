@@ -156,15 +156,15 @@ class Segment:
         return segment
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
-        """Write one batch, its offsets already assigned; returns its position. ``OSError`` leaves
-        the segment as it was.
-        """
+        """Write one batch, its offsets already assigned; returns its position."""
         position = self.size_bytes
         self.append_batches(((batch, last_offset, max_timestamp),))
         return position
 
-    def append_together(self, batches: Sequence[tuple[Buffer, int, int]]) -> None:
-        """Like :meth:`append` for each batch with its last offset and timestamp, with one write."""
+    def append_batches(self, batches: Sequence[tuple[Buffer, int, int]]) -> None:
+        """Write batches, each with its last offset and its largest timestamp, in one call.
+        ``OSError`` leaves the segment as it was.
+        """
         position = self.size_bytes
         if len(batches) == 1:
             batch, last_offset, max_timestamp = batches[0]

@@ -1,4 +1,4 @@
-"""Several batches in one write: log and files equal those of single appends, or nothing changes."""
+"""Several batches in one write: the log and its files are what they would be if the batches had come one by one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def mixed() -> list[bytearray]:
     ]
 
 
-def test_batches_together_leave_the_files_and_producers_of_single_appends() -> None:
+def test_files_and_producers_are_as_if_they_had_come_one_by_one() -> None:
     disk, other_disk = new_disk(), new_disk()
     log, other = open_partition(disk, SETTINGS), open_partition(other_disk, SETTINGS)
     for each in (log, other):
@@ -71,18 +71,20 @@ def test_batches_are_patched_in_the_callers_memory() -> None:
 @pytest.mark.parametrize(
     ("batches", "written"),
     [
-        pytest.param([data() for _ in range(18)], id="a segment would end among them"),
-        pytest.param([sent(7, 0), data(), sent(7, 1)], id="a producer comes twice"),
-        pytest.param([data(), sent(5, 0)], id="a duplicate batch"),
-        pytest.param([data(), sent(5, 9)], id="a gap in the sequence"),
-        pytest.param([data(), data(value=bytes(WRITTEN_TOGETHER_BYTES_MAX))], id="too much to copy"),
+        pytest.param([data() for _ in range(18)], 1, id="a segment would end among them"),
+        pytest.param([sent(7, 0), data(), sent(7, 1)], 2, id="a producer comes twice"),
+        pytest.param([data(), sent(5, 0)], 1, id="a batch that the log has already"),
+        pytest.param([data(), sent(5, 9)], 1, id="a gap in the sequence"),
+        pytest.param([data(), data(value=bytes(WRITTEN_TOGETHER_BYTES_MAX))], 1, id="a batch that fits no segment"),
     ],
 )
-def test_batches_that_must_be_appended_alone_change_nothing(batches: list[bytearray]) -> None:
-    disk = new_disk()
-    log = open_partition(disk, SETTINGS)
-    fill(log, 3)
-    append(log, sent(5, 0))
+def test_batches_that_cannot_share_a_write_wait_for_the_next_call(batches: list[bytearray], written: int) -> None:
+    disk, other_disk = new_disk(), new_disk()
+    log, other = open_partition(disk, SETTINGS), open_partition(other_disk, SETTINGS)
+    for each in (log, other):
+        fill(each, 3)
+        append(each, sent(5, 0))
+    alone = [offer(other, bytearray(batch), leader_epoch=LEADER_EPOCH) for batch in batches]
     before = [bytes(batch) for batch in batches]
     assert together(log, batches) == alone[:written]
     assert [bytes(batch) for batch in batches[written:]] == before[written:]
@@ -90,7 +92,7 @@ def test_batches_that_must_be_appended_alone_change_nothing(batches: list[bytear
     assert files(disk, log) == files(other_disk, other)
 
 
-def test_full_indexes_roll_where_single_appends_would() -> None:
+def test_indexes_that_fill_up_among_them_end_where_they_do_one_by_one() -> None:
     settings = LogSettings(index_interval_bytes=1, index_bytes_max=8 * 12)
     disk, other_disk = new_disk(), new_disk()
     log, other = open_partition(disk, settings), open_partition(other_disk, settings)
@@ -102,11 +104,11 @@ def test_full_indexes_roll_where_single_appends_would() -> None:
     assert files(disk, log) == files(other_disk, other)
 
 
-def test_a_full_disk_leaves_log_and_batches_unchanged() -> None:
+def test_on_a_disk_that_is_full_log_and_batches_are_as_they_were() -> None:
     disk = new_disk()
     log = open_partition(disk, SETTINGS)
     fill(log, 3)
-    assert together(log, [data()]) is not None  # also writes the epoch's file
+    together(log, [data()])  # writes the epoch's own file
     disk.fail_with(errno.ENOSPC, (Operation.WRITE,), path_part=".log", times=1)
     batches = mixed()
     before = [bytes(batch) for batch in batches]
