@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars
+.PHONY: demo docs test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars
 
 # MyBank, from its database to alerts, with a broker killed in between. BANK_URL=postgresql://... has the bank on PostgreSQL.
 demo: $(STAMP)
 	$(BIN)/python -m examples.mybank.run
 
 # Fast ones first: who breaks something simple learns it in seconds.
-test: $(STAMP) lint kafka-jars
+test: $(STAMP) lint docs kafka-jars
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-cores test-pipelines
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-conformance test-nodes test-hostile
 
@@ -47,6 +47,11 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m checks.plain_english
+
+# The documentation site, in site/. Every warning is an error: a broken link, for example, or a page outside the navigation.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
@@ -71,7 +76,7 @@ kafka-jars: .kafka/.installed
 lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/runtime.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra tiered --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra tiered --extra docs --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
 
 clean:
-	rm -rf $(VENV) .kafka .barnabas .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .kafka .barnabas .bench site .mypy_cache .ruff_cache .hypothesis

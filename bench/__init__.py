@@ -17,6 +17,9 @@ What is measured, and how it is kept fair:
 ``rows/``          the rows, one measurement a file
 ``rounds``         whose turn it is
 ``results``        medians, ratios, goals
+``kept_results``   the results as data, in ``docs/``
+``drawing``        shapes and words as SVG
+``charts``         the figures of the page
 ``report``         a table on the terminal, a page in ``docs/``
 =================  =================================================================================================================
 """

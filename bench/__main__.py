@@ -1,4 +1,4 @@
-"""``python -m bench``: measure, show, write the page."""
+"""``python -m bench``: measure, show, write the page with its figures, and keep the results."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from bench import machine, report
+from bench import charts, kept_results, machine, report
 from bench.measurement import FULL, QUICK, Effort, Row
 from bench.programs import BUILT
-from bench.results import RowResult
+from bench.results import Comparison, RowResult
 from bench.rounds import measure_row
 from bench.rows import ALL
 from bench.systems import ApacheKafka, Barnabas, System
@@ -37,6 +37,10 @@ def main() -> int:
     # So that the servers end and their data goes, whoever tells us to stop.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     arguments = _parse_arguments()
+    if arguments.draw:
+        target = arguments.output or PAGE
+        _draw(kept_results.load(target.with_suffix(".json").read_text()).comparisons, target)
+        return 0
     systems, missing = _choose_systems(arguments.only)
     if not systems:
         console.print(f"Apache Kafka cannot be measured: {missing}.")
@@ -68,10 +72,21 @@ def main() -> int:
     console.print(report.terminal_table(run))
     whole = len(rows) == len(ALL) and arguments.only is None and not arguments.quick
     target = arguments.output or (PAGE if whole else BUILT / "benchmarks.md")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(report.page(run))
+    drawn = _draw(run.comparisons(), target)
+    target.write_text(report.page(run, drawn))
+    target.with_suffix(".json").write_text(kept_results.dump(run.kept()))
     console.print(f"Written to {target.relative_to(Path.cwd()) if target.is_relative_to(Path.cwd()) else target}.")
     return 1 if any(result.failures for result in results) else 0
+
+
+def _draw(comparisons: Sequence[Comparison], page: Path) -> list[str]:
+    """Into the folder beside the page; the names of the charts."""
+    folder = page.parent / report.CHARTS_FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = charts.draw(comparisons)
+    for name, svg in drawn.items():
+        (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+    return list(drawn)
 
 
 def _parse_arguments() -> argparse.Namespace:
@@ -80,6 +95,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="little work in each row: to see that everything works")
     parser.add_argument("--rows", metavar="PATTERN", default="*", help="only rows whose name contains this; * and ? as in file names")
     parser.add_argument("--only", choices=["barnabas", "kafka"], help="only one of the two")
+    parser.add_argument("--draw", action="store_true", help="measure nothing; draw the figures again from the results beside the page")
     parser.add_argument(
         "--output",
         type=Path,

@@ -276,7 +276,8 @@ static void latency(const struct options *options) {
   for (long i = 0; i < FIRST_IGNORED; i++) round_trip(topic, queue, options, values, i);
   for (long i = 0; i < options->records; i++) seconds[i] = round_trip(topic, queue, options, values, i);
   qsort(seconds, (size_t)options->records, sizeof *seconds, ascending);
-  printf("{\"p50_us\": %.1f, \"p99_us\": %.1f}\n", 1e6 * seconds[options->records / 2], 1e6 * seconds[options->records * 99 / 100]);
+  printf("{\"p50_us\": %.1f, \"p90_us\": %.1f, \"p99_us\": %.1f, \"p999_us\": %.1f}\n", 1e6 * seconds[options->records / 2],
+         1e6 * seconds[options->records * 90 / 100], 1e6 * seconds[options->records * 99 / 100], 1e6 * seconds[options->records * 999 / 1000]);
 }
 
 int main(int count, char **arguments) {

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.table import Table
 
+from bench.charts import CHARTS
+from bench.kept_results import KeptResults
 from bench.measurement import Better, Figure
 from bench.results import Comparison, RowResult, Spread, Verdict, tally, three_digits
 from bench.systems import BROKER_JVM_OPTIONS, SETTINGS, System
 
 # Below this a median is hardly more than one measurement.
 ROUNDS_TO_BELIEVE = 3
+# Beside the page.
+CHARTS_FOLDER = "figures"
 
+_BETWEEN_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z0-9])")
 _STYLES = {Verdict.MET: "green", Verdict.NOT_MET: "red", Verdict.UNKNOWN: ""}
 
 
@@ -30,6 +36,12 @@ class Run:
     quick: bool
     missing: str | None
     results: Sequence[RowResult]
+
+    def comparisons(self) -> list[Comparison]:
+        return [comparison for result in self.results for comparison in result.comparisons()]
+
+    def kept(self) -> KeptResults:
+        return KeptResults(self.date, self.versions, self.rounds, self.comparisons())
 
 
 # -- the terminal --------------------------------------------------------------------------------------------------------------------
@@ -70,13 +82,14 @@ def _median(result: RowResult, system: System, comparison: Comparison) -> str:
 # -- the page ------------------------------------------------------------------------------------------------------------------------
 
 
-def page(run: Run) -> str:
-    return "\n".join([*_introduction(run), *_figures(run), *_troubles(run), *_explanations(run), *_circumstances(run)])
+def page(run: Run, charts: Sequence[str] = ()) -> str:
+    """``charts`` are the names of those that were drawn."""
+    return "\n".join([*_introduction(run), *_charts(charts), *_figures(run), *_troubles(run), *_explanations(run), *_circumstances(run)])
 
 
 def _introduction(run: Run) -> list[str]:
     met, judged = tally(run.results)
-    lines = ["# Benchmarks", "", f"{_title(run)}, {run.date}. Written by `make bench`; do not edit."]
+    lines = ["# Benchmarks", "", f"{_title(run)}, {run.date}.", "`make bench` writes this page; do not edit it."]
     if run.quick or run.rounds < ROUNDS_TO_BELIEVE:
         lines += ["", "**This was a short run**: it shows that the benchmark works, not how fast anything is."]
     if run.missing:
@@ -86,11 +99,15 @@ def _introduction(run: Run) -> list[str]:
     return lines
 
 
+def _charts(drawn: Sequence[str]) -> list[str]:
+    return [line for chart in CHARTS if chart.name in drawn for line in ("", f"![{chart.caption}]({CHARTS_FOLDER}/{chart.name}.svg)")]
+
+
 def _figures(run: Run) -> list[str]:
     headers = ["", "unit", *(system.name for system in run.systems), "ratio", "goal", ""]
     alignment = ["---", "---", *("---:" for _ in range(len(headers) - 2))]
     rows = [_cells(run, result, comparison) for result in run.results for comparison in result.comparisons()]
-    return ["", *(f"| {' | '.join(cells)} |" for cells in (headers, alignment, *rows))]
+    return ["", "## Every row", "", *(f"| {' | '.join(cells)} |" for cells in (headers, alignment, *rows))]
 
 
 def _troubles(run: Run) -> list[str]:
@@ -109,10 +126,17 @@ def _explanations(run: Run) -> list[str]:
         "",
         "A cell is the median of the rounds, and in parentheses the least and the most.",
         "The ratio is Barnabas divided by Apache Kafka, by their medians.",
-        "1 MB is 10^6 bytes, 1 KB is 1,000.",
+        "The figures turn the ratio round where lower is better, so that more is always better there.",
+        "1 MB is 10^6 bytes, 1 KB is 1,000 bytes.",
+        "`benchmarks.json` beside this page has the same numbers for programs.",
         "",
-        *(f"- **{family}**: {about}" for family, about in abouts.items()),
+        *(f"- **{family}**: {_sentence_a_line(about)}" for family, about in abouts.items()),
     ]
+
+
+def _sentence_a_line(text: str) -> str:
+    """So that a changed sentence is a changed line; indented, because it is part of a list."""
+    return _BETWEEN_SENTENCES.sub("\n  ", text)
 
 
 def _circumstances(run: Run) -> list[str]:
@@ -121,12 +145,14 @@ def _circumstances(run: Run) -> list[str]:
         "",
         "## How it was measured",
         "",
-        "Each server is one process on loopback with data of its own. Each is warmed up when it starts, and every row runs once uncounted.",
-        "Rounds alternate between the servers, and so does who goes first; both stay alive, one is driven at a time.",
+        "Each server is one process on loopback with data of its own.",
+        "The benchmark warms each server up when it starts, and runs every row once before it counts.",
+        "Rounds alternate between the servers, and the server that goes first alternates too.",
+        "Both servers stay alive; the benchmark drives one at a time.",
         "",
         f"Both have the same configuration: a combined broker and controller with default settings, and {settings}.",
-        "Logs are written from WARN on.",
-        f"Apache Kafka's JVM runs with what kafka-server-start.sh gives it: `{' '.join(BROKER_JVM_OPTIONS)}`.",
+        "Both log from level WARN on.",
+        f"Apache Kafka's JVM has the options of kafka-server-start.sh: `{' '.join(BROKER_JVM_OPTIONS)}`.",
         "",
         "| | |",
         "| --- | --- |",

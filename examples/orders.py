@@ -25,8 +25,8 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from rich.console import Console
 from rich.table import Table
 
-from barnabas.node.child_node import NodeReady
-from barnabas.node.development_cluster import DevelopmentCluster
+from barnabas.devcluster.child_node import NodeReady
+from barnabas.devcluster.development_cluster import DevelopmentCluster
 
 ORDERS, RECEIPTS = "orders", "receipts"
 BROKERS = 3

@@ -24,7 +24,9 @@ class Latency:
     def figures(self) -> tuple[Figure, ...]:
         return (
             Figure(f"{self.family}, p50", "us", Better.LOWER),
+            Figure(f"{self.family}, p90", "us", Better.LOWER),
             Figure(f"{self.family}, p99", "us", Better.LOWER, Goal(0.8)),
+            Figure(f"{self.family}, p99.9", "us", Better.LOWER),
         )
 
     def why_skipped(self) -> str | None:
@@ -39,7 +41,7 @@ class Latency:
                 seen = programs.librdkafka_load(
                     "latency", bootstrap=server.bootstrap, topic=topic, partitions=1, value_bytes=100, records=effort.latency_records
                 )
-            return seen["p50_us"], seen["p99_us"]
+            return seen["p50_us"], seen["p90_us"], seen["p99_us"], seen["p999_us"]
 
         yield measure
 

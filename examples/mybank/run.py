@@ -25,8 +25,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from barnabas.node.child_node import NodeReady
-from barnabas.node.development_cluster import DevelopmentCluster
+from barnabas.devcluster.child_node import NodeReady
+from barnabas.devcluster.development_cluster import DevelopmentCluster
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.running.runner import Run
 from barnabas.pipelines.session import check_spark

@@ -1,7 +1,8 @@
-"""Running ``barnabas`` the way a user does, and what to expect of it when it refuses.
+"""Runs ``barnabas`` the way a user does, and checks how it refuses.
 
-Most tests call its ``main`` in this process: the same entry point, without the third of a second an interpreter takes to start. What is
-about the process itself (pipes, signals, terminals) starts one.
+Most tests call its ``main`` in this process: the same entry point, without the third of a second
+that an interpreter takes to start. Tests of the process itself (pipes, signals, terminals) start
+one.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Finished(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What was printed, by a command that did as it was told."""
+        """The output of a command that succeeded."""
         return self.worked().out.decode()
 
     @property
@@ -43,7 +44,7 @@ class Finished(NamedTuple):
 
     @property
     def rows(self) -> list[list[str]]:
-        """The cells of a table without its head. Cells are apart by two spaces or more."""
+        """The cells of a table without its header. Two or more spaces separate cells."""
         return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in self.text.splitlines()[1:]]
 
     @property
@@ -57,7 +58,7 @@ class Finished(NamedTuple):
 
 
 class Cli:
-    """``barnabas``, pointed at a cluster."""
+    """``barnabas``, with the address of a cluster."""
 
     def __init__(self, bootstrap: str | None = None) -> None:
         self.environment = {} if bootstrap is None else {"BARNABAS_BOOTSTRAP": bootstrap}
@@ -78,10 +79,11 @@ class Cli:
         return Finished(code, out.getvalue(), err.getvalue().decode())
 
     def process(self, *arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-        """A real one, for those who want to send it signals or close its pipes."""
+        """A real process, for tests that send signals or close pipes."""
         command = [sys.executable, "-m", "barnabas", *(str(each) for each in arguments)]
         environment = {**os.environ, **self.environment}
-        # A shell that runs the tests in its background has them ignore ctrl-c, and what they start inherits it.
+        # A shell that runs the tests in the background makes them ignore ctrl-c, and child
+        # processes inherit that.
         inherited = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, **options)

@@ -1,4 +1,4 @@
-"""The commands speak Kafka's protocol, so they work on Apache Kafka as they do on us."""
+"""The commands speak Kafka's protocol, so they work with Apache Kafka as with our node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cli() -> Iterator[Cli]:
         yield Cli(bootstrap)
 
 
-def test_topics_and_records(cli: Cli) -> None:
+def test_topics_and_records_work_on_apache_kafka(cli: Cli) -> None:
     cli("topics", "create", "orders", "--partitions", 2, "--config", "retention.ms=1000000").worked()
     cli("produce", "orders", "--key-separator", "=", "--compression", "lz4", "--idempotent", stdin=b"a=1\nb=2\nc=3\n").worked()
     assert sorted(cli("consume", "orders", "--from-beginning", "--until-end").text.split()) == ["1", "2", "3"]
@@ -32,11 +32,11 @@ def test_topics_and_records(cli: Cli) -> None:
     cli("topics", "alter", "orders", "--partitions", 3).worked()
     assert "already exists" in cli("topics", "create", "orders").complaint
     cli("topics", "delete", "orders").worked()
-    # Deleted by the controller; Kafka's brokers hear of it a little later.
+    # The controller has deleted it; Kafka's brokers learn of it a little later.
     until(lambda: not cli("topics", "list", "--json").json, "the topic is gone")
 
 
-def test_aborted_transactions_are_seen_only_by_those_who_want_to(cli: Cli) -> None:
+def test_aborted_transactions_are_shown_only_on_request(cli: Cli) -> None:
     cli("topics", "create", "paid").worked()
     producer = Producer({"bootstrap.servers": cli.environment["BARNABAS_BOOTSTRAP"], "transactional.id": "tx", "log_level": 0})
     producer.init_transactions(60)
@@ -52,7 +52,7 @@ def test_aborted_transactions_are_seen_only_by_those_who_want_to(cli: Cli) -> No
 
 
 def test_internal_topics_are_listed_on_request(cli: Cli) -> None:
-    """The transactions of the test before have made one."""
+    """The transactions of the previous test created one."""
     assert "__transaction_state" not in {each["name"] for each in cli("topics", "list", "--json").json}
     internal = {each["name"]: each["internal"] for each in cli("topics", "list", "--internal", "--json").json}
     assert internal["__transaction_state"] is True
@@ -67,18 +67,18 @@ def test_internal_topics_are_listed_on_request(cli: Cli) -> None:
         (("--client-metrics", "m"), "interval.ms", "5000", "DYNAMIC_CLIENT_METRICS_CONFIG"),
     ],
 )
-def test_settings_of_every_kind(cli: Cli, words: tuple[object, ...], name: str, value: str, source: str) -> None:
+def test_settings_of_every_kind_work_on_apache_kafka(cli: Cli, words: tuple[object, ...], name: str, value: str, source: str) -> None:
     def described() -> set[tuple[str, str, str]]:
         return {(each["name"], each["value"], each["source"]) for each in cli("configs", "describe", *words, "--json").json}
 
     cli("configs", "alter", *words, "--set", f"{name}={value}").worked()
-    # Kafka's broker hears of what its controller answered a little later.
+    # Kafka's broker applies a little later what its controller has answered.
     until(lambda: (name, value, source) in described(), f"{name} is {value}")
     cli("configs", "alter", *words, "--delete", name).worked()
     until(lambda: (name, value, source) not in described(), f"{name} is not {value} any more")
 
 
-def test_loggers(cli: Cli) -> None:
+def test_loggers_work_on_apache_kafka(cli: Cli) -> None:
     words = ("--broker-logger", 1)
     cli("configs", "alter", *words, "--set", "root=WARN").worked()
     levels = {each["name"]: each["value"] for each in cli("configs", "describe", *words, "--json").json}

@@ -1,6 +1,8 @@
-"""What only makes sense where there are several nodes: the same claims about our cluster and about Apache Kafka's.
+"""Commands for clusters of several nodes: the same claims about our cluster and about Apache
+Kafka's.
 
-Ours is started once by ``barnabas up --brokers 3`` itself, Kafka's as ``peers`` does it. Tests leave three nodes running behind them.
+``barnabas up --brokers 3`` starts ours once, ``peers`` starts Kafka's. Each test leaves three nodes
+running.
 """
 
 from __future__ import annotations
@@ -52,10 +54,10 @@ def cli(cluster: ClusterOfThree) -> Cli:
     return cluster.cli
 
 
-# -- brokers ---------------------------------------------------------------------------------------------------------------------
+# -- brokers ---------------------------------------------------------------------------------
 
 
-def test_brokers_are_listed_with_what_they_have_to_do(cli: Cli) -> None:
+def test_brokers_are_listed_with_their_load(cli: Cli) -> None:
     cli("topics", "create", "duties", "--assignment", "1:2,1:3,2:1").worked()
     before = {row["broker"]: row for row in _brokers(cli)}
     assert {row["state"] for row in before.values()} == {"active"}
@@ -73,18 +75,18 @@ def test_brokers_are_listed_with_what_they_have_to_do(cli: Cli) -> None:
     cli("topics", "delete", "duties", "more-duties").worked()
 
 
-def test_a_broker_that_was_never_there_cannot_be_unregistered(cli: Cli) -> None:
+def test_an_unknown_broker_cannot_be_unregistered(cli: Cli) -> None:
     assert cli("brokers", "unregister", 99).complaint == "There is no broker 99."
 
 
-def test_a_broker_that_died_is_listed_as_fenced_until_it_is_back(cluster: ClusterOfThree) -> None:
+def test_a_killed_broker_is_listed_as_fenced_until_it_is_back(cluster: ClusterOfThree) -> None:
     cluster.kill(3)
     until(lambda: {row["broker"]: row["state"] for row in _brokers(cluster.cli)}.get(3) == "fenced", "broker 3 is fenced")
     cluster.start(3)
     until(lambda: {row["broker"]: row["state"] for row in _brokers(cluster.cli)}.get(3) == "active", "broker 3 is active again")
 
 
-# -- the quorum ------------------------------------------------------------------------------------------------------------------
+# -- the quorum ------------------------------------------------------------------------------
 
 
 def test_the_quorum_has_a_leader_and_three_voters(cli: Cli) -> None:
@@ -103,19 +105,20 @@ def test_replication_of_the_metadata_log_is_shown_leader_first(cli: Cli) -> None
     assert [row[-1] for row in cli("quorum", "describe", "--replication").rows] == ["leader", "follower", "follower"]
 
 
-def test_voters_of_a_static_quorum_stay(cli: Cli) -> None:
-    """Both clusters have ``controller.quorum.voters``; only a dynamic quorum lets voters come and go."""
+def test_voters_of_a_static_quorum_cannot_change(cli: Cli) -> None:
+    """Both clusters have ``controller.quorum.voters``; only the voters of a dynamic quorum can
+    change."""
     directory = "AAAAAAAAAAAAAAAAAAAA1A"
     assert "Cannot remove voter 1 with directory" in cli("quorum", "remove", 1, "--directory-id", directory).complaint
     words = ("--voter", 4, "--directory-id", directory, "--listener", "CONTROLLER://127.0.0.1:1")
     assert "Cannot add node 4 to the voters" in cli("quorum", "add", *words).complaint
-    assert cli("quorum", "remove", 9).complaint.startswith("Node 9 is not a voter; those are ")
+    assert cli("quorum", "remove", 9).complaint.startswith("Node 9 is not a voter; the voters are ")
 
 
-# -- reassignments ---------------------------------------------------------------------------------------------------------------
+# -- reassignments ---------------------------------------------------------------------------
 
 
-def test_a_topic_is_moved_and_its_throttle_is_gone_afterwards(cli: Cli, tmp_path: Path) -> None:
+def test_a_topic_is_moved_and_its_throttle_is_removed_afterwards(cli: Cli, tmp_path: Path) -> None:
     cli("topics", "create", "moved", "--assignment", "1:2,2:1,1:2").worked()
     cli("produce", "moved", stdin=b"record\n" * 3000).worked()
     plan, back = tmp_path / "plan.json", tmp_path / "back.json"
@@ -135,7 +138,7 @@ def test_a_topic_is_moved_and_its_throttle_is_gone_afterwards(cli: Cli, tmp_path
     cli("topics", "delete", "moved").worked()
 
 
-def test_a_move_that_takes_long_is_listed_and_can_be_called_back(cli: Cli, tmp_path: Path) -> None:
+def test_a_slow_move_is_listed_and_can_be_cancelled(cli: Cli, tmp_path: Path) -> None:
     cli("topics", "create", "slow", "--assignment", "1:2").worked()
     cli("perf", "produce", "slow", "--records", 30_000, "--size", 1000).worked()
     plan, more = tmp_path / "plan.json", tmp_path / "more.json"
@@ -151,7 +154,8 @@ def test_a_move_that_takes_long_is_listed_and_can_be_called_back(cli: Cli, tmp_p
     assert set(_throttles(cli, "--broker", 3).values()) == {"1000"}
     verified = cli("reassign", "verify", plan, "--json")
     assert (verified.code, json.loads(verified.out)["partitions"][0]["state"]) == (1, "in progress")
-    assert cli("topics", "list", "--under-replicated", "--json").json == []  # a replica that is only on its way is not missed
+    # A replica that is being added does not count.
+    assert cli("topics", "list", "--under-replicated", "--json").json == []
 
     cli("topics", "create", "meanwhile", "--assignment", "1").worked()
     more.write_text(json.dumps({"version": 1, "partitions": [{"topic": "meanwhile", "partition": 0, "replicas": [2]}]}))
@@ -168,7 +172,7 @@ def test_a_move_that_takes_long_is_listed_and_can_be_called_back(cli: Cli, tmp_p
     cli("topics", "delete", "slow", "meanwhile").worked()
 
 
-def test_plans_that_cannot_be_are_refused(cli: Cli, tmp_path: Path) -> None:
+def test_impossible_plans_are_refused(cli: Cli, tmp_path: Path) -> None:
     cli("topics", "create", "stays", "--assignment", "1:2").worked()
     plan = tmp_path / "plan.json"
 
@@ -182,16 +186,16 @@ def test_plans_that_cannot_be_are_refused(cli: Cli, tmp_path: Path) -> None:
     assert "There is no partition stays-1." in refusal("stays", 1, [1, 2])
     assert "There is no topic nowhere." in refusal("nowhere", 0, [1, 2])
     assert "Cannot reassign stays-0: " in refusal("stays", 0, [1, 2, 3], "--disallow-replication-factor-change")
-    assert "which 1 brokers cannot hold" in cli("reassign", "generate", "--topic", "stays", "--brokers", 1).complaint
+    assert "more than the 1 brokers can hold" in cli("reassign", "generate", "--topic", "stays", "--brokers", 1).complaint
     assert "There is no broker 4" in cli("reassign", "generate", "--topic", "stays", "--brokers", "1,4").complaint
     assert cli("reassign", "list").text == ""
     cli("topics", "delete", "stays").worked()
 
 
-# -- partitions that are not well ------------------------------------------------------------------------------------------------
+# -- partitions that are not well ------------------------------------------------------------
 
 
-def test_partitions_that_suffer_are_found_while_a_broker_is_away_and_not_afterwards(cluster: ClusterOfThree) -> None:
+def test_unhealthy_partitions_are_listed_only_while_a_broker_is_down(cluster: ClusterOfThree) -> None:
     cli = cluster.cli
     cli("topics", "create", "led-by-three", "--assignment", "3", "--config", "min.insync.replicas=1").worked()
     cli("topics", "create", "two-of-three", "--assignment", "1:2:3", "--config", "min.insync.replicas=3").worked()
@@ -221,7 +225,7 @@ def test_partitions_that_suffer_are_found_while_a_broker_is_away_and_not_afterwa
     cli("topics", "delete", *ours).worked()
 
 
-def test_leaders_come_home_when_they_are_elected(cluster: ClusterOfThree) -> None:
+def test_an_election_moves_leadership_to_the_preferred_replicas(cluster: ClusterOfThree) -> None:
     cli = cluster.cli
     cli("topics", "create", "homes", "--assignment", "3:1,1:2,3:2", "--config", "min.insync.replicas=1").worked()
     words = ("topics", "elect-leaders", "--topic", "homes")
@@ -236,12 +240,12 @@ def test_leaders_come_home_when_they_are_elected(cluster: ClusterOfThree) -> Non
     cli("topics", "delete", "homes").worked()
 
 
-def test_elections_that_make_no_sense_are_refused(cli: Cli, tmp_path: Path) -> None:
+def test_contradicting_options_of_elections_are_refused(cli: Cli, tmp_path: Path) -> None:
     words = ("topics", "elect-leaders")
     assert "not both" in cli(*words, "--preferred", "--unclean", "--all").complaint
     assert "with one of --topic" in cli(*words).complaint
     assert "with one of --topic" in cli(*words, "--all", "--topic", "t").complaint
-    assert "so it takes both" in cli(*words, "--all", "--partition", 0).complaint
+    assert "so give both" in cli(*words, "--all", "--partition", 0).complaint
     assert cli(*words, "--topic", "nowhere").complaint == "There is no topic nowhere."
     (tmp_path / "file").write_text('{"partitions": [{"topic": "nowhere", "partition": 0}]}')
     assert "Cannot elect a leader of nowhere-0: " in cli(*words, "--partitions-file", tmp_path / "file").complaint
@@ -249,7 +253,7 @@ def test_elections_that_make_no_sense_are_refused(cli: Cli, tmp_path: Path) -> N
     assert "is not of the form" in cli(*words, "--partitions-file", tmp_path / "file").complaint
 
 
-# -- what they stand on ----------------------------------------------------------------------------------------------------------
+# -- what they stand on ----------------------------------------------------------------------
 
 
 def _brokers(cli: Cli) -> list[dict[str, Any]]:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.cli.client import reach
-from barnabas.cli.config_resources import ConfigResource, ResourceKind, _describe_by_librdkafka, _describe_by_request
+from barnabas.cli.cluster.client import reach
+from barnabas.cli.configs.resources import ConfigResource, ResourceKind, _describe_by_librdkafka, _describe_by_request
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 
@@ -12,7 +12,7 @@ def settings_of(cli: Cli, *words: object) -> dict[str, Any]:
     return {each["name"]: each for each in cli("configs", "describe", *words, "--json").json}
 
 
-def test_a_topic_shows_what_was_set_and_with_all_its_defaults_too(cli: Cli) -> None:
+def test_a_topic_shows_its_own_settings_and_with_all_its_defaults_too(cli: Cli) -> None:
     cli("topics", "create", "orders", "--config", "retention.ms=1000").worked()
     assert list(settings_of(cli, "--topic", "orders")) == ["retention.ms"]
     everything = settings_of(cli, "--topic", "orders", "--all")
@@ -31,7 +31,7 @@ def test_settings_are_set_deleted_appended_to_and_subtracted_from(cli: Cli) -> N
     assert now == {"cleanup.policy": "delete", "segment.bytes": "2000000"}
 
 
-def test_every_level_that_has_a_value_is_a_synonym_strongest_first(cli: Cli) -> None:
+def test_every_level_with_a_value_is_a_synonym_strongest_first(cli: Cli) -> None:
     cli("topics", "create", "orders").worked()
     cli("configs", "alter", "--broker-defaults", "--set", "log.retention.ms=5000").worked()
     cli("configs", "alter", "--broker", 1, "--set", "log.retention.ms=6000").worked()
@@ -59,12 +59,13 @@ def test_brokers_their_defaults_groups_loggers_and_client_metrics_all_have_setti
         assert (setting["value"], setting["source"]) == (value, source)
 
 
-def test_a_brokers_own_file_is_shown_as_such(cli: Cli) -> None:
+def test_settings_of_a_brokers_own_file_show_their_source(cli: Cli) -> None:
     assert settings_of(cli, "--broker", 1)["node.id"]["source"] == "STATIC_BROKER_CONFIG"
 
 
-def test_librdkafka_and_our_request_tell_the_same(kafka: EmbeddedBroker) -> None:
-    """Where a connection must be encrypted only librdkafka can describe settings; values and sources must not depend on it."""
+def test_librdkafka_and_our_request_return_the_same_settings(kafka: EmbeddedBroker) -> None:
+    """Over an encrypted connection only librdkafka can describe settings; values and sources must
+    not depend on it."""
     cli = Cli(kafka.bootstrap)
     cli("topics", "create", "orders", "--config", "retention.ms=1000").worked()
     admin = reach(kafka.bootstrap, None).admin()
@@ -75,7 +76,7 @@ def test_librdkafka_and_our_request_tell_the_same(kafka: EmbeddedBroker) -> None
         assert ours == theirs
 
 
-def test_what_does_not_exist_is_named(cli: Cli) -> None:
+def test_missing_resources_are_named_in_the_error(cli: Cli) -> None:
     assert cli("configs", "describe", "--topic", "nope").complaint == "There is no topic nope."
     assert cli("configs", "describe", "--broker", 9).complaint == "There is no broker 9; the cluster has 1."
     assert cli("configs", "alter", "--broker", 9, "--set", "a=b").complaint == "There is no broker 9; the cluster has 1."
@@ -83,7 +84,7 @@ def test_what_does_not_exist_is_named(cli: Cli) -> None:
     assert "nope" in cli("configs", "alter", "--topic", "nope", "--set", "retention.ms=1").complaint
 
 
-def test_what_the_broker_refuses_is_one_sentence_and_changes_nothing(cli: Cli) -> None:
+def test_a_refused_change_is_one_sentence_and_changes_nothing(cli: Cli) -> None:
     cli("topics", "create", "orders").worked()
     assert "retention.ms" in cli("configs", "alter", "--topic", "orders", "--set", "retention.ms=soon").complaint
     assert "node.id" in cli("configs", "alter", "--broker", 1, "--set", "node.id=5").complaint
@@ -92,7 +93,7 @@ def test_what_the_broker_refuses_is_one_sentence_and_changes_nothing(cli: Cli) -
     assert settings_of(cli, "--topic", "orders") == {}
 
 
-def test_exactly_one_thing_has_settings_at_a_time() -> None:
+def test_configs_takes_exactly_one_resource() -> None:
     nowhere = Cli("127.0.0.1:1")
     assert "exactly one" in nowhere("configs", "describe").complaint
     assert "exactly one" in nowhere("configs", "describe", "--topic", "a", "--broker", 1).complaint

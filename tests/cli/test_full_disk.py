@@ -1,4 +1,4 @@
-"""Commands whose disk is full, or whose output goes to one, say which file has no room."""
+"""Commands that meet a full disk, or print to one, name the file without room."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.node.development import development_properties
+from barnabas.devcluster.development import development_properties
 from tests.cli.running import Cli
 from tests.scenarios.mounts import Ballast, small_disk
 from tests.waiting import PATIENCE_SECONDS

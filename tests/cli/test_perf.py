@@ -4,7 +4,7 @@ from array import array
 
 import pytest
 
-from barnabas.cli.measurements import Throughput, spread_of
+from barnabas.cli.perf.measurements import Throughput, spread_of
 from tests.cli.running import Cli
 
 
@@ -14,7 +14,7 @@ def topic(cli: Cli) -> str:
     return "perf"
 
 
-def test_produce_sends_as_many_records_as_asked_and_ranks_their_latencies(cli: Cli, topic: str) -> None:
+def test_produce_sends_the_requested_number_of_records_and_ranks_their_latencies(cli: Cli, topic: str) -> None:
     report = cli("perf", "produce", topic, "--records", 2000, "--size", 100, "--json").json
     assert (report["records"], report["bytes"]) == (2000, 200_000)
     assert report["records_per_second"] > 0
@@ -24,12 +24,12 @@ def test_produce_sends_as_many_records_as_asked_and_ranks_their_latencies(cli: C
     assert sum(each["end_offset"] for each in cli("topics", "describe", topic, "--json").json[0]["partitions"]) == 2000
 
 
-def test_a_throughput_is_kept_to(cli: Cli, topic: str) -> None:
+def test_produce_keeps_to_the_requested_rate(cli: Cli, topic: str) -> None:
     report = cli("perf", "produce", topic, "--records", 200, "--throughput", 500, "--json").json
     assert report["seconds"] >= 0.39
 
 
-def test_consume_reads_all_there_is_or_as_much_as_asked(cli: Cli, topic: str) -> None:
+def test_consume_reads_all_records_or_the_requested_number(cli: Cli, topic: str) -> None:
     cli("perf", "produce", topic, "--records", 3000, "--size", 50).worked()
     assert cli("perf", "consume", topic, "--json").json["records"] == 3000
     report = cli("perf", "consume", topic, "--records", 1000, "--json").json
@@ -42,14 +42,14 @@ def test_latency_measures_round_trips(cli: Cli, topic: str) -> None:
     assert 0 < report["latency_ms"]["p50"] <= report["latency_ms"]["max"]
 
 
-def test_people_get_a_line_and_a_table(cli: Cli, topic: str) -> None:
+def test_text_output_is_a_line_and_a_table(cli: Cli, topic: str) -> None:
     done = cli("perf", "produce", topic, "--records", 100)
     assert done.text.startswith("100 records, 0.1 MB in ")
     assert [line.split()[0] for line in done.text.splitlines()[2:]] == ["Latency", "mean", "p50", "p95", "p99", "p99.9", "max"]
     assert cli("perf", "consume", topic).text.startswith("100 records, ")
 
 
-def test_what_cannot_be_measured_is_one_sentence(cli: Cli, topic: str) -> None:
+def test_an_impossible_measurement_is_one_sentence(cli: Cli, topic: str) -> None:
     for words in (("consume", "nope"), ("latency", "nope")):
         assert cli("perf", *words).complaint == "There is no topic nope."
     assert "bad name" in cli("perf", "produce", "bad name").complaint
@@ -59,7 +59,7 @@ def test_what_cannot_be_measured_is_one_sentence(cli: Cli, topic: str) -> None:
     assert "Cannot measure" in cli("perf", "latency", topic, "--records", 10, "--size", 1000).complaint
 
 
-def test_percentiles_are_values_that_were_measured() -> None:
+def test_percentiles_are_measured_values() -> None:
     spread = spread_of(array("d", [float(number) for number in range(1000, 0, -1)]))
     assert spread is not None
     assert spread.percentiles == {50.0: 500.0, 95.0: 950.0, 99.0: 990.0, 99.9: 999.0}
@@ -70,5 +70,5 @@ def test_percentiles_are_values_that_were_measured() -> None:
     assert spread_of(array("d")) is None
 
 
-def test_no_time_at_all_is_no_division_by_zero() -> None:
+def test_a_duration_of_zero_is_no_division_by_zero() -> None:
     assert Throughput(5, 5, 0.0).records_per_second == 0.0

@@ -1,4 +1,4 @@
-"""What is about the process: exit codes, pipes, signals, terminals, and what is loaded."""
+"""Tests of the process: exit codes, pipes, signals, terminals, and the modules it loads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 import pytest
 
-from barnabas.cli.main import COMMANDS
+from barnabas.cli.main import COMMANDS, build_app
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from tests.cli.running import Cli
@@ -35,7 +35,7 @@ from tests.waiting import PATIENCE_SECONDS
         (("storage", "format"), "Missing option '--cluster-id'"),
     ],
 )
-def test_a_wrong_command_line_is_one_sentence(words: tuple[str, ...], sentence: str) -> None:
+def test_an_invalid_command_line_is_one_sentence(words: tuple[str, ...], sentence: str) -> None:
     assert sentence in Cli()(*words).complaint
 
 
@@ -46,6 +46,12 @@ def test_every_command_has_help() -> None:
         assert b"Usage: barnabas " in done.out
 
 
+def test_help_keeps_paragraphs_and_drops_the_line_breaks_of_docstrings() -> None:
+    (mirror,) = build_app("mirror").registered_commands
+    assert mirror.help is not None
+    assert [line.strip() != "" for line in mirror.help.split("\n")] == [True, False, True]
+
+
 def test_a_group_without_a_command_shows_its_help() -> None:
     done = Cli()("topics")
     assert done.code == 2
@@ -53,11 +59,12 @@ def test_a_group_without_a_command_shows_its_help() -> None:
     assert done.err == ""
 
 
-def test_a_broker_does_not_wait_for_the_tools_to_load() -> None:
-    """rich comes with typer only when help is shown; librdkafka and our tools never load for a server."""
+def test_a_server_does_not_load_the_tools() -> None:
+    """typer loads rich only to show help; a server never loads librdkafka and our tools."""
     program = (
         "import sys; from barnabas.cli.main import build_app; build_app('server');"
-        "print([each for each in ('confluent_kafka', 'barnabas.cli.client', 'barnabas.cli.output', 'rich.table') if each in sys.modules])"
+        "tools = ('confluent_kafka', 'barnabas.cli.cluster.client', 'barnabas.cli.terminal.output', 'rich.table');"
+        "print([each for each in tools if each in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "[]\n"
 
@@ -69,7 +76,7 @@ def test_a_process_ends_with_the_sentence_and_code_1() -> None:
     assert err == b"barnabas: No broker can be reached at 127.0.0.1:1 (connection refused).\n"
 
 
-def test_a_reader_that_has_seen_enough_is_no_error_to_shout_about(cli: Cli) -> None:
+def test_a_reader_that_closes_the_pipe_causes_no_error(cli: Cli) -> None:
     cli("topics", "create", "many").worked()
     cli("produce", "many", stdin=b"0123456789" * 20 + b"\n" + b"line\n" * 20_000).worked()
     process = cli.process("consume", "many", "--from-beginning", "--timeout", PATIENCE_SECONDS)
@@ -82,7 +89,7 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_shout_about(cli: Cli) -> N
     process.wait(PATIENCE_SECONDS)
 
 
-def test_ctrl_c_ends_a_consumer_quietly_with_all_it_has_read_printed(cli: Cli) -> None:
+def test_ctrl_c_ends_a_consumer_quietly_after_all_read_records_are_printed(cli: Cli) -> None:
     cli("topics", "create", "t").worked()
     cli("produce", "t", stdin=b"one\ntwo\n").worked()
     process = cli.process("consume", "t", "--from-beginning")
@@ -93,7 +100,7 @@ def test_ctrl_c_ends_a_consumer_quietly_with_all_it_has_read_printed(cli: Cli) -
     assert (process.returncode, out, err) == (0, b"", b"")
 
 
-def test_lines_typed_by_hand_arrive_one_by_one(cli: Cli) -> None:
+def test_typed_lines_are_sent_one_by_one(cli: Cli) -> None:
     cli("topics", "create", "t").worked()
     consumer = cli.process("consume", "t", "--from-beginning")
     producer = cli.process("produce", "t", stdin=subprocess.PIPE)
@@ -109,7 +116,7 @@ def test_lines_typed_by_hand_arrive_one_by_one(cli: Cli) -> None:
     consumer.communicate(timeout=PATIENCE_SECONDS)
 
 
-def test_progress_is_for_terminals_only(cli: Cli) -> None:
+def test_progress_is_shown_only_on_terminals(cli: Cli) -> None:
     cli("topics", "create", "t").worked()
     piped = cli.process("perf", "latency", "t", "--records", "50", "--json")
     assert piped.communicate(timeout=PATIENCE_SECONDS)[1] == b""
@@ -118,7 +125,7 @@ def test_progress_is_for_terminals_only(cli: Cli) -> None:
     assert b"300" in seen
 
 
-def test_a_long_dump_into_a_file_shows_how_far_it_is(tmp_path: Path) -> None:
+def test_a_long_dump_into_a_file_shows_its_progress(tmp_path: Path) -> None:
     log = tmp_path / "00000000000000000000.log"
     log.write_bytes(b"".join(bytes(build_batch([Record(offset, 0, None, b"x")], base_offset=offset)) for offset in range(3000)))
     with (tmp_path / "dumped").open("wb") as target:
@@ -134,7 +141,8 @@ def test_a_table_has_lines_on_a_terminal_and_none_in_a_pipe(cli: Cli) -> None:
 
 
 def _on_a_terminal(cli: Cli, *words: str, stdout: BinaryIO | None = None) -> bytes:
-    """What a command shows somebody at a terminal, on both of its streams or, with ``stdout``, on stderr."""
+    """The output of a command on a terminal, on both of its streams or, with ``stdout``, on
+    stderr."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "barnabas", *words],
@@ -144,7 +152,8 @@ def _on_a_terminal(cli: Cli, *words: str, stdout: BinaryIO | None = None) -> byt
     )
     os.close(theirs)
     seen = b""
-    # A terminal that its last user has left cannot be read; nobody else has this one.
+    # Reading from a terminal fails after its last user has closed it; no other process uses this
+    # one.
     with suppress(OSError):
         while part := os.read(ours, 65536):
             seen += part

@@ -20,7 +20,7 @@ def topic(cli: Cli) -> str:
     return "orders"
 
 
-def test_lines_become_values_and_values_lines(cli: Cli, topic: str) -> None:
+def test_lines_become_values_and_values_become_lines(cli: Cli, topic: str) -> None:
     assert cli("produce", topic, stdin="eins\nzwei\r\ndrei ü\n\nlast".encode()).text == "Produced 5 records to orders.\n"
     assert cli("consume", topic, *ALL).text == "eins\nzwei\ndrei ü\n\nlast\n"
 
@@ -36,7 +36,7 @@ def test_a_file_is_produced_like_stdin(cli: Cli, topic: str, tmp_path: Path) -> 
     assert cli("consume", topic, *ALL).out == lines.read_bytes()
 
 
-def test_keys_headers_nulls_and_codecs_travel(cli: Cli, topic: str) -> None:
+def test_keys_headers_nulls_and_codecs_arrive(cli: Cli, topic: str) -> None:
     words = ("--key-separator", "::", "--null-marker", "NUL", "--header", "a=1", "--header", "a=2", "--compression", "zstd", "--idempotent")
     cli("produce", topic, *words, stdin=b"k::v\nNUL::x=y::z\nk::NUL\n").worked()
     records = cli("consume", topic, *ALL, "--json").json_lines
@@ -53,7 +53,7 @@ def test_every_codec_is_read_back(cli: Cli, topic: str, codec: str) -> None:
     assert cli("consume", topic, *ALL).out == lines
 
 
-def test_bytes_can_be_written_as_hex_and_base64_and_shown_so(cli: Cli, topic: str) -> None:
+def test_bytes_can_be_given_and_shown_as_hex_and_base64(cli: Cli, topic: str) -> None:
     raw = bytes(range(256))
     line = raw.hex().encode() + b" " + base64.b64encode(raw) + b"\n"
     cli("produce", topic, "--key-separator", " ", "--key-format", "hex", "--value-format", "base64", stdin=line).worked()
@@ -65,7 +65,7 @@ def test_bytes_can_be_written_as_hex_and_base64_and_shown_so(cli: Cli, topic: st
     assert "value" not in record
 
 
-def test_a_template_says_what_a_line_shows(cli: Cli, topic: str) -> None:
+def test_a_template_decides_the_fields_of_a_line(cli: Cli, topic: str) -> None:
     cli("produce", topic, "--key-separator", "=", "--header", "h=1", "--header", "i=2", stdin=b"k=v\n").worked()
     line = cli("consume", topic, *ALL, "--format", "%p/%o %k\\t%v [%h] 100%% %t").text
     assert line.startswith("0/0 k\tv [h=1,i=2] 100% ")
@@ -75,7 +75,8 @@ def test_a_template_says_what_a_line_shows(cli: Cli, topic: str) -> None:
 
 
 def test_records_go_to_the_partition_that_javas_producer_would_choose(cli: Cli) -> None:
-    """murmur2 of "a" is in partition 2 of 8 and so on; librdkafka's own default would put them elsewhere."""
+    """murmur2 of "a" is in partition 2 of 8 and so on; librdkafka's default would choose other
+    partitions."""
     cli("topics", "create", "wide", "--partitions", 8).worked()
     keys = [b"a", b"b", b"barnabas", b"42"]
     cli("produce", "wide", "--key-separator", ":", stdin=b"".join(key + b":\n" for key in keys)).worked()
@@ -118,12 +119,12 @@ def test_a_partition_can_be_named_on_both_sides(cli: Cli) -> None:
         (("--offset", "0", "--max", "2"), "01"),
     ],
 )
-def test_reading_begins_where_it_is_told_to(cli: Cli, topic: str, words: tuple[str, ...], seen: str) -> None:
+def test_reading_starts_at_the_given_offset(cli: Cli, topic: str, words: tuple[str, ...], seen: str) -> None:
     cli("produce", topic, stdin=b"0\n1\n2\n3\n4\n").worked()
     assert cli("consume", topic, "--until-end", *words).text.replace("\n", "") == seen
 
 
-def test_reading_begins_at_a_time(cli: Cli, topic: str, kafka: EmbeddedBroker) -> None:
+def test_reading_starts_at_the_given_time(cli: Cli, topic: str, kafka: EmbeddedBroker) -> None:
     producer = Producer({"bootstrap.servers": kafka.bootstrap})
     noon = datetime(2026, 7, 1, 12, tzinfo=UTC)
     for hour in range(3):
@@ -137,24 +138,24 @@ def test_reading_begins_at_a_time(cli: Cli, topic: str, kafka: EmbeddedBroker) -
 def test_a_timeout_ends_the_wait_for_more(cli: Cli, topic: str) -> None:
     cli("produce", topic, stdin=b"x\n").worked()
     began = time.monotonic()
-    # Long enough for the first record to come on a busy machine.
+    # Long enough for the first record to arrive on a busy machine.
     assert cli("consume", topic, "--from-beginning", "--timeout", 3).text == "x\n"
     assert time.monotonic() - began >= 3
 
 
-def test_a_consumer_leaves_no_trace(cli: Cli, topic: str) -> None:
+def test_a_consumer_commits_nothing_and_joins_no_group(cli: Cli, topic: str) -> None:
     cli("produce", topic, stdin=b"x\n").worked()
     cli("consume", topic, *ALL).worked()
     assert cli("groups", "list", "--json").json == []
     assert [each["name"] for each in cli("topics", "list", "--json").json] == [topic]
 
 
-def test_looking_for_a_topic_does_not_make_it(cli: Cli) -> None:
+def test_looking_up_a_topic_does_not_create_it(cli: Cli) -> None:
     assert cli("consume", "nope", *ALL).complaint == "There is no topic nope."
     assert cli("topics", "list").text == ""
 
 
-def test_producing_makes_a_topic_only_where_the_cluster_does_so() -> None:
+def test_producing_creates_a_topic_only_if_the_cluster_allows_it() -> None:
     with EmbeddedBroker(config={"auto.create.topics.enable": "false"}) as broker:
         cli = Cli(broker.bootstrap)
         assert cli("produce", "nope", stdin=b"x\n").complaint == "There is no topic nope."
@@ -164,16 +165,16 @@ def test_producing_makes_a_topic_only_where_the_cluster_does_so() -> None:
         assert cli("consume", "fresh", *ALL).text == "x\n"
 
 
-def test_what_was_read_before_a_bad_line_is_delivered(cli: Cli, topic: str) -> None:
+def test_lines_before_an_invalid_line_are_delivered(cli: Cli, topic: str) -> None:
     done = cli("produce", topic, "--key-separator", ":", stdin=b"a:1\nb:2\nbad\nc:3\n")
     assert done.out == b"Produced 2 records to orders.\n"
-    assert done.complaint == "Line 3 has no key separator ':'; nothing from there on was sent."
+    assert done.complaint == "Line 3 has no key separator ':'; it and the lines after it were not sent."
     assert cli("consume", topic, *ALL).text == "1\n2\n"
     assert "Line 1 has a value that is not hex" in cli("produce", topic, "--value-format", "hex", stdin=b"xx\n").complaint
     assert "that is not base64" in cli("produce", topic, "--value-format", "base64", stdin=b"?\n").complaint
 
 
-def test_records_that_are_not_delivered_are_counted_and_explained(cli: Cli, topic: str, tmp_path: Path) -> None:
+def test_undelivered_records_are_counted_and_explained(cli: Cli, topic: str, tmp_path: Path) -> None:
     cli("configs", "alter", "--topic", topic, "--set", "max.message.bytes=200").worked()
     done = cli("produce", topic, "--json", "--config-file", _unbatched(tmp_path), stdin=b"small\n" + b"x" * 1000 + b"\n")
     assert b'"delivered": 1' in done.out
@@ -201,9 +202,9 @@ def test_a_record_that_librdkafka_itself_refuses_is_counted_too(cli: Cli, topic:
         (("consume", "orders", "--offset", "1", "--from-beginning"), "give one of them"),
         (("consume", "orders", "--json", "--format", "%v"), "give one of them"),
         (("consume", "orders", "--format", "%x"), "not %x"),
-        (("consume", "orders", "--format", "50%"), "--format knows"),
+        (("consume", "orders", "--format", "50%"), "--format supports"),
         (("consume", "orders", "--partition", "7"), "Topic orders has no partition 7; it has 1."),
-        (("consume", "orders", "--group", "g"), "groups arrive in a later release"),
+        (("consume", "orders", "--group", "g"), "is not supported yet"),
         (("consume", "orders", "--isolation", "none"), "--isolation"),
         (("produce", "orders", "--partition", "7"), "Topic orders has no partition 7; it has 1."),
         (("produce", "orders", "--file", "/nope"), "/nope: No such file or directory."),
@@ -213,5 +214,5 @@ def test_a_record_that_librdkafka_itself_refuses_is_counted_too(cli: Cli, topic:
         (("produce", "bad name"), "bad name"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(cli: Cli, topic: str, words: tuple[str, ...], sentence: str) -> None:
+def test_impossible_requests_are_one_sentence(cli: Cli, topic: str, words: tuple[str, ...], sentence: str) -> None:
     assert sentence in cli(*words, stdin=b"x\n").complaint

@@ -10,7 +10,7 @@ import pytest
 from barnabas.testing import EmbeddedBroker
 from tests.cli.running import Cli
 
-# Everything that talks to a cluster, with the least it needs.
+# Every command that connects to a cluster, with its required arguments.
 COMMANDS = [
     ("topics", "list"),
     ("topics", "create", "t"),
@@ -30,13 +30,13 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_nobody_there_is_said_at_once(words: tuple[str, ...]) -> None:
+def test_an_address_without_a_listener_is_refused_at_once(words: tuple[str, ...]) -> None:
     assert Cli("127.0.0.1:1")(*words).complaint == "No broker can be reached at 127.0.0.1:1 (connection refused)."
 
 
 @pytest.fixture
 def silent_server() -> Iterator[str]:
-    """It takes every connection and never says a word."""
+    """It accepts every connection and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         held: list[socket.socket] = []
 
@@ -57,10 +57,10 @@ def silent_server() -> Iterator[str]:
 @pytest.mark.parametrize(
     "words", [("topics", "list"), ("topics", "create", "t"), ("configs", "describe", "--client-metrics", "m"), ("produce", "t")]
 )
-def test_somebody_who_does_not_answer_is_not_waited_for_forever(
+def test_a_server_that_never_answers_ends_the_wait_with_a_timeout(
     words: tuple[str, ...], silent_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("client", "topics", "config_resources", "produce"):
+    for module in ("cluster.client", "topics.command", "configs.resources", "produce"):
         monkeypatch.setattr(f"barnabas.cli.{module}.ANSWER_SECONDS_MAX", 0.5)
     assert f"o answer from {silent_server} within 0.5 seconds" in Cli(silent_server)(*words).complaint
 
@@ -69,7 +69,7 @@ def test_the_first_address_that_answers_is_enough(kafka: EmbeddedBroker) -> None
     assert Cli(f"127.0.0.1:1,{kafka.bootstrap}")("topics", "list").text == ""
 
 
-def test_all_addresses_that_did_not_answer_are_named() -> None:
+def test_all_unreachable_addresses_are_named() -> None:
     sentence = Cli("127.0.0.1:1,nohost.invalid:2")("topics", "list").complaint
     assert "127.0.0.1:1 (connection refused), nohost.invalid:2 (" in sentence
 
@@ -79,7 +79,7 @@ def test_an_address_is_a_host_and_a_port() -> None:
         assert "--bootstrap takes host:port" in Cli()("topics", "list", "--bootstrap", text).complaint
 
 
-def test_the_option_is_stronger_than_the_environment_and_that_than_the_file(kafka: EmbeddedBroker, tmp_path: Path) -> None:
+def test_the_option_overrides_the_environment_which_overrides_the_file(kafka: EmbeddedBroker, tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text(f"bootstrap.servers={kafka.bootstrap}\nclient.id=me\n")
     assert Cli()("topics", "list", "--config-file", file).text == ""
@@ -87,7 +87,7 @@ def test_the_option_is_stronger_than_the_environment_and_that_than_the_file(kafk
     assert Cli("127.0.0.1:1")("topics", "list", "--bootstrap", kafka.bootstrap).text == ""
 
 
-def test_nothing_said_means_localhost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_address_is_localhost(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def remember(address: tuple[str, int], timeout: float) -> socket.socket:
@@ -113,15 +113,15 @@ def test_a_bad_config_file_is_one_sentence(kafka: EmbeddedBroker, tmp_path: Path
         assert told in cli("topics", "list", "--config-file", file).complaint
 
 
-def test_settings_that_only_a_plain_connection_can_ask_for_say_so(kafka: EmbeddedBroker, tmp_path: Path) -> None:
+def test_requests_that_need_a_plain_connection_are_refused_over_tls(kafka: EmbeddedBroker, tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=ssl\n")
     done = Cli(kafka.bootstrap)("configs", "describe", "--client-metrics", "m", "--config-file", file)
-    assert done.complaint == "This can only be asked over a plain connection, but security.protocol is ssl."
+    assert done.complaint == "This request works only over a plain connection, but security.protocol is ssl."
 
 
-def test_a_broker_that_speaks_no_tls_is_not_a_mystery(kafka: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("client", "topics"):
+def test_a_broker_without_tls_gives_a_clear_error(kafka: EmbeddedBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("cluster.client", "topics.command"):
         monkeypatch.setattr(f"barnabas.cli.{module}.ANSWER_SECONDS_MAX", 2.0)
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=ssl\n")

@@ -1,4 +1,4 @@
-"""The example of ``docs/tiered_storage.md`` does what the page says."""
+"""The example of ``docs/tiered_storage.md`` works as the page describes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "tiered_storage.md"
 
 
 def commands(directory: Path) -> list[list[str]]:
-    """The words of each line that begins with ``$`` in the page's console."""
+    """The words of each line that starts with ``$`` in the page's console."""
     console = PAGE.read_text().partition("```console\n")[2].partition("```")[0]
     return [shlex.split(line.removeprefix("$ ").replace("$PWD", str(directory))) for line in console.splitlines()]
 
 
-def test_the_example_does_what_the_page_says(tmp_path: Path) -> None:
+def test_the_example_works_as_the_page_describes(tmp_path: Path) -> None:
     (mkdir, directory), up, create, produce, describe, consume, dump, verify = commands(tmp_path)
     assert mkdir == "mkdir"
     (tmp_path / directory).mkdir()

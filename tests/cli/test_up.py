@@ -15,7 +15,7 @@ from tests.cli.up_cluster import UpCluster
 from tests.waiting import PATIENCE_SECONDS, until
 
 
-def test_one_broker_says_so_in_one_line_and_keeps_its_data(tmp_path: Path) -> None:
+def test_one_broker_prints_one_line_and_keeps_its_data(tmp_path: Path) -> None:
     with UpCluster(tmp_path, brokers=1) as first:
         assert first.ready["node"] == "1"
         Cli(first.bootstrap)("topics", "create", "kept").worked()
@@ -81,20 +81,21 @@ def test_nodes_are_configured_as_a_user_would(four: UpCluster) -> None:
     assert f"PLAINTEXT://{four.bootstrap.split(',')[-1]}" == last["listeners"]
 
 
-def test_a_node_that_dies_is_named_and_the_others_go_on(four: UpCluster) -> None:
+def test_a_node_that_dies_is_named_and_the_others_continue(four: UpCluster) -> None:
     for address in four.bootstrap.split(","):
-        # Each knows of all, whichever of them dies with what it has not told yet.
+        # Wait until every broker knows all of them, because a node may die before it has passed
+        # on its metadata.
         until(lambda address=address: _active(Cli(address)) == [1, 2, 3, 4], "every broker is active")  # type: ignore[misc]
     four.kill(2)
     assert four.process.stderr is not None
     line = four.process.stderr.readline().decode()
-    assert line.startswith("barnabas: Node 2 is gone: killed by SIGKILL.")
+    assert line.startswith("barnabas: Node 2 has stopped: killed by SIGKILL.")
     assert str(four.data_dir / "node-2.properties") in line
     assert four.process.poll() is None
     assert sorted(row["broker"] for row in Cli(four.bootstrap)("brokers", "list", "--json").json) == [1, 2, 3, 4]
 
 
-def test_nodes_do_not_outlive_the_one_that_started_them(tmp_path: Path) -> None:
+def test_nodes_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     with UpCluster(tmp_path, brokers=2) as cluster:
         places = [(host, int(port)) for host, port in (each.split(":") for each in cluster.bootstrap.split(","))]
         cluster.process.kill()
@@ -103,7 +104,7 @@ def test_nodes_do_not_outlive_the_one_that_started_them(tmp_path: Path) -> None:
             _until_nobody_listens(place)
 
 
-def test_a_node_that_cannot_start_is_the_reason_of_all(tmp_path: Path) -> None:
+def test_a_node_that_cannot_start_is_reported_as_the_reason(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -116,8 +117,8 @@ def test_a_node_that_cannot_start_is_the_reason_of_all(tmp_path: Path) -> None:
     assert str(port) in last
 
 
-def test_the_number_of_controllers_stays_what_it_was(tmp_path: Path) -> None:
-    """Others could outvote those that hold the metadata."""
+def test_the_number_of_controllers_cannot_change(tmp_path: Path) -> None:
+    """New controllers could outvote those that hold the metadata."""
     with UpCluster(tmp_path, brokers=1) as alone:
         Cli(alone.bootstrap)("topics", "create", "kept").worked()
     with UpCluster(tmp_path, brokers=3) as grown:
@@ -127,7 +128,7 @@ def test_the_number_of_controllers_stays_what_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["node.id", "listeners", "log.dirs"])
-def test_what_every_node_has_its_own_of_cannot_be_overridden(tmp_path: Path, name: str) -> None:
+def test_settings_that_differ_per_node_cannot_be_overridden(tmp_path: Path, name: str) -> None:
     refused = Cli()("up", "--brokers", 3, "--data-dir", tmp_path, "--override", f"{name}=1")
     assert refused.complaint == f"{name} cannot be the same for 3 brokers."
 

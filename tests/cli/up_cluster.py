@@ -1,4 +1,4 @@
-"""``barnabas up --brokers N`` as a process of its own, and what can happen to its nodes."""
+"""``barnabas up --brokers N`` as a process of its own, with ways to kill and restart its nodes."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class UpCluster:
             os.kill(self.pids[node_id - 1], signal.SIGKILL)
 
     def start(self, node_id: int) -> None:
-        """By hand, with the file that ``up`` has left for it."""
+        """Starts a node by hand, with the file that ``up`` has written for it."""
         file = self.data_dir / f"node-{node_id}.properties"
         self._restarted[node_id] = subprocess.Popen(
             [sys.executable, "-m", "barnabas", "server", "--log-level", "ERROR", "--config", str(file)], stdout=subprocess.DEVNULL
         )
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> tuple[bytes, bytes]:
-        """A clean stop of those that ``up`` has started; what it said after it was ready."""
+        """Stops the nodes that ``up`` has started; returns the output since it was ready."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         return self.process.communicate(timeout=PATIENCE_SECONDS)

@@ -17,7 +17,7 @@ import pytest
 from barnabas.env.real_disk import RealDisk
 from barnabas.metadata.cluster import FENCE
 from barnabas.model.errors import ErrorCode
-from barnabas.node.metadata_log import MetadataLog
+from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.storage.log_settings import LogSettings
 from barnabas.testing import EmbeddedBroker, embedded_broker
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest

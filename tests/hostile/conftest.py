@@ -1,6 +1,7 @@
-"""A broker in a process of its own, attacked by one test after the other, and looked at after each.
+"""A broker in a process of its own, attacked by one test after the other, and checked after each.
 
-Whatever was done to it, it serves the next client, has logged no error of its own, and has grown by less than :data:`GROWTH_BYTES_MAX`.
+After any attack it serves the next client, has logged no error of its own, and has grown by less
+than :data:`GROWTH_BYTES_MAX`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import pytest
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client
 
-# Records here are as old as a test likes them: retention does not look at them, however long the tests take.
+# Tests choose the age of their records, so retention is off, however long the tests take.
 NOTHING_EXPIRES = {"log.retention.check.interval.ms": str(24 * 3_600_000)}
 # Goal 7 of the reliability goals.
 GROWTH_BYTES_MAX = 256 * 1024 * 1024
 
 
 class Victim:
-    """The broker, and what can be seen of it from outside."""
+    """The broker, and the facts about it that are visible from outside."""
 
     def __init__(self, kafka: EmbeddedBroker) -> None:
         self._kafka = kafka
@@ -43,7 +44,9 @@ class Victim:
         Path(f"/proc/{self._kafka.pid}/clear_refs").write_text("5")
 
     def worked_seconds(self) -> float:
-        """How long it has been computing. A clock would go on while somebody else has the processors."""
+        """How much processor time it has used. Wall time would also count the work of other
+        processes.
+        """
         behind_its_name = Path(f"/proc/{self._kafka.pid}/stat").read_text().rpartition(")")[2].split()
         user, system = behind_its_name[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
@@ -54,7 +57,8 @@ class Victim:
 
 @pytest.fixture(scope="package")
 def one_victim_for_all() -> Iterator[Victim]:
-    # A longer queue of newcomers than Kafka's 50: these tests bring hundreds at once, and a full queue costs each a second.
+    # A longer accept queue than Kafka's 50: these tests open hundreds of connections at once, and a
+    # full queue costs each a second.
     with EmbeddedBroker(process=True, config={"socket.listen.backlog.size": "2000", **NOTHING_EXPIRES}) as kafka:
         made = Victim(kafka)
         with made.client() as client:

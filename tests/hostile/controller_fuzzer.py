@@ -1,9 +1,11 @@
-"""Frames that nobody would send, to the listener on which controllers talk to each other and to brokers.
+"""Malformed and unexpected frames to the listener that controllers use among themselves and with
+brokers.
 
-As :mod:`tests.hostile.fuzzer`, with a vocabulary of what such requests are about: ids of nodes that exist, the epochs they are in, the
-directories they have, the snapshots there are. Much of what is sent so is not wrong at all: whoever reaches this listener may call
-elections, register brokers and take them away (there is no authentication yet, and Kafka's is no different without). So the node loses its
-office again and again, and what is looked at is that it always comes back.
+Like :mod:`tests.hostile.fuzzer`, with a vocabulary of values that such requests carry: ids of
+existing nodes, their epochs, their directories, existing snapshots. Many of these requests are
+legal: a peer that reaches this listener may call elections, register brokers and unregister them
+(there is no authentication yet, and Kafka is no different without it). So the node loses its
+leadership again and again, and the test checks that it always regains it.
 
     python -m tests.hostile.controller_fuzzer --seed 7 --first 1234 --count 1
 """
@@ -26,16 +28,16 @@ from tests.scenarios.client import Client
 from tests.waiting import until
 
 METADATA = "__cluster_metadata"
-# Elections as fast as the disk: the attack calls many.
+# Elections as fast as the disk allows, because the attack calls many.
 QUICK_QUORUM = {
     "controller.quorum.election.timeout.ms": "50",
     "controller.quorum.election.backoff.max.ms": "20",
     "controller.quorum.fetch.timeout.ms": "100",
     "controller.quorum.request.timeout.ms": "200",
     "broker.heartbeat.interval.ms": "100",
-    # A small log that is replaced by snapshots often.
+    # A small log that snapshots replace often.
     "metadata.log.max.record.bytes.between.snapshots": "4000",
-    # Records are as old as a test likes them.
+    # Tests choose the age of their records.
     "log.retention.check.interval.ms": str(24 * 3_600_000),
 }
 _FRAMES_BETWEEN_LOOKS_AT_EPOCHS = 100
@@ -44,7 +46,7 @@ _EXTREMES_64 = (2**63 - 1, 2**63 - 2, -1, -(2**63), 2**40)
 
 
 def controller_victim(data_dir: str | None = None) -> tuple[EmbeddedBroker, str]:
-    """A node that is broker and controller, and where its controller listens."""
+    """A node that is broker and controller, and the address of its controller listener."""
     (port,) = free_ports(1)
     listeners = f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{port}"
     kafka = EmbeddedBroker(
@@ -84,7 +86,7 @@ class ControllerFuzzer(Fuzzer):
         until(restocked, "the node is back in the cluster", retry_on=AssertionError)
 
     def _learn(self) -> None:
-        """What a peer would know. Nothing of it is secret on this listener."""
+        """The values that a peer would know. None of them is secret on this listener."""
         data = Path(self._kafka.data_dir)
         properties = dict(line.split("=", 1) for line in (data / "meta.properties").read_text().splitlines() if "=" in line)
         quorum = quorum_of(self._door)
@@ -119,7 +121,7 @@ class ControllerFuzzer(Fuzzer):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Feed the controller of a live node frames that nobody would send.")
+    parser = argparse.ArgumentParser(description="Send malformed frames to the controller of a live node.")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=100_000)

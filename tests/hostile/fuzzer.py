@@ -1,14 +1,15 @@
-"""Frames that nobody would send, to a live node, one after the other.
+"""Malformed and unexpected frames to a live node, one after the other.
 
-A frame begins as a request of any API in any version, built from its declaration with values out of :class:`Vocabulary`: names of topics
-that exist and of some that do not, numbers at their ends, batches good and bad. Then it is left alone, or bits flip, bytes vanish, numbers
-lie, or two requests are spliced. What must hold whatever is sent:
+A frame begins as a request of any API in any version, built from its declaration with values out of
+:class:`Vocabulary`: names of existing and missing topics, extreme numbers, valid and invalid
+batches. Then it stays as it is, or bits flip, bytes vanish, lengths become wrong, or two requests
+are spliced. For any frame these must hold:
 
-- the node lives, and every so often a bystander is served;
-- it writes no error: a client's nonsense is the client's fault, and a handler that raises is ours;
-- whatever it answers can be decoded, to the last byte, in the version that was asked.
+- the node lives, and a bystander is served at regular intervals;
+- it logs no error: a malformed request is the client's fault, and a handler that raises is ours;
+- every response can be decoded, to the last byte, in the version of the request.
 
-Frame ``n`` of a seed depends on nothing but the two, so a failure is replayed alone::
+Frame ``n`` of a seed depends only on the two numbers, so a failure is replayed alone::
 
     python -m tests.hostile.fuzzer --seed 7 --first 1234 --count 1
 """
@@ -48,10 +49,11 @@ from tests.unit.records.made import with_header
 
 TOPICS = ("fuzz-a", "fuzz-b")
 PARTITIONS = 3
-# A bystander is served, the process lives and has complained of nothing: looked at after so many frames.
+# After this many frames: a bystander is served, the process lives and has logged no error.
 LOOK_EVERY = 100
 REMEMBERED_FRAMES = 2 * LOOK_EVERY
-# A node that is alive answers in milliseconds. What takes longer than this is parked, or waits for bytes that will not come.
+# A live node answers in milliseconds. A request that takes longer is parked, or the node waits for
+# bytes that will not come.
 SILENCE_SECONDS = 0.25
 # How often a value is taken from the likely ones, where there are any.
 LIKELY_PART = 0.8
@@ -60,16 +62,16 @@ PROBE = ApiVersionsRequest(client_software_name="fuzzer", client_software_versio
 
 
 class Failure(AssertionError):
-    """What a node did that it must not, and how to see it again."""
+    """A forbidden reaction of a node, and the command that replays it."""
 
 
-# -- requests -----------------------------------------------------------------------------------------------------------------
+# -- requests
 
 
 @dataclass
 class Vocabulary:
     topic_ids: list[bytes] = field(default_factory=list)
-    # Of fields whose values are worth guessing better than by chance, by the names of the fields.
+    # For fields whose values should be better than random, by the names of the fields.
     likely: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     # Lists that are mostly refused unless they have one element.
     single: frozenset[str] = frozenset()
@@ -108,7 +110,8 @@ class Vocabulary:
     numbers = (-1, 0, 1, 2, 3, 4, 8, 16, 32, -2, -3, -4, -5, -6, 5, 7, 20)
 
 
-# Those of coordinators, some of which they accept. Rebalances are short: a member that waits for others keeps the fuzzer waiting, too.
+# Those of coordinators, some of which they accept. Rebalances are short: a member that waits for
+# others delays the fuzzer too.
 _TIMEOUTS_MS = {
     "session_timeout_ms": (6_000, 6_000, 0, -1, 2**31 - 1),
     "rebalance_timeout_ms": (0, 1, 10, -1),
@@ -118,7 +121,7 @@ _INTEGERS = {"int8": 8, "int16": 16, "uint16": -16, "int32": 32, "uint32": -32, 
 
 
 class Maker:
-    """Requests by chance, from their declarations."""
+    """Random requests from their declarations."""
 
     def __init__(self, chance: random.Random, words: Vocabulary) -> None:
         self._chance = chance
@@ -194,7 +197,7 @@ class Maker:
         return bytes(batch)
 
 
-# -- damage -------------------------------------------------------------------------------------------------------------------
+# -- damage
 
 _LIES = (
     *(struct.pack(">h", number) for number in (-1, -2, 0, 32767)),
@@ -302,7 +305,7 @@ def _request(chance: random.Random, words: Vocabulary, keys: tuple[ApiKey, ...])
 
 
 def read_request(body: Buffer, handlers: Handlers = BROKER_HANDLERS) -> tuple[ApiKey, int, Any] | None:
-    """What a node will read in these bytes; None when it will not."""
+    """The request that a node will read in these bytes; None when they are malformed."""
     try:
         key, version, _, _, position = read_request_prefix(body)
         if key not in handlers or version not in stable_versions(ApiKey(key)):
@@ -316,8 +319,10 @@ def read_request(body: Buffer, handlers: Handlers = BROKER_HANDLERS) -> tuple[Ap
 
 
 def too_dear(body: bytes, handlers: Handlers = BROKER_HANDLERS) -> bool:
-    """Legal requests that would only keep the disk busy (thousands of partitions), or the fuzzer waiting (a fetch that parks), or that
-    ask for what the fuzzer would complain about: a broker that is unregistered is none until its next heartbeat."""
+    """Legal requests that would only keep the disk busy (thousands of partitions), or delay the
+    fuzzer (a fetch that parks), or that cause a state the fuzzer would report: an unregistered
+    broker is not served until its next heartbeat.
+    """
     match read_request(body, handlers):
         case (_, _, CreateTopicsRequest() as request):
             return sum(max(topic.num_partitions, len(topic.assignments), 1) for topic in request.topics) in range(30, 10_001)
@@ -331,17 +336,17 @@ def too_dear(body: bytes, handlers: Handlers = BROKER_HANDLERS) -> bool:
             return False
 
 
-# -- against a node -----------------------------------------------------------------------------------------------------------
+# -- against a node
 
 
 class Fuzzer:
-    # What is served behind the door that is knocked at.
+    # The APIs of the attacked listener.
     handlers: Handlers = BROKER_HANDLERS
 
     def __init__(
         self, kafka: EmbeddedBroker, seed: int, keys: tuple[ApiKey, ...] = tuple(BROKER_HANDLERS), *, door: str | None = None
     ) -> None:
-        """``door`` is another listener than that for clients."""
+        """``door`` is a listener other than the one for clients."""
         self._kafka = kafka
         self._door = door or kafka.bootstrap
         self._seed = seed
@@ -366,7 +371,7 @@ class Fuzzer:
         self._hang_up()
 
     def _send(self, frame: Frame) -> str:
-        """Send a frame and a probe behind it; what came of it."""
+        """Send a frame and a probe behind it; returns the outcome."""
         if self._client is None:
             self._client = Client(self._door)
         client = self._client
@@ -379,7 +384,7 @@ class Fuzzer:
                 return "not answered"
             self._check_answer(frame, answer)
             if not self._is_probe(client.receive_frame(), frame.index):
-                raise self._failure(frame, "two answers to one request")
+                raise self._failure(frame, "two responses to one request")
         except (HungUp, BrokenPipeError, ConnectionResetError):
             self._hang_up()
             return "hung up"
@@ -400,34 +405,36 @@ class Fuzzer:
         if request is None:
             key, version = struct.unpack_from(">hh", frame.body)
             if key != ApiKey.API_VERSIONS or version in stable_versions(ApiKey.API_VERSIONS):
-                raise self._failure(frame, f"an answer to what is no request: {answer.hex()}")
+                raise self._failure(frame, f"a response to a malformed request: {answer.hex()}")
             decode_response(answer, ApiVersionsRequest, 0)
             return
         key, version, _ = request
         try:
             correlation_id, _ = decode_response(answer, messages(key)[0], version)
-        except (AssertionError, *DECODE_ERRORS) as wrong:
-            raise self._failure(frame, f"an answer that cannot be decoded ({wrong}): {answer.hex()}") from wrong
+        except (AssertionError, *DECODE_ERRORS) as error:
+            raise self._failure(frame, f"a response that cannot be decoded ({error}): {answer.hex()}") from error
         if correlation_id != struct.unpack_from(">i", frame.body, 4)[0]:
-            raise self._failure(frame, f"an answer to somebody else: {answer.hex()}")
+            raise self._failure(frame, f"a response with another correlation id: {answer.hex()}")
 
     def _look(self) -> None:
         if self._kafka.complaints:
             raise self._failure(None, f"errors in its log:\n{self._kafka.complaints}")
         try:
             self._restock()
-        except (OSError, AssertionError) as wrong:
-            raise self._failure(None, f"no service for a bystander: {wrong!r}\n{self._kafka.complaints}") from wrong
+        except (OSError, AssertionError) as error:
+            raise self._failure(None, f"no service for a bystander: {error!r}\n{self._kafka.complaints}") from error
 
     def _restock(self) -> None:
-        """A bystander sees to it that the topics are there which requests are about, and those of coordinators: some delete topics."""
+        """A bystander recreates the topics that requests use, and those of coordinators: some
+        requests delete topics.
+        """
         with Client(self._kafka.bootstrap) as client:
             client.probe()
             for topic in TOPICS:
                 told = client.ask(_metadata_of(topic)).topics[0]
                 if told.error_code:
                     client.create_topic(topic, PARTITIONS)
-            # Whoever looks for a coordinator makes the broker create its topic.
+            # A FindCoordinator makes the broker create the coordinator's topic.
             for kind in (0, 1):
                 client.ask(FindCoordinatorRequest(key_type=kind, coordinator_keys=["fuzz"]))
             self._words.topic_ids = [client.ask(_metadata_of(topic)).topics[0].topic_id for topic in TOPICS]
@@ -455,7 +462,7 @@ def chunks(first: int, count: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Feed a live node frames that nobody would send.")
+    parser = argparse.ArgumentParser(description="Send malformed frames to a live node.")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=100_000)

@@ -1,6 +1,8 @@
-"""Record batches that lie, sent with Produce: refused with the code that Kafka has for it, and never in the log.
+"""Invalid record batches in Produce requests: refused with Kafka's error code, and never in the
+log.
 
-The cases are those of ``tests/unit/records/refusals.py``; here they come over the wire, with idempotent producers and with bombs.
+The cases are those of ``tests/unit/records/refusals.py``; here they come over the wire, with
+idempotent producers and with decompression bombs.
 """
 
 from __future__ import annotations
@@ -24,14 +26,15 @@ from tests.unit.records.made import with_body, with_header
 from tests.unit.records.refusals import CASES, Case
 
 _names = itertools.count()
-# Transactions have a test of their own, and timestamps are judged by the broker's clock, years after the one of the cases.
+# Transactions have a test of their own, and the broker's clock judges timestamps, years after the
+# clock of the cases.
 
 
 def is_transactional(batch: bytes | bytearray) -> bool:
     return len(batch) > ATTRIBUTES_LOW_BYTE_POSITION and bool(batch[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT)
 
 
-# Without a transactional id in the request, nothing else of a transactional batch is looked at.
+# Without a transactional id in the request, nothing else of a transactional batch is checked.
 PLAIN = [case for case in CASES if not case.config and not is_transactional(case.batch) and case.code != ErrorCode.INVALID_TIMESTAMP]
 SHAPED = [case for case in CASES if case.config]
 
@@ -47,12 +50,12 @@ def verdict(client: Client, topic: str, case: Case) -> None:
     answer = client.produce_batch(topic, 0, bytes(case.batch))
     assert answer.error_code == case.code
     if case.code:
-        assert client.end_offset(topic) == before, "nothing of it is in the log"
+        assert client.end_offset(topic) == before, "no part of it is in the log"
         assert answer.error_message
         assert tuple(error.batch_index for error in answer.record_errors) == case.records or not case.records
 
 
-def test_every_batch_that_is_refused_and_every_one_that_is_not(victim: Victim) -> None:
+def test_every_batch_of_the_table_gets_its_verdict(victim: Victim) -> None:
     with victim.client() as client:
         topic = new_topic(client)
         for case in PLAIN:
@@ -68,15 +71,17 @@ def test_batches_are_judged_by_their_topics_settings(victim: Victim) -> None:
                 client.delete_topic(topic)
 
 
-def test_a_null_batch_and_an_empty_one(victim: Victim) -> None:
+def test_a_null_and_an_empty_batch_are_refused(victim: Victim) -> None:
     with victim.client() as client:
         topic = new_topic(client)
         for batch in (None, b""):
             assert client.produce_batch(topic, 0, batch).error_code == ErrorCode.INVALID_RECORD
 
 
-def test_every_bit_of_a_batch_flipped(victim: Victim) -> None:
-    """The checksum covers what follows it; what comes before is checked by itself, or is the broker's to write."""
+def test_a_flipped_bit_outside_the_leader_epoch_is_refused(victim: Victim) -> None:
+    """The checksum covers everything behind it; the fields before it have checks of their own, or
+    the broker overwrites them.
+    """
     batch = bytes(batch_of([b"some value"], key=b"k"))
     with victim.client() as client:
         topic = new_topic(client)
@@ -92,7 +97,7 @@ def test_every_bit_of_a_batch_flipped(victim: Victim) -> None:
         assert client.values(topic) == [b"some value"] * 32
 
 
-def test_a_batch_cut_at_every_byte(victim: Victim) -> None:
+def test_a_batch_cut_at_any_byte_is_refused(victim: Victim) -> None:
     batch = bytes(batch_of([b"some value"] * 3))
     with victim.client() as client:
         topic = new_topic(client)
@@ -101,13 +106,14 @@ def test_a_batch_cut_at_every_byte(victim: Victim) -> None:
         assert client.values(topic) == []
 
 
-# -- compression --------------------------------------------------------------------------------------------------------------
+# -- compression
 
 
 GIGABYTES = 2
 
 
-# Frames of these three formats may follow each other and are one stream then, so that a long one need not be compressed whole.
+# Frames of these three formats can be concatenated into one stream, so that a long one need not be
+# compressed whole.
 
 
 @cache
@@ -126,7 +132,7 @@ def zeros_lz4() -> bytes:
 
 
 def snappy_claiming(size_bytes: int) -> bytes:
-    """One block of raw snappy whose preamble says how long it will be."""
+    """One block of raw snappy with a preamble that claims this length."""
     preamble = bytearray()
     while size_bytes >= 0x80:
         preamble.append(size_bytes & 0x7F | 0x80)
@@ -156,8 +162,8 @@ BOMBS: dict[str, tuple[Codec, Callable[[], bytes]]] = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_does_not_go_off(victim: Victim, name: str) -> None:
-    """Where a topic's settings make the broker look inside; elsewhere batches stay closed."""
+def test_a_decompression_bomb_is_refused(victim: Victim, name: str) -> None:
+    """Where a topic's settings make the broker open batches; elsewhere they stay closed."""
     codec, make = BOMBS[name]
     bomb = with_header(with_body(batch_of([b"x"]), make()), attributes=codec)
     assert len(bomb) < 10_000_000
@@ -170,7 +176,7 @@ def test_a_bomb_does_not_go_off(victim: Victim, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_with_a_timestamp_that_makes_the_broker_look_inside(victim: Victim, name: str) -> None:
+def test_a_decompression_bomb_with_a_future_timestamp_is_refused(victim: Victim, name: str) -> None:
     codec, make = BOMBS[name]
     bomb = with_header(with_body(batch_of([b"x"]), make()), attributes=codec, max_timestamp=2**62)
     with victim.client() as client:
@@ -189,7 +195,7 @@ def test_zstd_before_version_7_is_refused(victim: Victim) -> None:
         assert client.ask(request, 7).responses[0].partition_responses[0].error_code == 0
 
 
-# -- producers ----------------------------------------------------------------------------------------------------------------
+# -- producers
 
 
 def numbered(sequence: int, *, producer_id: int = 4000, epoch: int = 0, count: int = 1) -> bytearray:
@@ -208,7 +214,7 @@ def test_sequences_with_gaps_and_old_epochs_are_refused(victim: Victim) -> None:
         assert outcome(numbered(5)) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
         assert outcome(numbered(2**31 - 1)) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
         assert outcome(numbered(3)) == (0, 3)
-        # Sent again, it is answered like the first time and is not in the log twice.
+        # A retry gets the first response and is not in the log twice.
         assert outcome(numbered(3)) == (0, 3)
         assert outcome(numbered(0, count=3)) == (0, 0)
         assert outcome(numbered(0, epoch=2)) == (0, 4)
@@ -224,8 +230,8 @@ def test_transactional_batches_without_a_transaction_are_refused(victim: Victim)
         assert client.produce_batch(topic, 0, batch).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def test_producer_ids_invented_by_a_client_are_bounded_work(victim: Victim) -> None:
-    """Thirty thousand producers that never were given their ids; each costs a little memory, until it expires."""
+def test_invented_producer_ids_cost_bounded_work(victim: Victim) -> None:
+    """Thirty thousand producers with invented ids; each costs a little memory, until it expires."""
     with victim.client() as client:
         topic = new_topic(client)
         pipelined = 500
@@ -240,12 +246,12 @@ def test_producer_ids_invented_by_a_client_are_bounded_work(victim: Victim) -> N
         client.delete_topic(topic)
 
 
-# -- where they go ------------------------------------------------------------------------------------------------------------
+# -- where they go
 
 
 @pytest.mark.parametrize("topic", ["__cluster_metadata", "", "..", "../t", "t\x00", "missing", "x" * 300])
 @pytest.mark.parametrize("partition", [0, -1, 2**31 - 1])
-def test_produce_to_what_is_no_partition_here(victim: Victim, topic: str, partition: int) -> None:
+def test_produce_to_an_invalid_partition_is_refused(victim: Victim, topic: str, partition: int) -> None:
     with victim.client() as client:
         answer = client.produce_batch(topic, partition, batch_of([b"x"]))
         assert answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -264,7 +270,7 @@ def test_timestamps_of_the_far_future_are_refused(victim: Victim) -> None:
         assert [record.timestamp for record in records_in(client.fetch(topic).records)] == [0]
 
 
-def test_a_batch_of_the_largest_size_and_one_byte_more(victim: Victim) -> None:
+def test_a_batch_of_the_largest_size_is_accepted_and_one_byte_more_refused(victim: Victim) -> None:
     with victim.client() as client:
         topic = new_topic(client)
         overhead = len(batch_of([bytes(1_000_000)])) - 1_000_000

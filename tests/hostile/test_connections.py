@@ -1,4 +1,4 @@
-"""Too many connections, connections that do nothing, and the limits Kafka's settings put on both."""
+"""Too many connections, idle connections, and the limits of Kafka's settings on both."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.devcluster.development import development_properties
 from barnabas.model.errors import ErrorCode
-from barnabas.node.development import development_properties
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.api_versions import ApiVersionsRequest
@@ -35,7 +35,7 @@ def crowd() -> Iterator[ExitStack]:
 
 
 def connect_from(address: str, bootstrap: str) -> Client:
-    """A client whose address is another one of this machine's."""
+    """A client with another address of this machine."""
     client = Client.__new__(Client)
     host, _, port = bootstrap.rpartition(":")
     client.socket = socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS, source_address=(address, 0))
@@ -43,7 +43,7 @@ def connect_from(address: str, bootstrap: str) -> Client:
     return client
 
 
-# -- many ---------------------------------------------------------------------------------------------------------------------
+# -- many
 
 
 def test_thousands_of_idle_connections_cost_little_and_delay_no_client(victim: Victim, crowd: ExitStack) -> None:
@@ -60,20 +60,20 @@ def test_thousands_of_idle_connections_cost_little_and_delay_no_client(victim: V
     until(lambda: victim.open_files() <= before + 10, "all descriptors are given back")
 
 
-def test_connections_that_come_and_go_leave_nothing_behind(victim: Victim) -> None:
+def test_short_connections_leave_no_descriptor_behind(victim: Victim) -> None:
     before = victim.open_files()
     for number in range(1500):
         client = victim.client()
         if number % 3 == 0:
             client.send(VERSIONS)
         if number % 5 == 0:
-            # Gone with a reset, and an answer on its way.
+            # Closed with a reset, while a response is in flight.
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.close()
     until(lambda: victim.open_files() <= before + 10, "all descriptors are given back")
 
 
-def test_a_peer_that_resets_while_records_are_sent_to_it(victim: Victim) -> None:
+def test_a_reset_during_a_fetch_response_releases_its_descriptors(victim: Victim) -> None:
     before = victim.open_files()
     with victim.client() as client:
         client.create_topic("large")
@@ -89,8 +89,10 @@ def test_a_peer_that_resets_while_records_are_sent_to_it(victim: Victim) -> None
     until(lambda: victim.open_files() <= before + 10, "all descriptors are given back")
 
 
-def test_half_closed_connections(victim: Victim) -> None:
-    """Who says that nothing more will come is hung up on, having been answered what it asked."""
+def test_a_half_closed_connection_is_answered_and_closed(victim: Victim) -> None:
+    """When a peer closes its sending side, the broker answers its requests and closes the
+    connection.
+    """
     with victim.client() as client:
         client.send(VERSIONS)
         client.socket.shutdown(socket.SHUT_WR)
@@ -98,15 +100,15 @@ def test_half_closed_connections(victim: Victim) -> None:
         assert client.hung_up()
 
 
-# -- limits -------------------------------------------------------------------------------------------------------------------
+# -- limits
 
 
-def test_max_connections_lets_new_connections_wait_until_another_ends() -> None:
+def test_connections_beyond_max_connections_wait_until_one_closes() -> None:
     with EmbeddedBroker(config={"max.connections": "3"}) as kafka, ExitStack() as stack:
         inside = [stack.enter_context(Client(kafka.bootstrap)) for _ in range(3)]
         for each in inside:
             each.probe()
-        # The kernel takes the connection; the broker does not look at it yet.
+        # The kernel accepts the connection; the broker does not serve it yet.
         waiting = stack.enter_context(Client(kafka.bootstrap))
         sent = waiting.send(VERSIONS)
         waiting.socket.settimeout(0.5)
@@ -119,7 +121,7 @@ def test_max_connections_lets_new_connections_wait_until_another_ends() -> None:
             each.probe()
 
 
-def test_too_many_from_one_address_are_hung_up_on_at_once_and_others_are_not() -> None:
+def test_connections_beyond_the_limit_of_one_address_are_closed_at_once() -> None:
     config = {"max.connections.per.ip": "2", "max.connections.per.ip.overrides": "127.0.0.3:4,127.0.0.4:0"}
     with EmbeddedBroker(config=config) as kafka, ExitStack() as stack:
 
@@ -140,7 +142,7 @@ def test_too_many_from_one_address_are_hung_up_on_at_once_and_others_are_not() -
         assert admitted("127.0.0.2") == 2
         assert admitted("127.0.0.3") == 4
         assert admitted("127.0.0.4") == 0
-        # Who leaves makes room.
+        # A closed connection makes room.
         until(lambda: admitted("127.0.0.2") == 2, "the places are free again")
 
 
@@ -159,12 +161,12 @@ def test_idle_connections_are_closed_and_busy_ones_are_not() -> None:
                 busy.probe()
                 time.sleep(0.05)
         assert all(each.result() for each in ends)
-        # Somebody who waits for records is not idle.
+        # A client that waits for records is not idle.
         busy.produce("t", [b"x"])
         assert parked.receive(waits, FETCH_BY_NAME)[1].responses[0].partitions[0].error_code == 0
 
 
-def test_a_peer_that_takes_none_of_its_answers_is_idle_too() -> None:
+def test_a_peer_that_receives_none_of_its_responses_counts_as_idle() -> None:
     with EmbeddedBroker(process=True, config={"connections.max.idle.ms": "1000"}) as kafka:
         victim = Victim(kafka)
         with victim.client() as client:
@@ -174,7 +176,7 @@ def test_a_peer_that_takes_none_of_its_answers_is_idle_too() -> None:
         deaf = victim.client(receive_buffer_bytes=4096)
         deaf.send_bytes(frame_of(fetch_request([("t", 0, 0)]), FETCH_BY_NAME) * 10)
         try:
-            until(lambda: victim.open_files() <= before - 1, "it is hung up on")
+            until(lambda: victim.open_files() <= before - 1, "the broker closes the connection")
         finally:
             deaf.close()
 
@@ -192,7 +194,7 @@ def test_socket_request_max_bytes_is_the_largest_request() -> None:
         assert client.hung_up()
 
 
-def test_limits_may_change_while_the_broker_runs_and_open_connections_stay() -> None:
+def test_limits_can_change_at_run_time_and_open_connections_stay() -> None:
     with EmbeddedBroker() as kafka, ExitStack() as stack:
         inside = [stack.enter_context(Client(kafka.bootstrap)) for _ in range(3)]
         for each in inside:
@@ -225,7 +227,9 @@ def poor(tmp_path: Path) -> Iterator[str]:
 
 
 def test_connections_do_not_take_the_descriptors_that_logs_need(poor: str) -> None:
-    """Else whoever opens enough of them takes the node down: a log that cannot open its files takes its directory with it."""
+    """Otherwise a client that opens enough connections takes the node down: a log that cannot open
+    its files takes its directory offline.
+    """
     with Client(poor) as inside, ExitStack() as crowd:
         inside.create_topic("t", configs={"segment.bytes": "1048576"})
         for _ in range(FEW_DESCRIPTORS):

@@ -1,8 +1,9 @@
-"""Attacks on the listener of controllers, and on brokers in the name of other brokers.
+"""Attacks on the listener of controllers, and on brokers with the identity of other brokers.
 
-There is no authentication yet, so who reaches the listener of controllers can do what a controller or a broker can: call an election,
-fetch in a voter's name, register a broker, take one away. With Kafka it is the same on a listener without authentication. What nobody can
-do: break the node, use up its epochs, make it believe what is in no log, or hold up those it serves.
+There is no authentication yet, so a peer that reaches the listener of controllers can do everything
+that a controller or a broker can: call an election, fetch as a voter, register a broker, unregister
+one. Kafka is the same on a listener without authentication. No peer can break the node, use up its
+epochs, make it accept records that are in no log, or delay its clients.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ STRANGER = 77
 
 
 class Controller:
-    """The node that is attacked, and its two doors."""
+    """The attacked node, and its two listeners."""
 
     def __init__(self, kafka: EmbeddedBroker, door: str) -> None:
         self.kafka = kafka
@@ -55,7 +56,7 @@ class Controller:
         return quorum_of(self.door).leader_epoch
 
     def serves(self) -> None:
-        """What it had it has, what is new it takes."""
+        """It still has its old records, and accepts new ones."""
         with Client(self.kafka.bootstrap) as client:
             assert client.values("t")[0] == b"kept through everything"
             client.create_topic(f"new-{random.randrange(1 << 40)}")
@@ -82,7 +83,7 @@ def controller(attacked: Controller) -> Iterator[Controller]:
     assert victim.memory_bytes("VmHWM") - before < GROWTH_BYTES_MAX
 
 
-# -- epochs -------------------------------------------------------------------------------------------------------------------
+# -- epochs
 
 
 def a_vote(epoch: int, *, pre_vote: bool = False) -> vote.VoteRequest:
@@ -111,27 +112,29 @@ def an_end(epoch: int) -> end.EndQuorumEpochRequest:
 
 @pytest.mark.parametrize("epoch", [INT32_MAX, INT32_MAX - 1, 2**30, -(2**31)])
 @pytest.mark.parametrize("say", [a_vote, a_beginning, an_end], ids=["vote", "begin", "end"])
-def test_an_impossible_epoch_does_not_advance_the_epoch(controller: Controller, say: Any, epoch: int) -> None:
+def test_an_impossible_epoch_uses_up_no_epoch(controller: Controller, say: Any, epoch: int) -> None:
     before = controller.epoch
     answer = controller.ask(say(epoch)).topics[0].partitions[0]
     assert answer.error_code in (ErrorCode.INVALID_REQUEST, ErrorCode.FENCED_LEADER_EPOCH)
     assert controller.epoch == before
 
 
-def test_a_stranger_that_calls_elections_is_outvoted_and_outlived(controller: Controller) -> None:
-    """A lone voter knows nobody else's log, so it steps down as Raft demands, and elects itself again at once."""
+def test_a_node_keeps_serving_while_a_stranger_calls_elections(controller: Controller) -> None:
+    """A lone voter knows no other log, so it steps down as Raft demands, and elects itself again at
+    once.
+    """
     for _ in range(20):
         controller.ask(a_vote(controller.epoch + 1))
     controller.serves()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "", "nul\x00", "x" * 300, "\N{SNOWMAN}" * 80, "256.256.1.1"])
-def test_a_stranger_that_claims_to_lead_is_given_up(controller: Controller, host: str) -> None:
+def test_a_node_keeps_serving_after_a_stranger_claims_leadership(controller: Controller, host: str) -> None:
     controller.ask(a_beginning(controller.epoch + 1, host))
     controller.serves()
 
 
-# -- the metadata log ---------------------------------------------------------------------------------------------------------
+# -- the metadata log
 
 
 def a_fetch(epoch: int, **fields: Any) -> fetch.FetchRequest:
@@ -159,12 +162,12 @@ def a_fetch(epoch: int, **fields: Any) -> fetch.FetchRequest:
     ],
     ids=str,
 )
-def test_fetches_of_the_metadata_log_at_their_ends(controller: Controller, fields: dict[str, int]) -> None:
+def test_a_fetch_of_the_metadata_log_with_extreme_values_is_answered(controller: Controller, fields: dict[str, int]) -> None:
     controller.ask(a_fetch(controller.epoch, **fields))
 
 
-def test_fetches_of_the_metadata_log_in_every_version(controller: Controller) -> None:
-    """The oldest cannot say what a replica must say, nor be told who leads."""
+def test_a_fetch_of_the_metadata_log_is_answered_in_every_version(controller: Controller) -> None:
+    """The oldest versions lack fields that a replica needs, and cannot name the leader."""
     epoch = controller.epoch
     for version in stable_versions(ApiKey.FETCH).all():
         topic = fetch.FetchTopic(partitions=[fetch.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=1000)])
@@ -183,7 +186,7 @@ def test_fetches_of_the_metadata_log_in_every_version(controller: Controller) ->
         assert told.error_code == (ErrorCode.INVALID_REQUEST if version < 12 else told.error_code)
 
 
-def test_positions_in_a_snapshot_that_no_file_has(controller: Controller) -> None:
+def test_a_snapshot_position_outside_the_file_is_refused(controller: Controller) -> None:
     with Client(controller.kafka.bootstrap) as client:
         for number in range(40):
             client.create_topic(f"snapshotted-{number}")
@@ -204,17 +207,17 @@ def test_positions_in_a_snapshot_that_no_file_has(controller: Controller) -> Non
     assert set(codes[2:]) == {ErrorCode.POSITION_OUT_OF_RANGE}
 
 
-def test_requests_of_another_cluster_are_refused(controller: Controller) -> None:
+def test_a_request_with_another_cluster_id_is_refused(controller: Controller) -> None:
     for request in (a_vote(5), a_beginning(5), an_end(5), a_fetch(5)):
         request.cluster_id = "another"
         assert controller.ask(request).error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
 
 
-# -- the controller -----------------------------------------------------------------------------------------------------------
+# -- the controller
 
 
 @pytest.mark.parametrize("epoch", [-1, 0, INT64_MAX, -(2**63)])
-def test_requests_with_a_wrong_broker_epoch_are_refused(controller: Controller, epoch: int) -> None:
+def test_a_request_with_another_broker_epoch_is_refused(controller: Controller, epoch: int) -> None:
     for request in (
         BrokerHeartbeatRequest(broker_id=1, broker_epoch=epoch, current_metadata_offset=INT64_MAX, want_fence=True, want_shut_down=True),
         AlterPartitionRequest(broker_id=1, broker_epoch=epoch, topics=[]),
@@ -227,7 +230,7 @@ def _envelope(inside: bytes, principal: bytes = b"\x00\x00\x05User\x02x\x00\x00"
     return EnvelopeRequest(request_data=inside, request_principal=principal, client_host_address=address)
 
 
-def test_envelopes_with_wrong_insides(controller: Controller) -> None:
+def test_an_envelope_with_an_invalid_request_is_refused(controller: Controller) -> None:
     elect = ElectLeadersRequest(election_type=0, topic_partitions=[TopicPartitions(topic="t", partitions=[0])], timeout_ms=0)
     good = frame_of(elect, 2)[4:]
     insides = [
@@ -240,7 +243,8 @@ def test_envelopes_with_wrong_insides(controller: Controller) -> None:
         random.Random(1).randbytes(300),
         good[:2] + b"\x00\x63" + good[4:],
     ]
-    insides += [frame_of(a_vote(9), 2)[4:], frame_of(_envelope(good), 0)[4:]]  # what nobody forwards
+    # Requests that are never forwarded.
+    insides += [frame_of(a_vote(9), 2)[4:], frame_of(_envelope(good), 0)[4:]]
     for inside in insides:
         controller.ask(_envelope(inside))
     for principal in (b"", b"\x00", b"\x00\x01", b"\x00\x00\xff\xff\xff\xff\x0f", random.Random(2).randbytes(40)):
@@ -250,7 +254,7 @@ def test_envelopes_with_wrong_insides(controller: Controller) -> None:
     assert controller.ask(_envelope(good)).error_code == ErrorCode.NONE
 
 
-def test_voters_with_addresses_that_are_none(controller: Controller) -> None:
+def test_a_voter_with_an_invalid_address_is_refused(controller: Controller) -> None:
     for host in ("", "nul\x00", "x" * 70, "x" * 30_000):
         listeners = [Listener(name="CONTROLLER", host=host, port=0)] * 100
         request = AddRaftVoterRequest(
@@ -259,13 +263,13 @@ def test_voters_with_addresses_that_are_none(controller: Controller) -> None:
         assert controller.ask(request).error_code != ErrorCode.NONE
 
 
-def test_long_lists_and_the_same_thing_again_and_again(controller: Controller) -> None:
+def test_long_lists_and_repeated_entries_are_answered(controller: Controller) -> None:
     topics = [TopicPartitions(topic="t", partitions=[0, -1, INT32_MAX] * 1000)] * 3
     answer = controller.ask(ElectLeadersRequest(election_type=0, topic_partitions=topics, timeout_ms=0))
     assert sum(len(each.partition_result) for each in answer.replica_election_results) == 9000
 
 
-def test_frames_that_end_too_soon(controller: Controller) -> None:
+def test_truncated_frames_close_the_connection(controller: Controller) -> None:
     whole = frame_of(a_vote(1), 2)
     for cut in range(4, len(whole) - 1, 3):
         with Client(controller.door) as client:
@@ -277,7 +281,7 @@ def test_frames_that_end_too_soon(controller: Controller) -> None:
             client.send_bytes(whole[:cut])
 
 
-# -- chance -------------------------------------------------------------------------------------------------------------------
+# -- random frames
 
 
 @contextmanager
@@ -292,7 +296,7 @@ def fuzzed(seed: int, keys: tuple[ApiKey, ...], frames: int) -> Iterator[tuple[E
         yield kafka, fuzzer
 
 
-def test_mutated_frames_of_every_api_leave_a_controller_active_and_its_log_readable() -> None:
+def test_mutated_frames_of_every_api_leave_the_controller_active_and_its_log_readable() -> None:
     with fuzzed(20_261_116, tuple(CONTROLLER_HANDLERS), SHORT_FRAMES) as (kafka, fuzzer):
         assert fuzzer.outcomes["answered"] > SHORT_FRAMES / 4
         assert fuzzer.outcomes["silence"] < SHORT_FRAMES / 50
@@ -303,7 +307,7 @@ def test_mutated_frames_of_every_api_leave_a_controller_active_and_its_log_reada
         assert kafka.complaints == ""
 
 
-def test_the_short_run_speaks_every_api() -> None:
+def test_the_short_run_covers_every_api_of_controllers() -> None:
     frames = (make_frame(20_261_116, index, Vocabulary(), tuple(CONTROLLER_HANDLERS)) for index in range(SHORT_FRAMES))
     assert {frame.what.split()[0] for frame in frames} == {key.api_name for key in CONTROLLER_HANDLERS}
 
@@ -311,7 +315,7 @@ def test_the_short_run_speaks_every_api() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("key", sorted(CONTROLLER_HANDLERS), ids=lambda key: key.name.lower())
-def test_a_great_many_frames_of_one_api_of_controllers(key: ApiKey) -> None:
+def test_many_frames_of_one_controller_api_leave_the_node_serving(key: ApiKey) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     with fuzzed(seed, (key,), LONG_FRAMES_PER_API):
         pass

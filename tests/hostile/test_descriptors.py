@@ -1,4 +1,6 @@
-"""Brokers with few descriptors: the connections they serve, and their warnings."""
+"""Brokers with few descriptors: the connections that they serve, and the events that they log at
+the limit.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from barnabas.devcluster.development import development_properties
 from barnabas.env.descriptors import OTHERS, Descriptors, descriptors
 from barnabas.env.real_disk import open_files
-from barnabas.node.development import development_properties
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.apis import ApiKey
@@ -24,7 +26,7 @@ from tests.scenarios.client import Client, HungUp
 from tests.waiting import PATIENCE_SECONDS, until
 
 DESCRIPTORS = 1024
-# Any of them, once the broker has closed it.
+# Any of these errors, once the broker has closed the connection.
 CLOSED = (HungUp, BrokenPipeError, ConnectionResetError)
 
 
@@ -43,7 +45,9 @@ class Server:
 
 @contextmanager
 def server(directory: Path, limits: str, overrides: Mapping[str, str] | None = None, *, stop: bool = True) -> Iterator[Server]:
-    """``limits`` are commands of the shell. Ends with no error in the log, and with a clean stop, or else a kill."""
+    """``limits`` are shell commands. Ends with no error in the log, and with a clean stop, or else
+    a kill.
+    """
     properties = development_properties(
         data_dir=str(directory / "data"),
         overrides={"socket.listen.backlog.size": "4000", **(overrides or {})},
@@ -84,7 +88,7 @@ def served(bootstrap: str, crowd: ExitStack) -> Client | None:
 
 
 def fill(bootstrap: str, crowd: ExitStack) -> list[Client]:
-    """Connections, each of them answered, until one is not."""
+    """Open connections that are answered, until one is not."""
     inside = []
     while (client := served(bootstrap, crowd)) is not None:
         inside.append(client)
@@ -92,7 +96,7 @@ def fill(bootstrap: str, crowd: ExitStack) -> list[Client]:
     return inside
 
 
-def test_most_descriptors_serve_connections_and_more_of_them_are_closed_and_announced(tmp_path: Path) -> None:
+def test_connections_beyond_the_descriptors_are_closed_and_reported(tmp_path: Path) -> None:
     budget = Descriptors(DESCRIPTORS)
     with server(tmp_path, f"ulimit -n {DESCRIPTORS}") as broker, ExitStack() as crowd:
         inside = fill(broker.bootstrap, crowd)
@@ -104,7 +108,7 @@ def test_most_descriptors_serve_connections_and_more_of_them_are_closed_and_anno
         assert (said["level"], said["listener"], said["limit"]) == ("warning", "PLAINTEXT", "descriptors of the process")
         assert "LimitNOFILE" in said["advice"]
         assert str(DESCRIPTORS) in said["advice"]
-        # Those who are in are served, and logs have the files they need.
+        # The open connections are served, and logs have the files they need.
         inside[0].create_topic("t", 200)
         for partition in range(200):
             inside[partition].produce("t", [b"%d" % partition], partition=partition)
@@ -129,7 +133,7 @@ def test_a_connection_has_a_second_descriptor_only_while_they_are_plentiful(tmp_
             assert consumer.values("t") == [b"x" * 1000]
             consumers.append(consumer)
         assert broker.open_files() > 2 * len(consumers)
-        # The others are given the descriptors that these do not need for now.
+        # The other connections get the descriptors that these do not need now.
         inside = fill(broker.bootstrap, crowd)
         assert len(consumers) + len(inside) >= budget.connections_max - budget.kept_for_nodes - 10
         for each in (*consumers, *inside[::20]):
@@ -180,7 +184,7 @@ def test_a_soft_limit_is_raised_when_the_broker_starts(tmp_path: Path) -> None:
         assert line.split()[3:5] == ["700", "700"]
 
 
-def test_max_connections_announces_that_connections_wait(tmp_path: Path) -> None:
+def test_reaching_max_connections_is_reported(tmp_path: Path) -> None:
     with server(tmp_path, "ulimit -n 700", {"max.connections": "5"}) as broker, ExitStack() as crowd:
         for _ in range(5):
             assert served(broker.bootstrap, crowd) is not None
@@ -188,7 +192,7 @@ def test_max_connections_announces_that_connections_wait(tmp_path: Path) -> None
         assert (said["limit"], said["connections_max"], said["closed"]) == ("max.connections", 5, 0)
 
 
-def test_a_broker_inside_a_process_gives_back_everything_it_counted() -> None:
+def test_an_embedded_broker_returns_all_counted_descriptors() -> None:
     before = descriptors.connections, len(open_files().numbers)
     with ExitStack() as crowd, EmbeddedBroker() as kafka:
         clients = [crowd.enter_context(Client(kafka.bootstrap)) for _ in range(10)]
@@ -202,8 +206,9 @@ def test_a_broker_inside_a_process_gives_back_everything_it_counted() -> None:
 
 @pytest.mark.parametrize(("limit", "partitions"), [(512, 600), pytest.param(1024, 1100, marks=pytest.mark.soak)])
 def test_more_partitions_than_descriptors_are_written_and_read_also_after_a_crash(tmp_path: Path, limit: int, partitions: int) -> None:
-    """By librdkafka, which asks for all of them in one fetch. The broker is killed, so that the next start has to recover all logs; a
-    clean stop would wait for thousands of syncs."""
+    """With librdkafka, which asks for all of them in one fetch. The broker is killed, so that the
+    next start has to recover all logs; a clean stop would wait for thousands of syncs.
+    """
     everywhere = [TopicPartition("many", partition, 0) for partition in range(partitions)]
     limits = f"ulimit -n {limit}"
     rounds = 2

@@ -1,6 +1,7 @@
-"""Bytes that are no requests: wrong lengths, other protocols, half sentences, numbers that lie.
+"""Bytes that are not requests: invalid lengths, other protocols, partial frames, false counts.
 
-A peer that does not speak Kafka is hung up on, and nothing is allocated because it announced something.
+The broker closes the connection of a peer that does not speak Kafka's protocol, and allocates
+nothing for announced lengths.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ def header(key: int, version: int, *, correlation_id: int = 7, client_id: bytes 
     return start + (client_id or b"") + tags
 
 
-# -- lengths of frames --------------------------------------------------------------------------------------------------------
+# -- lengths of frames
 
 
 @pytest.mark.parametrize("length", [0, -1, -(2**31), 2**31 - 1, 104_857_601, 2**30])
-def test_a_length_that_no_frame_has_is_hung_up_on(victim: Victim, length: int) -> None:
+def test_an_invalid_frame_length_closes_the_connection(victim: Victim, length: int) -> None:
     with victim.client() as client:
         client.send_bytes(struct.pack(">i", length) + b"x" * 100)
         assert client.hung_up()
 
 
-def test_announcing_the_largest_frame_costs_the_announcer_only(victim: Victim) -> None:
-    """A hundred peers that promise 100 MiB each and send a few bytes of it."""
+def test_announcing_the_largest_frame_allocates_nothing(victim: Victim) -> None:
+    """A hundred peers that announce 100 MiB each and send a few bytes of it."""
     peers = [victim.client() for _ in range(100)]
     for peer in peers:
         peer.send_bytes(struct.pack(">i", 104_857_600) + header(0, 9) + b"x" * 1000)
@@ -56,8 +57,8 @@ def test_announcing_the_largest_frame_costs_the_announcer_only(victim: Victim) -
         peer.close()
 
 
-def test_the_largest_frame_is_read_and_judged(victim: Victim) -> None:
-    """100 MiB that begin like a request for an API nobody serves."""
+def test_the_largest_frame_is_read_and_refused(victim: Victim) -> None:
+    """100 MiB that begin like a request for an unknown API."""
     with victim.client() as client:
         body = header(999, 0)
         client.send_bytes(struct.pack(">i", 104_857_600) + body)
@@ -69,14 +70,14 @@ def test_the_largest_frame_is_read_and_judged(victim: Victim) -> None:
         assert client.hung_up()
 
 
-def test_a_good_request_in_front_of_a_wrong_length_is_answered_first(victim: Victim) -> None:
+def test_a_request_before_an_invalid_length_is_answered_first(victim: Victim) -> None:
     with victim.client() as client:
         client.send_bytes(frame_of(VERSIONS, 3) + struct.pack(">i", -5))
         assert client.receive(VERSIONS, 3)[1].error_code == 0
         assert client.hung_up()
 
 
-# -- other protocols ----------------------------------------------------------------------------------------------------------
+# -- other protocols
 
 CLIENT_HELLO = bytes.fromhex("1603010200010001fc0303") + bytes(range(32)) + bytes.fromhex("20") + bytes(460)
 OTHERS = {
@@ -93,14 +94,14 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_protocols_are_hung_up_on(victim: Victim, name: str) -> None:
+def test_other_protocols_close_the_connection(victim: Victim, name: str) -> None:
     with victim.client() as client:
         client.send_bytes(OTHERS[name])
         assert client.hung_up()
 
 
-def test_chance(victim: Victim) -> None:
-    """A broker may wait for the rest of what chance announced, but not answer it and not fall over it."""
+def test_random_bytes_are_never_answered(victim: Victim) -> None:
+    """A broker may wait for the rest of a random frame, but neither answers it nor fails."""
     chance = random.Random(1)
     for _ in range(200):
         with victim.client() as client:
@@ -111,10 +112,10 @@ def test_chance(victim: Victim) -> None:
             assert client.hung_up()
 
 
-# -- requests in pieces -------------------------------------------------------------------------------------------------------
+# -- requests in pieces
 
 
-def test_requests_split_at_every_byte(victim: Victim) -> None:
+def test_requests_split_at_any_byte_are_answered(victim: Victim) -> None:
     request = fetch_request([("t", 0, 0)])
     frames = frame_of(VERSIONS, 3, correlation_id=1) + frame_of(request, FETCH_BY_NAME, correlation_id=2)
     with victim.client() as client:
@@ -125,7 +126,7 @@ def test_requests_split_at_every_byte(victim: Victim) -> None:
             assert client.receive(request, FETCH_BY_NAME)[0] == 2
 
 
-def test_requests_byte_by_byte(victim: Victim) -> None:
+def test_requests_sent_byte_by_byte_are_answered(victim: Victim) -> None:
     frames = frame_of(VERSIONS, 3, correlation_id=1) + frame_of(MetadataRequest(topics=None), 12, correlation_id=2)
     with victim.client() as client:
         for byte in frames:
@@ -135,7 +136,7 @@ def test_requests_byte_by_byte(victim: Victim) -> None:
 
 
 def test_slow_peers_delay_no_other_client(victim: Victim) -> None:
-    """Three hundred peers, each in the middle of a frame and in no hurry, and one that wants to work."""
+    """Three hundred peers, each in the middle of a frame and slow, and one that works normally."""
     frame = frame_of(VERSIONS, 3)
     peers = [victim.client() for _ in range(300)]
     for turn in range(4):
@@ -151,19 +152,19 @@ def test_slow_peers_delay_no_other_client(victim: Victim) -> None:
         peer.close()
 
 
-def test_a_peer_that_leaves_in_the_middle_of_a_frame(victim: Victim) -> None:
+def test_a_peer_may_leave_in_the_middle_of_a_frame(victim: Victim) -> None:
     frame = frame_of(fetch_request([("t", 0, 0)]), FETCH_BY_NAME)
     for cut in range(len(frame)):
         with victim.client() as client:
             client.send_bytes(frame[:cut])
 
 
-# -- what a request says about itself -----------------------------------------------------------------------------------------
+# -- false headers
 
 
 @pytest.mark.parametrize("key", [-32768, -1, 4, 5, 6, 7, 93, 1000, 32767])
 @pytest.mark.parametrize("version", [0, 3, -1])
-def test_an_unknown_api_is_hung_up_on(victim: Victim, key: int, version: int) -> None:
+def test_an_unknown_api_closes_the_connection(victim: Victim, key: int, version: int) -> None:
     with victim.client() as client:
         client.send_bytes(framed(header(key, version) + bytes(20)))
         assert client.hung_up()
@@ -176,7 +177,7 @@ def served() -> list[ApiKey]:
 
 
 @pytest.mark.parametrize("key", [key for key in served() if key is not ApiKey.API_VERSIONS], ids=lambda key: key.name.lower())
-def test_a_version_that_was_not_offered_is_hung_up_on(victim: Victim, key: ApiKey) -> None:
+def test_a_version_that_was_not_offered_closes_the_connection(victim: Victim, key: ApiKey) -> None:
     lowest, highest = stable_versions(key)
     for version in (lowest - 1, highest + 1, -1, 32767, -32768):
         with victim.client() as client:
@@ -194,20 +195,20 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0(victim: Vic
         assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
         (offered,) = response.api_keys
         assert (offered.api_key, offered.min_version, offered.max_version) == (18, 0, 4)
-        # And asked again in a version it offered, on the same connection, it answers.
+        # Asked again in an offered version, on the same connection, it answers.
         client.probe()
 
 
 @pytest.mark.parametrize("name", ["", " ", "a b", "-a", "a-", "x\n", "\x00", "\N{SNOWMAN}"])
-def test_software_that_does_not_say_its_name_properly_is_refused(victim: Victim, name: str) -> None:
+def test_an_invalid_client_software_name_is_refused(victim: Victim, name: str) -> None:
     with victim.client() as client:
-        wrong = ApiVersionsRequest(client_software_name=name, client_software_version="1")
-        assert client.ask(wrong, 3).error_code == ErrorCode.INVALID_REQUEST
+        error = ApiVersionsRequest(client_software_name=name, client_software_version="1")
+        assert client.ask(error, 3).error_code == ErrorCode.INVALID_REQUEST
         client.probe()
 
 
 @pytest.mark.parametrize("cut", range(1, 10))
-def test_a_header_that_is_too_short_is_hung_up_on(victim: Victim, cut: int) -> None:
+def test_a_short_header_closes_the_connection(victim: Victim, cut: int) -> None:
     with victim.client() as client:
         client.send_bytes(framed(header(3, 12, client_id=None)[:cut]))
         assert client.hung_up()
@@ -226,19 +227,19 @@ def test_a_header_that_is_too_short_is_hung_up_on(victim: Victim, cut: int) -> N
     ],
     ids=["long client id", "cut client id", "not utf-8", "many tags", "a huge tag", "an endless number", "no tags"],
 )
-def test_a_header_that_lies_is_hung_up_on(victim: Victim, broken: bytes) -> None:
+def test_a_header_with_a_false_length_closes_the_connection(victim: Victim, broken: bytes) -> None:
     with victim.client() as client:
         client.send_bytes(framed(broken))
         assert client.hung_up()
 
 
-def test_the_longest_client_id_is_nothing_special(victim: Victim) -> None:
+def test_the_longest_client_id_is_accepted(victim: Victim) -> None:
     with victim.client() as client:
         client.send_bytes(frame_of(VERSIONS, 3, client_id="i" * 32767))
         assert client.receive(VERSIONS, 3)[1].error_code == 0
 
 
-# -- lengths inside -----------------------------------------------------------------------------------------------------------
+# -- lengths inside requests
 
 UVARINTS = {
     "2^32-1": b"\xff\xff\xff\xff\x0f",
@@ -257,16 +258,18 @@ INT32S = {"-2": -2, "-2^31": -(2**31), "2^31-1": 2**31 - 1, "10^8": 10**8, "one 
     "begin",
     [
         header(ApiKey.METADATA, 12, tags=b"\x00"),  # the array of topics
-        header(ApiKey.METADATA, 12, tags=b"\x00") + b"\x02" + bytes(16),  # the name of the first topic
+        # The name of the first topic.
+        header(ApiKey.METADATA, 12, tags=b"\x00") + b"\x02" + bytes(16),
         header(ApiKey.CREATE_TOPICS, 7, tags=b"\x00"),
         header(ApiKey.FETCH, 12, tags=b"\x00") + bytes(25),
         header(ApiKey.PRODUCE, 9, tags=b"\x00") + b"\x00" + bytes(6),
-        header(ApiKey.PRODUCE, 9, tags=b"\x00") + b"\x00" + bytes(6) + b"\x02\x02t\x02" + bytes(4),  # the records
+        # The records.
+        header(ApiKey.PRODUCE, 9, tags=b"\x00") + b"\x00" + bytes(6) + b"\x02\x02t\x02" + bytes(4),
         header(ApiKey.DESCRIBE_CONFIGS, 4, tags=b"\x00"),
     ],
     ids=["topics", "name", "create", "fetch", "produce", "records", "resources"],
 )
-def test_a_compact_length_that_lies_is_hung_up_on(victim: Victim, begin: bytes, number: str) -> None:
+def test_a_false_compact_length_closes_the_connection(victim: Victim, begin: bytes, number: str) -> None:
     with victim.client() as client:
         client.send_bytes(framed(begin + UVARINTS[number] + bytes(8)))
         assert client.hung_up()
@@ -284,26 +287,26 @@ def test_a_compact_length_that_lies_is_hung_up_on(victim: Victim, begin: bytes, 
     ],
     ids=["topics", "create", "produce", "delete", "fetch"],
 )
-def test_an_array_length_that_lies_is_hung_up_on(victim: Victim, begin: bytes, number: str) -> None:
+def test_a_false_array_length_closes_the_connection(victim: Victim, begin: bytes, number: str) -> None:
     with victim.client() as client:
         client.send_bytes(framed(begin + struct.pack(">i", INT32S[number]) + b"\x00"))
         assert client.hung_up()
 
 
 @pytest.mark.parametrize("length", [-2, -32768, 32767, 30])
-def test_a_string_length_that_lies_is_hung_up_on(victim: Victim, length: int) -> None:
+def test_a_false_string_length_closes_the_connection(victim: Victim, length: int) -> None:
     with victim.client() as client:
         client.send_bytes(framed(header(ApiKey.METADATA, 8) + struct.pack(">ih", 1, length) + b"short" + bytes(3)))
         assert client.hung_up()
 
 
-def test_null_where_null_is_not_allowed_is_hung_up_on(victim: Victim) -> None:
+def test_null_where_it_is_not_allowed_closes_the_connection(victim: Victim) -> None:
     with victim.client() as client:
         client.send_bytes(framed(header(ApiKey.CREATE_TOPICS, 7, tags=b"\x00") + b"\x00" + bytes(6)))
         assert client.hung_up()
 
 
-def test_names_that_are_not_utf_8_end_the_connection(victim: Victim) -> None:
+def test_names_that_are_not_utf_8_close_the_connection(victim: Victim) -> None:
     with victim.client() as client:
         client.send_bytes(framed(header(ApiKey.METADATA, 8) + struct.pack(">ih", 1, 3) + b"\xff\xfe\xfd" + bytes(3)))
         assert client.hung_up()
@@ -317,8 +320,8 @@ def truncations(make: Callable[[], Any], version: int) -> list[bytes]:
     return [begin + body[:cut] for cut in range(len(body))]
 
 
-def test_requests_that_end_too_soon_are_hung_up_on(victim: Victim) -> None:
-    """Cut at every byte of a body; the peer is told nothing but that it was not understood."""
+def test_truncated_requests_close_the_connection(victim: Victim) -> None:
+    """Cut at every byte of a body; the broker only closes the connection."""
     whole: list[tuple[Callable[[], Any], int]] = [
         (lambda: fetch_request([("t", 0, 0), ("u", 1, 2)]), FETCH_BY_NAME),
         (lambda: MetadataRequest(topics=None), 12),
@@ -332,7 +335,7 @@ def test_requests_that_end_too_soon_are_hung_up_on(victim: Victim) -> None:
                 assert client.hung_up()
 
 
-def test_bytes_behind_a_request_are_no_reason_to_fall(victim: Victim) -> None:
+def test_bytes_behind_a_request_are_ignored(victim: Victim) -> None:
     """Kafka ignores them."""
     with victim.client() as client:
         frame = frame_of(VERSIONS, 3)[4:] + b"and then some"

@@ -1,4 +1,4 @@
-"""The fuzzer's short run, the same every time, and its long one, never the same twice."""
+"""The fuzzer's short run, the same every time, and its long one, different every time."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_mutated_frames_of_every_api_and_version_leave_a_node_serving() -> None:
         before = victim.memory_bytes()
         fuzzer.run(0, SHORT_FRAMES)
         assert victim.memory_bytes("VmHWM") - before < GROWTH_BYTES_MAX
-    # A run in which nothing was understood would prove nothing.
+    # A run in which no frame was understood would prove nothing.
     assert fuzzer.outcomes["answered"] > SHORT_FRAMES / 4
     assert fuzzer.outcomes["hung up"] > SHORT_FRAMES / 4
     assert fuzzer.outcomes["silence"] < SHORT_FRAMES / 100
 
 
-def test_the_short_run_speaks_every_version_of_every_api() -> None:
+def test_the_short_run_covers_every_version_of_every_api() -> None:
     words = Vocabulary()
     read = (read_request(make_frame(20_261_115, index, words, tuple(BROKER_HANDLERS)).body) for index in range(SHORT_FRAMES))
     spoken = {(key, version) for key, version, _ in filter(None, read)}
@@ -47,7 +47,7 @@ def test_a_frame_depends_on_its_seed_and_number_alone() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("key", sorted(BROKER_HANDLERS), ids=lambda key: key.name.lower())
-def test_a_great_many_frames_of_one_api(key: ApiKey) -> None:
+def test_many_frames_of_one_api_leave_the_node_serving(key: ApiKey) -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     with EmbeddedBroker(process=True) as kafka:
         victim = Victim(kafka)

@@ -1,4 +1,6 @@
-"""Hostile groups: extreme names, numbers and bytes, too many of everything, slow patterns."""
+"""Hostile groups: extreme names, numbers and bytes, too many members and groups, and patterns that
+are slow to match.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ from tests.waiting import until
 
 # The newest versions in which topics go by name.
 COMMIT_BY_NAME, FETCH_BY_NAME = 9, 9
-# The last version in which somebody without an id joins at once.
+# The last version in which a member without an id joins at once.
 JOIN_WITHOUT_ID = 3
 SESSION_TIMEOUT_MS = 6_000
 LONG = "x" * 32_000
@@ -45,7 +47,9 @@ IDS = ["", LONG, "nul\x00", "\N{SNOWMAN}" * 10_000, "../..", "\n"]
 
 @pytest.fixture(autouse=True)
 def coordinator(victim: Victim) -> None:
-    """There is a coordinator: the first to ask for one makes the broker create its topic."""
+    """Makes sure that there is a coordinator: the first FindCoordinator makes the broker create its
+    topic.
+    """
     with victim.client() as client:
         await_coordinator(client)
 
@@ -118,7 +122,7 @@ def leave(client: Client, group: str, *members: str) -> None:
     client.ask(LeaveGroupRequest(group_id=group, members=[MemberIdentity(member_id=each) for each in members]))
 
 
-# -- names and numbers at their ends ------------------------------------------------------------------------------------------
+# -- names and numbers at their ends
 
 
 @pytest.mark.parametrize("name", IDS, ids=["empty", "long", "nul", "snowmen", "path", "line"])
@@ -145,7 +149,9 @@ def test_any_name_of_a_group_is_answered_by_every_api(victim: Victim, name: str)
 
 @pytest.mark.parametrize("size", [32_768, 70_000, 1_000_000])
 def test_a_string_that_a_log_could_not_hold_ends_the_connection(victim: Victim, size: int) -> None:
-    """Compact strings may be longer than Kafka lets any string be, and the keys of coordinators' records are not compact."""
+    """Compact strings may be longer than Kafka allows, and the keys of coordinators' records are
+    not compact.
+    """
     requests = (join(SEED), join("g", group_instance_id=SEED), commit(SEED, [("t", [0])]), beat(SEED), beat("g", SEED), describe([SEED]))
     for request in requests:
         version = COMMIT_BY_NAME if isinstance(request, OffsetCommitRequest) else newest(request)
@@ -169,15 +175,17 @@ def compact_string(text: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 1, 2**31 - 1, -(2**31)])
-def test_sessions_without_end_or_beginning_are_refused(victim: Victim, timeout_ms: int) -> None:
+def test_session_timeouts_outside_the_bounds_are_refused(victim: Victim, timeout_ms: int) -> None:
     with victim.client() as client:
         for version in (0, 5, newest(join("g"))):
             assert client.ask(join("sessions", session_timeout_ms=timeout_ms), version).error_code == ErrorCode.INVALID_SESSION_TIMEOUT
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 2**31 - 1, -(2**31)])
-def test_rebalances_without_end_or_beginning(victim: Victim, timeout_ms: int) -> None:
-    """A static member stays through a rebalance that it takes no part in. Where that has no time, it must not be tried without pause."""
+def test_extreme_rebalance_timeouts_do_not_block_the_broker(victim: Victim, timeout_ms: int) -> None:
+    """A static member stays through a rebalance without taking part. With a timeout of zero, the
+    rebalance must not repeat in a busy loop.
+    """
     group = f"rebalances {timeout_ms}"
     with victim.client() as static, victim.client() as dynamic, Bystander(victim) as seen:
         first = static.ask(join(group, group_instance_id="i"))
@@ -197,7 +205,7 @@ def test_rebalances_without_end_or_beginning(victim: Victim, timeout_ms: int) ->
 
 
 @pytest.mark.parametrize("generation", [-1, -2, 0, 1, 2, 2**31 - 1, -(2**31)])
-def test_wrong_generations_are_refused(victim: Victim, generation: int) -> None:
+def test_requests_with_a_wrong_generation_are_refused(victim: Victim, generation: int) -> None:
     with victim.client() as client:
         joined = client.ask(join("generations"), JOIN_WITHOUT_ID)
         assert client.ask(sync("generations", joined, {joined.member_id: b"mine"})).assignment == b"mine"
@@ -213,7 +221,7 @@ def test_wrong_generations_are_refused(victim: Victim, generation: int) -> None:
 
 
 @pytest.mark.parametrize("epoch", [-3, -2, -1, 1, 7, 2**31 - 1, -(2**31)])
-def test_wrong_member_epochs_are_refused(victim: Victim, epoch: int) -> None:
+def test_requests_with_a_wrong_epoch_are_refused(victim: Victim, epoch: int) -> None:
     with victim.client() as client:
         assert client.ask(beat("epochs", "honest")).error_code == 0
         assert client.ask(beat("epochs", "liar", epoch)).error_code != 0
@@ -223,7 +231,7 @@ def test_wrong_member_epochs_are_refused(victim: Victim, epoch: int) -> None:
         client.ask(beat("epochs", "honest", -1))
 
 
-# -- bytes that are not for the broker ----------------------------------------------------------------------------------------
+# -- bytes that are not for the broker
 
 
 def garbage() -> Iterator[bytes]:
@@ -234,8 +242,10 @@ def garbage() -> Iterator[bytes]:
     yield from (chance.randbytes(chance.randrange(1, 60)) for _ in range(40))
 
 
-def test_garbage_where_consumers_say_what_they_read(victim: Victim) -> None:
-    """Subscriptions and assignments are between members, and the broker passes them on; where it looks, it may find anything."""
+def test_garbage_in_subscriptions_does_not_break_the_group(victim: Victim) -> None:
+    """Subscriptions and assignments are for the members, and the broker passes them on; when it
+    reads them, it may find any bytes.
+    """
     with victim.client() as client:
         for number, data in enumerate(garbage()):
             group = f"garbage {number}"
@@ -245,7 +255,8 @@ def test_garbage_where_consumers_say_what_they_read(victim: Victim) -> None:
             assert client.ask(describe([group])).groups[0].members[0].member_metadata == data
             topics = [OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=0)])]
             client.ask(OffsetDeleteRequest(group_id=group, topics=topics))
-            # A member of the new protocol would turn the group into one of its own, for which it has to be understood.
+            # A member of the new protocol would convert the group, which requires that the broker
+            # understands the subscription.
             client.ask(beat(group))
             client.ask(beat(group, epoch=-1))
             heartbeat = HeartbeatRequest(group_id=group, generation_id=joined.generation_id, member_id=joined.member_id)
@@ -253,7 +264,7 @@ def test_garbage_where_consumers_say_what_they_read(victim: Victim) -> None:
             leave(client, group, joined.member_id)
 
 
-def test_garbage_from_a_classic_member_of_a_consumer_group(victim: Victim) -> None:
+def test_garbage_from_a_classic_member_does_not_break_a_consumer_group(victim: Victim) -> None:
     with victim.client() as client:
         for number, data in enumerate(garbage()):
             group = f"guests {number}"
@@ -265,7 +276,7 @@ def test_garbage_from_a_classic_member_of_a_consumer_group(victim: Victim) -> No
             client.ask(beat(group, "host", -1))
 
 
-def test_assignments_for_members_that_do_not_exist(victim: Victim) -> None:
+def test_assignments_for_unknown_members_are_ignored(victim: Victim) -> None:
     with victim.client() as client:
         joined = client.ask(join("strangers"), JOIN_WITHOUT_ID)
         given = {f"stranger {number}": b"x" for number in range(10_000)}
@@ -275,7 +286,7 @@ def test_assignments_for_members_that_do_not_exist(victim: Victim) -> None:
         leave(client, "strangers", joined.member_id)
 
 
-def test_metadata_too_large_for_the_log_is_refused_and_the_group_lives_on(victim: Victim) -> None:
+def test_records_too_large_for_the_log_are_refused_and_the_group_survives(victim: Victim) -> None:
     with victim.client() as client:
         huge = client.ask(join("huge", metadata=bytes(5_000_000)), JOIN_WITHOUT_ID)
         assert huge.error_code == 0
@@ -289,11 +300,13 @@ def test_metadata_too_large_for_the_log_is_refused_and_the_group_lives_on(victim
         leave(client, "huge", joined.member_id)
 
 
-# -- too many -----------------------------------------------------------------------------------------------------------------
+# -- too many
 
 
-def test_a_thousand_members_that_joined_and_hung_up(victim: Victim) -> None:
-    """Nobody tells a coordinator that a connection is gone: they are waited for, and cost what they cost."""
+def test_a_thousand_members_that_disconnected_cost_bounded_memory(victim: Victim) -> None:
+    """A coordinator does not learn that a connection is closed: it waits for these members, and
+    they cost memory.
+    """
     with Bystander(victim) as seen:
         for _ in range(1_000):
             with victim.client() as client:
@@ -309,7 +322,7 @@ def _with_members(client: Client, group: str, count: int) -> list[str] | None:
     return members if len(members) >= count else None
 
 
-def test_ids_that_were_given_out_and_never_used(victim: Victim) -> None:
+def test_unused_member_ids_cost_bounded_memory(victim: Victim) -> None:
     request = join("undecided")
     with victim.client() as client, Bystander(victim) as seen:
         for _ in range(50):
@@ -320,7 +333,7 @@ def test_ids_that_were_given_out_and_never_used(victim: Victim) -> None:
     assert seen.worst < 1
 
 
-def test_a_group_takes_no_more_than_it_may() -> None:
+def test_a_group_has_no_more_members_than_its_limit() -> None:
     with EmbeddedBroker(process=True, config={"group.max.size": "3", "group.initial.rebalance.delay.ms": "60000"}) as kafka:
         clients = [Client(kafka.bootstrap) for _ in range(4)]
         await_coordinator(clients[0])
@@ -333,7 +346,7 @@ def test_a_group_takes_no_more_than_it_may() -> None:
         assert kafka.complaints == ""
 
 
-def test_thousands_of_groups(victim: Victim) -> None:
+def test_thousands_of_groups_are_served(victim: Victim) -> None:
     names = [f"many {number}" for number in range(5_000)]
     with victim.client() as client, Bystander(victim) as seen:
         for start in range(0, len(names), 100):
@@ -348,7 +361,7 @@ def test_thousands_of_groups(victim: Victim) -> None:
     assert seen.worst < BYSTANDER_SECONDS_MAX
 
 
-def test_commits_of_many_thousand_partitions(victim: Victim) -> None:
+def test_commits_of_thousands_of_partitions_are_answered(victim: Victim) -> None:
     missing = commit("wide", [("missing", list(range(20_000)))])
     topics = commit("wide", [(f"missing-{number}", [0]) for number in range(10_000)])
     repeated = commit("wide", [("t", [0] * 20_000)])
@@ -356,13 +369,13 @@ def test_commits_of_many_thousand_partitions(victim: Victim) -> None:
         (answer,) = client.ask(missing, COMMIT_BY_NAME).topics
         assert {partition.error_code for partition in answer.partitions} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
         assert len(client.ask(topics, COMMIT_BY_NAME).topics) == 10_000
-        # Whatever becomes of it, nobody else waits for it.
+        # Whatever its outcome, no other client waits for it.
         client.ask(repeated, COMMIT_BY_NAME)
         client.ask(fetch_offsets(["wide"], [("t", [0] * 20_000)]), FETCH_BY_NAME)
     assert seen.worst < BYSTANDER_SECONDS_MAX
 
 
-def test_metadata_of_offsets_has_its_limit(victim: Victim) -> None:
+def test_offset_metadata_beyond_its_limit_is_refused(victim: Victim) -> None:
     with victim.client() as client:
         for metadata, expected in ((LONG, ErrorCode.OFFSET_METADATA_TOO_LARGE), ("x" * 4096, 0), (None, 0)):
             request = commit("notes", [("t", [0])], metadata=metadata)
@@ -373,14 +386,14 @@ def test_metadata_of_offsets_has_its_limit(victim: Victim) -> None:
 
 
 @pytest.mark.parametrize("retention_ms", [0, -2, 2**63 - 1, -(2**63)])
-def test_offsets_to_be_kept_for_longer_than_time_lasts(victim: Victim, retention_ms: int) -> None:
+def test_extreme_offset_retention_is_accepted(victim: Victim, retention_ms: int) -> None:
     with victim.client() as client:
         for version in (2, 3, 4):
             request = commit("retained", [("t", [0])], retention_time_ms=retention_ms)
             assert client.ask(request, version).topics[0].partitions[0].error_code == 0
 
 
-def test_long_lists_of_groups_are_answered_and_delay_no_other_client(victim: Victim) -> None:
+def test_long_lists_are_answered_and_delay_no_client(victim: Victim) -> None:
     names = [f"nobody {number}" for number in range(20_000)]
     requests = [
         (FindCoordinatorRequest(key_type=0, coordinator_keys=names), None),
@@ -401,7 +414,7 @@ def test_long_lists_of_groups_are_answered_and_delay_no_other_client(victim: Vic
     assert seen.worst < BYSTANDER_SECONDS_MAX
 
 
-# -- patterns -----------------------------------------------------------------------------------------------------------------
+# -- patterns
 
 
 @pytest.fixture(scope="module")
@@ -416,7 +429,7 @@ def long_names(one_victim_for_all: Victim) -> None:
     "pattern",
     ["(a+)+$", "(a|aa)+$", "(.*a){20}", "(a?){100}a{100}", "([a-z]+)*b", "(" * 500 + "a" + ")" * 500, "a{1000}{1000}", "(x+x+)+y"],
 )
-def test_patterns_meant_to_take_for_ever(victim: Victim, long_names: None, pattern: str) -> None:
+def test_slow_patterns_delay_no_client(victim: Victim, long_names: None, pattern: str) -> None:
     with victim.client() as client, Bystander(victim) as seen:
         for member in ("one", "two"):
             client.ask(beat("patterns", member, subscribed_topic_names=None, subscribed_topic_regex=pattern))
@@ -426,14 +439,14 @@ def test_patterns_meant_to_take_for_ever(victim: Victim, long_names: None, patte
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "a**", "(?<n>x)(?P=n)", "\\", "(?=a)", "x" * 30_000, ""])
-def test_patterns_that_are_none(victim: Victim, pattern: str) -> None:
+def test_invalid_patterns_are_refused(victim: Victim, pattern: str) -> None:
     with victim.client() as client:
         answer = client.ask(beat("no patterns", subscribed_topic_names=None, subscribed_topic_regex=pattern))
         assert answer.error_code in ((0,) if not pattern else (ErrorCode.INVALID_REGULAR_EXPRESSION,))
         client.ask(beat("no patterns", epoch=-1))
 
 
-def test_many_members_with_a_pattern_each(victim: Victim) -> None:
+def test_many_members_with_a_pattern_each_are_served(victim: Victim) -> None:
     with victim.client() as client, Bystander(victim) as seen:
         for number in range(200):
             request = beat("collectors", f"m{number}", subscribed_topic_names=None, subscribed_topic_regex=f"t|(a+)+{number}")
@@ -443,8 +456,8 @@ def test_many_members_with_a_pattern_each(victim: Victim) -> None:
     assert seen.worst < BYSTANDER_SECONDS_MAX
 
 
-def test_two_members_that_fight_over_an_instance_id_delay_no_other_client(victim: Victim) -> None:
-    """Each throws the other out, as fast as it can."""
+def test_two_members_with_one_instance_id_delay_no_client(victim: Victim) -> None:
+    """Each evicts the other, as fast as it can."""
     stop = threading.Event()
 
     def fight() -> None:

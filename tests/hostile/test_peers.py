@@ -1,7 +1,8 @@
-"""What peers may say to the cores: a voter that anything is asked of and that is answered with anything, a follower whose leader lies, a
-controller that is asked nonsense. Whatever it was, nobody raises, and what is committed stays committed.
+"""Hostile peers of the cores: a voter with random requests and responses, a follower of a lying
+leader, a controller with random requests. No core raises, and committed records stay committed.
 
-Thousands of steps, no sockets: the state machines are driven directly, with messages made by the fuzzer from their declarations.
+Thousands of steps, no sockets: the tests drive the state machines directly, with messages made by
+the fuzzer from their declarations.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from typing import Any
 import pytest
 
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
-from barnabas.api.error_responses import error_response
+from barnabas.controller.error_responses import error_response
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import METADATA_TOPIC_ID, LeaderEpoch, NodeId, Uuid
-from barnabas.raft.effects import Flush, InstallSnapshot, Reply, ReplyWithRecords, ReplyWithSnapshot, Send, Truncate
-from barnabas.raft.events import Flushed, SnapshotInstalled, SnapshotRefused, Tick, Truncated
-from barnabas.raft.quorum_state import QuorumState
-from barnabas.raft.settings import EPOCH_HEARD_MAX
+from barnabas.quorum.core.effects import Flush, InstallSnapshot, Reply, ReplyWithRecords, ReplyWithSnapshot, Send, Truncate
+from barnabas.quorum.core.events import Flushed, SnapshotInstalled, SnapshotRefused, Tick, Truncated
+from barnabas.quorum.core.quorum_state import QuorumState
+from barnabas.quorum.core.settings import EPOCH_ACCEPTED_MAX
 from barnabas.records.batch_header import assign_offset, seal
 from barnabas.records.control_batch import ControlType
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -27,9 +28,9 @@ from barnabas.wire.declare import declaration_of
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener
 from tests.hostile.controller_fuzzer import METADATA
 from tests.hostile.fuzzer import Maker, Vocabulary
-from tests.unit.controller.deciding import CLUSTER_ID, Office
+from tests.unit.controller.core.deciding import CLUSTER_ID, Office
 from tests.unit.metadata.made import topic
-from tests.unit.raft.made import CLUSTER, OneOfThree, batch_at, key, log_of
+from tests.unit.quorum.core.made import CLUSTER, OneOfThree, batch_at, key, log_of
 from tests.unit.records.made import with_header
 from tests.unit.replication.made import NOW_MS, TOPIC_ID
 from tests.unit.replication.test_follower_fetch import Follower
@@ -47,7 +48,7 @@ def newest(message: Any) -> int:
     return stable_versions(ApiKey(api_key)).highest
 
 
-# -- the quorum ---------------------------------------------------------------------------------------------------------------
+# -- the quorum
 
 _ASKED_OF_QUORUMS = (
     ApiKey.VOTE,
@@ -62,7 +63,7 @@ _ASKED_OF_QUORUMS = (
 
 
 class Quarrel:
-    """One voter of three, and everybody else a liar."""
+    """One voter of three; the other two send random messages."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -71,7 +72,7 @@ class Quarrel:
         self.maker = Maker(self.chance, self.words)
         self.sent: list[Send] = []
         self.committed = 0
-        self.versions: dict[int, int] = {}  # in which something was asked, by token
+        self.versions: dict[int, int] = {}  # of the requests, by token
 
     def turn(self) -> None:
         chance, node = self.chance, self.node
@@ -93,7 +94,7 @@ class Quarrel:
         self._check()
 
     def _answer_to(self, request: Any) -> Any:
-        """Mostly of the right kind; a peer's connection lets no other through."""
+        """Mostly a response of the right kind; a peer's connection lets no other through."""
         if self.chance.random() < 0.1:
             return self.chance.choice((ErrorCode.NETWORK_EXCEPTION, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.UNSUPPORTED_VERSION))
         api_key = declaration_of(type(request)).key
@@ -108,7 +109,7 @@ class Quarrel:
         return answer
 
     def _twisted(self, end: int) -> bytes:
-        """A batch whose checksum holds and whose header lies."""
+        """A batch with a valid checksum and a false header."""
         field = self.chance.choice(("record_count", "last_offset_delta", "attributes", "producer_id", "base_sequence", "max_timestamp"))
         batch = with_header(bytearray(batch_at(end, self.node.core.epoch)), **{field: self.chance.choice((-1, 0, 1, 0x20, 2**15 - 1))})
         seal(batch)
@@ -138,7 +139,7 @@ class Quarrel:
         core = self.node.core
         assert core.high_watermark >= self.committed
         assert core.log_end_offset >= core.high_watermark
-        assert core.epoch < EPOCH_HEARD_MAX + 2**20
+        assert core.epoch < EPOCH_ACCEPTED_MAX + 2**20
         self.committed = core.high_watermark
 
     def _learn(self) -> None:
@@ -172,23 +173,23 @@ def quarrel(seed: int, steps: int) -> Quarrel:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_voter_among_liars_raises_nothing_and_keeps_what_is_committed(seed: int) -> None:
+def test_a_voter_among_lying_peers_never_raises_and_keeps_committed_records(seed: int) -> None:
     quarrel(seed, STEPS)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_a_voter_among_liars_for_long() -> None:
+def test_a_voter_among_lying_peers_never_raises_in_many_runs() -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     for offset in range(LONG_FACTOR):
         quarrel(seed + offset, STEPS)
 
 
-# -- a follower of partitions -------------------------------------------------------------------------------------------------
+# -- a follower of partitions
 
 
 def mislead(seed: int, steps: int) -> None:
-    """A follower whose leader answers anything."""
+    """A follower whose leader sends any response."""
     chance = random.Random(seed)
     words = Vocabulary(topic_ids=[bytes(TOPIC_ID)], single=frozenset({"topics", "responses", "partitions"}))
     maker = Maker(chance, words)
@@ -223,14 +224,14 @@ def mislead(seed: int, steps: int) -> None:
         follower.core.answered(response, now_ms, wall_ms=NOW_MS)
         for each in list(follower.core):
             if each.failed:
-                # Fenced, until the metadata says otherwise; here it does.
+                # Fenced, until the metadata changes that, as it does here.
                 follower.core.forget(follower.partition)
                 follower.core.follow(follower.partition)
         partition = follower.partition
         assert partition.log.log_start_offset <= partition.log.log_end_offset < 2**63
         assert partition.high_watermark <= partition.log.log_end_offset
         if partition.log.log_end_offset > 2**62 or start > 2**40:
-            return  # it has followed a leader to where no log goes: that is as far as it gets
+            return  # the follower is at an offset that no log reaches: the test ends here
     assert follower.world.failures == []
 
 
@@ -256,19 +257,19 @@ def _sent_by_a_liar(chance: random.Random, end: int) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_follower_of_a_lying_leader_raises_nothing_and_goes_on_fetching(seed: int) -> None:
+def test_a_follower_of_a_lying_leader_never_raises_and_drops_no_partition(seed: int) -> None:
     mislead(seed, 150)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_a_follower_of_a_liar_for_long() -> None:
+def test_a_follower_of_a_lying_leader_never_raises_in_many_runs() -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     for offset in range(LONG_FACTOR * 10):
         mislead(seed + offset, 150)
 
 
-# -- the controller -----------------------------------------------------------------------------------------------------------
+# -- the controller
 
 _NOT_DECIDED = (
     ApiKey.API_VERSIONS,
@@ -282,7 +283,7 @@ _DECIDED = tuple(each for each in CONTROLLER_HANDLERS if each not in _NOT_DECIDE
 
 
 def pester(seed: int, steps: int) -> None:
-    """A controller that is asked anything, by anybody."""
+    """A controller with random requests from random peers."""
     chance = random.Random(seed)
     office = Office(topic(1, "fuzz-a", [1, 2]), seed=seed)
     for broker in (1, 2, 3):
@@ -336,13 +337,13 @@ def _registration(office: Office, broker_id: int) -> BrokerRegistrationRequest:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_controller_that_is_asked_anything_raises_nothing(seed: int) -> None:
+def test_a_controller_with_random_requests_never_raises(seed: int) -> None:
     pester(seed, 400)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_a_controller_that_is_asked_anything_for_long() -> None:
+def test_a_controller_with_random_requests_never_raises_in_many_runs() -> None:
     seed = random.SystemRandom().randrange(1 << 30)
     for offset in range(LONG_FACTOR):
         pester(seed + offset, 400)

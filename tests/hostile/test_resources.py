@@ -1,4 +1,6 @@
-"""Well-formed requests that attack memory, the event loop or the disk."""
+"""Well-formed but hostile requests: to fill memory, to block the loop, to write where no client
+may.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,16 @@ from tests.scenarios.client import (
 )
 
 MISSING = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-# What the broker may do for somebody who misbehaves while a bystander waits, in seconds of its own work: on a machine that is busy with
-# other things these take longer by the clock. A healthy answer takes a millisecond. That it comes at all is what the client waits for.
+# How long the broker may work for a hostile client while a bystander waits, in seconds of processor
+# time: on a busy machine these take longer by the clock. A healthy response takes a millisecond.
+# The client only waits for the response to come at all.
 BYSTANDER_SECONDS_MAX = 3.0
 
 
 def longest_wait(victim: Victim, stop: threading.Event) -> float:
-    """How long the broker worked at worst, until ``stop``, between a bystander's small request and its answer."""
+    """The longest that the broker worked, until ``stop``, between a bystander's small request and
+    its response.
+    """
     worst = 0.0
     with victim.client() as bystander:
         while not stop.wait(0.02):
@@ -71,11 +76,13 @@ class Bystander:
         self._thread.join()
 
 
-# -- sessions, producers, waits -----------------------------------------------------------------------------------------------
+# -- sessions, producers, waits
 
 
-def test_more_fetch_sessions_than_there_is_room_for(victim: Victim) -> None:
-    """A thousand have room; the others are served without one, and those that have theirs keep it."""
+def test_fetches_beyond_the_session_cache_are_served_without_a_session(victim: Victim) -> None:
+    """A thousand have room; the others are served without one, and those that have theirs keep
+    it.
+    """
     opens = fetch_request([("t", 0, 0)], session_epoch=0)
     with victim.client() as owner, victim.client() as client:
         mine = owner.ask(opens, FETCH_BY_NAME).session_id
@@ -88,14 +95,16 @@ def test_more_fetch_sessions_than_there_is_room_for(victim: Victim) -> None:
         assert sessions[-1] == 0
         assert len(set(sessions)) <= 1001
         assert owner.ask(fetch_request([], session_id=mine, session_epoch=1), FETCH_BY_NAME).error_code == 0
-        # Closed by whoever knows their ids, they make room again.
+        # Closing them by id makes room again.
         for session in set(sessions) - {0}:
             client.ask(fetch_request([], session_id=session, session_epoch=-1), FETCH_BY_NAME)
         assert client.ask(opens, FETCH_BY_NAME).session_id != 0
 
 
-def test_a_session_that_grows_partition_by_partition(victim: Victim) -> None:
-    """Partitions that do not exist cost a few hundred bytes each for as long as the session lives."""
+def test_a_growing_fetch_session_costs_bounded_memory(victim: Victim) -> None:
+    """Partitions that do not exist cost a few hundred bytes each for as long as the session
+    lives.
+    """
     with victim.client() as client:
         session = client.ask(fetch_request([("t", 0, 0)], session_epoch=0), FETCH_BY_NAME).session_id
         for epoch in range(1, 4):
@@ -106,7 +115,7 @@ def test_a_session_that_grows_partition_by_partition(victim: Victim) -> None:
         client.ask(fetch_request([], session_id=session, session_epoch=-1), FETCH_BY_NAME)
 
 
-def test_a_flood_of_producer_ids(victim: Victim) -> None:
+def test_a_flood_of_init_producer_id_gets_unique_ids(victim: Victim) -> None:
     """Every id once, many more than one block of them at a time, from many connections."""
     request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
     clients = [victim.client() for _ in range(20)]
@@ -133,7 +142,7 @@ def test_transactional_ids_without_a_coordinator_or_with_an_endless_timeout_are_
         assert answer.producer_id == -1
 
 
-def test_fetches_that_wait_for_ever_from_many_connections(victim: Victim) -> None:
+def test_waiting_fetches_of_many_connections_cost_little(victim: Victim) -> None:
     waits = fetch_request([("t", 0, 1)], min_bytes=2**31 - 1, max_wait_ms=2**31 - 1)
     frame = frame_of(waits, FETCH_BY_NAME)
     clients = [victim.client() for _ in range(100)]
@@ -147,7 +156,7 @@ def test_fetches_that_wait_for_ever_from_many_connections(victim: Victim) -> Non
         client.close()
 
 
-def test_fetches_that_wait_for_ever_end_with_their_connection(victim: Victim) -> None:
+def test_a_waiting_fetch_ends_with_its_connection(victim: Victim) -> None:
     waits = fetch_request([("t", 0, 1)], min_bytes=2**31 - 1, max_wait_ms=2**31 - 1)
     frame = frame_of(waits, FETCH_BY_NAME)
 
@@ -155,7 +164,8 @@ def test_fetches_that_wait_for_ever_end_with_their_connection(victim: Victim) ->
         for _ in range(rounds):
             with victim.client() as client:
                 client.send_bytes(frame * 100)
-                # Behind them: when the broker hangs up for this, it has served them all.
+                # A last request behind them: when the broker closes the connection for it, it has
+                # served them all.
                 client.send_bytes(struct.pack(">i", -1))
                 assert client.hung_up()
         return victim.memory_bytes()
@@ -164,8 +174,10 @@ def test_fetches_that_wait_for_ever_end_with_their_connection(victim: Victim) ->
     assert storm(150) - settled < 10 * 1024 * 1024
 
 
-def test_requests_that_are_long_where_they_repeat_are_not_all_remembered(victim: Victim) -> None:
-    """A broker knows the beginning of a producer's request again. Eight connections, each with four hundred beginnings of 32 KiB."""
+def test_remembered_request_beginnings_cost_bounded_memory(victim: Victim) -> None:
+    """A broker remembers the beginning of a producer's request. Eight connections, each with four
+    hundred beginnings of 32 KiB.
+    """
     before = victim.memory_bytes()
     batch = batch_of([b"x"])
     clients = [victim.client() for _ in range(8)]
@@ -180,8 +192,8 @@ def test_requests_that_are_long_where_they_repeat_are_not_all_remembered(victim:
         client.close()
 
 
-def test_a_flood_of_small_and_expensive_requests_delays_no_other_client(victim: Victim) -> None:
-    """Thousands of them fit into one read of a socket, and each is answered with fifty kilobytes."""
+def test_a_flood_of_small_expensive_requests_delays_no_client(victim: Victim) -> None:
+    """Thousands of them fit into one read of a socket, and each response has fifty kilobytes."""
     asked = DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)
     request = DescribeConfigsRequest(resources=[asked], include_synonyms=True, include_documentation=True)
     with victim.client(receive_buffer_bytes=4096) as deaf, Bystander(victim) as seen:
@@ -192,7 +204,7 @@ def test_a_flood_of_small_and_expensive_requests_delays_no_other_client(victim: 
     assert seen.worst < 1
 
 
-def test_a_client_that_never_reads(victim: Victim) -> None:
+def test_a_client_that_never_reads_costs_bounded_memory(victim: Victim) -> None:
     with victim.client() as client:
         client.create_topic("unread")
         client.produce("unread", [bytes(900_000)])
@@ -212,10 +224,10 @@ def test_a_client_that_never_reads(victim: Victim) -> None:
         client.delete_topic("unread")
 
 
-# -- large requests -----------------------------------------------------------------------------------------------------------
+# -- large requests
 
 
-def test_a_partition_named_a_thousand_times(victim: Victim) -> None:
+def test_a_partition_named_a_thousand_times_is_answered(victim: Victim) -> None:
     with victim.client() as client:
         response = client.ask(fetch_request([("t", 0, 0)] * 1000), FETCH_BY_NAME)
         assert sum(bool(each.records) for topic in response.responses for each in topic.partitions) >= 1
@@ -224,7 +236,7 @@ def test_a_partition_named_a_thousand_times(victim: Victim) -> None:
         assert {each.error_code for each in answer.topics[0].partitions} == {ErrorCode.INVALID_REQUEST}
 
 
-def test_metadata_of_many_topics_that_do_not_exist(victim: Victim) -> None:
+def test_metadata_of_many_unknown_topics_is_answered(victim: Victim) -> None:
     names = [MetadataRequestTopic(name=f"no-{number}") for number in range(20_000)]
     with victim.client() as client, Bystander(victim) as seen:
         response = client.ask(MetadataRequest(topics=names, allow_auto_topic_creation=False))
@@ -255,7 +267,7 @@ def test_an_array_as_long_as_a_request_may_be_costs_no_multiple_of_it(victim: Vi
         victim.forget_peak()
 
 
-# -- topics -------------------------------------------------------------------------------------------------------------------
+# -- topics
 
 ILLEGAL = ["", ".", "..", "../x", "a/b", "/etc/passwd", "a\x00b", "x" * 250, "a b", "a\nb", "\N{SNOWMAN}", "a\\b", "a:b", "x" * 30_000]
 
@@ -277,7 +289,7 @@ def test_illegal_topic_names_are_refused(victim: Victim) -> None:
     assert sorted(each.name for each in victim.data_dir.parent.iterdir()) == before
 
 
-def test_topic_names_that_collide_in_metrics_are_refused(victim: Victim) -> None:
+def test_names_that_collide_in_metrics_are_refused(victim: Victim) -> None:
     with victim.client() as client:
         assert create(client, "a.b") == [0]
         assert create(client, "a_b", "a.b") == [ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_ALREADY_EXISTS]
@@ -286,7 +298,7 @@ def test_topic_names_that_collide_in_metrics_are_refused(victim: Victim) -> None
         client.delete_topic("a_b")
 
 
-def test_long_legal_topic_names_are_taken(victim: Victim) -> None:
+def test_long_legal_topic_names_are_accepted(victim: Victim) -> None:
     name = "x" * 249
     with victim.client() as client:
         assert create(client, name) == [0]
@@ -295,7 +307,7 @@ def test_long_legal_topic_names_are_taken(victim: Victim) -> None:
         client.delete_topic(name)
 
 
-def test_numbers_that_no_topic_may_have(victim: Victim) -> None:
+def test_invalid_partition_and_replica_counts_are_refused(victim: Victim) -> None:
     with victim.client() as client:
         for partitions in (0, -2, -(2**31)):
             assert create(client, "n", partitions=partitions) == [ErrorCode.INVALID_PARTITIONS]
@@ -310,7 +322,7 @@ def test_numbers_that_no_topic_may_have(victim: Victim) -> None:
             assert client.ask(grow).results[0].error_code in (ErrorCode.INVALID_PARTITIONS, ErrorCode.POLICY_VIOLATION)
 
 
-def test_the_same_topic_a_thousand_times_in_one_request(victim: Victim) -> None:
+def test_one_topic_a_thousand_times_in_a_request_is_refused(victim: Victim) -> None:
     with victim.client() as client:
         assert create(client, *["same"] * 1000) == [ErrorCode.INVALID_REQUEST]
         assert create(client, "same") == [0]
@@ -319,7 +331,7 @@ def test_the_same_topic_a_thousand_times_in_one_request(victim: Victim) -> None:
         client.delete_topic("same")
 
 
-def test_topics_made_and_deleted_as_fast_as_can_be(victim: Victim) -> None:
+def test_topics_can_be_created_and_deleted_rapidly(victim: Victim) -> None:
     files = victim.open_files()
     with victim.client() as client:
         for _ in range(60):
@@ -336,7 +348,7 @@ def test_topics_made_and_deleted_as_fast_as_can_be(victim: Victim) -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, -(2**31), 1, 2**31 - 1])
 @pytest.mark.parametrize("index", [-(2**31), -1, 0, 2**31 - 1])
-def test_pages_of_partitions_of_any_size(victim: Victim, limit: int, index: int) -> None:
+def test_describe_topic_partitions_accepts_any_page_size(victim: Victim, limit: int, index: int) -> None:
     request = DescribeTopicPartitionsRequest(
         topics=[TopicRequest(name="t")], response_partition_limit=limit, cursor=Cursor(topic_name="t", partition_index=index)
     )
@@ -346,7 +358,7 @@ def test_pages_of_partitions_of_any_size(victim: Victim, limit: int, index: int)
 
 
 def numbers_everywhere() -> list[tuple[str, Any]]:
-    """Requests of extreme numbers that must be answered, whatever with."""
+    """Requests with extreme numbers that must get a response, whichever it is."""
     extremes = (-(2**63), -7, 2**63 - 1)
     return [
         (f"{what} {number}", request)
@@ -365,7 +377,7 @@ def numbers_everywhere() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("what", "request_"), numbers_everywhere())
-def test_numbers_at_their_ends(victim: Victim, what: str, request_: Any) -> None:
+def test_requests_with_extreme_numbers_are_answered(victim: Victim, what: str, request_: Any) -> None:
     version = FETCH_BY_NAME if "fetch" in what else newest(request_)
     with victim.client() as client:
         client.ask(request_, version)
@@ -374,7 +386,7 @@ def test_numbers_at_their_ends(victim: Victim, what: str, request_: Any) -> None
 
 @pytest.mark.parametrize("max_bytes", [-(2**31), -1, 0, 1, 2**31 - 1])
 @pytest.mark.parametrize("wait", [(-(2**31), -(2**31)), (2**31 - 1, 0), (0, 2**31 - 1)])
-def test_sizes_and_waits_at_their_ends(victim: Victim, max_bytes: int, wait: tuple[int, int]) -> None:
+def test_fetches_with_extreme_sizes_and_waits_are_answered(victim: Victim, max_bytes: int, wait: tuple[int, int]) -> None:
     min_bytes, max_wait_ms = wait
     request = fetch_request(
         [("t", 0, 0)], max_bytes=max_bytes, partition_max_bytes=max_bytes, min_bytes=min_bytes, max_wait_ms=max_wait_ms, isolation_level=77
@@ -383,8 +395,8 @@ def test_sizes_and_waits_at_their_ends(victim: Victim, max_bytes: int, wait: tup
         assert client.ask(request, FETCH_BY_NAME).error_code == 0
 
 
-def test_a_client_that_sends_faster_than_it_is_served(victim: Victim) -> None:
-    """Four clients that pipeline as much as their sockets take, and a bystander."""
+def test_a_client_that_sends_faster_than_it_is_served_delays_no_other(victim: Victim) -> None:
+    """Four clients that pipeline as much as their sockets accept, and a bystander."""
     frame = frame_of(fetch_request([("t", 0, 0)]), FETCH_BY_NAME) * 200
 
     def push(stop: threading.Event) -> None:

@@ -1,6 +1,8 @@
-"""Settings that a client may change while a broker runs: whatever is accepted, the broker lives with it, and so does its next start.
+"""Settings that a client may change while a broker runs: with every accepted value the broker
+continues and restarts.
 
-A value that halts a node would be worse than a crash: it is in the metadata log, and the node would halt again at every start.
+A value that halts a node would be worse than a crash: it is in the metadata log, and the node would
+halt again at every start.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ TEXTS = (
     "a,b,,c",
     "1" * 5000,
 )
-# These two do what they say, and nobody could look any more.
+# These two work as documented, and would prevent the test from connecting.
 LOCK_OUT = {"max.connections", "max.connections.per.ip", "max.connection.creation.rate"}
 
 
@@ -44,7 +46,7 @@ def changeable(kind: int) -> list[str]:
 
 
 def set_all(client: Client, kind: int, resource: str, text: str) -> int:
-    """Every setting to ``text``, each by itself; how many were accepted."""
+    """Set every setting to ``text``, each by itself; returns how many were accepted."""
     requests = [
         IncrementalAlterConfigsRequest(
             resources=[
@@ -62,7 +64,7 @@ def set_all(client: Client, kind: int, resource: str, text: str) -> int:
 
 
 @pytest.mark.parametrize(("kind", "resource"), [(TOPIC, "t"), (BROKER, "1"), (BROKER, "")])
-def test_a_broker_runs_and_starts_with_every_accepted_setting(kind: int, resource: str) -> None:
+def test_a_broker_runs_and_restarts_with_every_accepted_setting(kind: int, resource: str) -> None:
     with EmbeddedBroker(process=True) as kafka:
         with Client(kafka.bootstrap) as client:
             client.create_topic("t")
@@ -82,7 +84,7 @@ def test_a_broker_runs_and_starts_with_every_accepted_setting(kind: int, resourc
 
 
 @pytest.mark.parametrize("text", ["junk", "127.0.0.1:x", "127.0.0.1:5,bad", ":", "host"])
-def test_limits_that_cannot_be_read_are_refused(text: str) -> None:
+def test_invalid_limits_are_refused(text: str) -> None:
     with EmbeddedBroker() as kafka, Client(kafka.bootstrap) as client:
         change = AlterableConfig(name="max.connections.per.ip.overrides", config_operation=0, value=text)
         request = IncrementalAlterConfigsRequest(

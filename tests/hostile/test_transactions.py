@@ -1,4 +1,6 @@
-"""Hostile transactions: false identities, foreign partitions, and too many of everything."""
+"""Hostile transactions: with false identities, false writes and false owners; and too many of
+them.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,13 @@ from tests.waiting import until
 
 TIMEOUT_MS = 60_000
 LONG = "x" * 32_000
-# The last versions of clients before KIP-890, which add partitions and offsets to transactions themselves.
+# The last versions of clients before KIP-890, which add partitions and offsets to transactions
+# themselves.
 ADD_PARTITIONS_BY_CLIENT, COMMIT_BY_OLD_CLIENT = 3, 4
 READ_COMMITTED = 1
 FETCH_BY_NAME = 12
 _NOT_YET = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-# Producer ids and epochs that were never given to anybody.
+# Producer ids and epochs that were never assigned.
 LIES = [(-1, -1), (0, 0), (2**63 - 1, 0), (-(2**63), 3), (5, -1), (5, 32_767), (5, -32_768)]
 
 
@@ -116,7 +119,7 @@ def is_stable(client: Client, topic: str) -> bool:
     return bool(read.last_stable_offset == read.high_watermark)
 
 
-# -- names and numbers at their ends ------------------------------------------------------------------------------------------
+# -- names and numbers at their ends
 
 
 @pytest.mark.parametrize("name", ["", LONG, "nul\x00", "\N{SNOWMAN}" * 10_000, "\n"], ids=["empty", "long", "nul", "snowmen", "line"])
@@ -151,16 +154,16 @@ def test_an_id_that_a_log_could_not_hold_ends_the_connection(victim: Victim, siz
 
 
 @pytest.mark.parametrize("timeout_ms", [0, -1, 900_001, 2**31 - 1, -(2**31)])
-def test_transactions_without_end_are_refused(victim: Victim, timeout_ms: int) -> None:
+def test_transaction_timeouts_above_the_limit_are_refused(victim: Victim, timeout_ms: int) -> None:
     with victim.client() as client:
         assert begin(client, "endless", transaction_timeout_ms=timeout_ms).error_code == ErrorCode.INVALID_TRANSACTION_TIMEOUT
 
 
-# -- lies about producers -----------------------------------------------------------------------------------------------------
+# -- lies about producers
 
 
 @pytest.mark.parametrize(("producer_id", "epoch"), LIES)
-def test_requests_of_other_producers_do_not_touch_a_transaction(victim: Victim, producer_id: int, epoch: int) -> None:
+def test_only_the_producer_of_a_transaction_can_write_to_it_or_end_it(victim: Victim, producer_id: int, epoch: int) -> None:
     with victim.client() as client:
         topic = f"honest-{LIES.index((producer_id, epoch))}"
         client.create_topic(topic)
@@ -177,14 +180,14 @@ def test_requests_of_other_producers_do_not_touch_a_transaction(victim: Victim, 
             assert produce(client, topic, "t", *liar) != 0
             adding = AddOffsetsToTxnRequest(transactional_id=topic, producer_id=liar[0], producer_epoch=liar[1], group_id="liars")
             assert client.ask(adding).error_code != 0
-        # Nor does the producer itself under another name, or without one.
+        # Nor the producer itself under another transactional id, or without one.
         assert produce(client, "somebody else", "t", *honest) != 0
         assert produce(client, None, "t", *honest) != 0
         assert client.ask(commit("somebody else", *honest)).topics[0].partitions[0].error_code != 0
         assert client.ask(end("somebody else", *honest)).error_code != 0
         assert client.ask(end(topic, *honest)).error_code == 0
-        until(lambda: is_stable(client, topic), "the honest one is committed")
-        assert is_stable(client, "t"), "nobody left a transaction open where there was none"
+        until(lambda: is_stable(client, topic), "the honest transaction is committed")
+        assert is_stable(client, "t"), "no open transaction is left"
         (group,) = client.ask(OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="liars", topics=None)]), 9).groups
         assert not group.topics
 
@@ -201,8 +204,10 @@ def test_an_impossible_producer_identity_is_refused(victim: Victim) -> None:
 
 @pytest.mark.parametrize(("producer_id", "epoch"), LIES)
 @pytest.mark.parametrize("version", [0, 1, 2, 127, -1])
-def test_markers_from_nowhere(victim: Victim, producer_id: int, epoch: int, version: int) -> None:
-    """Kafka lets whoever may act for the cluster write them. They end no transaction but the one they name, and break no log."""
+def test_markers_without_a_transaction_break_no_log(victim: Victim, producer_id: int, epoch: int, version: int) -> None:
+    """Kafka accepts them from every client with cluster permissions. They end only the transaction
+    they name, and break no log.
+    """
     topics = [("t", [0]), ("missing", [0, -1]), ("__consumer_offsets", [0, 49, 50]), ("__transaction_state", [0])]
     with victim.client() as client:
         for coordinator_epoch in (-1, 0, 2**31 - 1):
@@ -212,7 +217,7 @@ def test_markers_from_nowhere(victim: Victim, producer_id: int, epoch: int, vers
 
 
 def test_markers_in_a_log_do_not_keep_its_coordinator_from_coming_back() -> None:
-    """What was lied into the logs of coordinators is read when they are loaded."""
+    """Coordinators read false markers in their logs when they load them."""
     with EmbeddedBroker(process=True, config={"offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}) as kafka:
         for _ in range(2):
             with Client(kafka.bootstrap) as client:
@@ -228,11 +233,11 @@ def test_markers_in_a_log_do_not_keep_its_coordinator_from_coming_back() -> None
         assert kafka.complaints == ""
 
 
-# -- where nobody should write ------------------------------------------------------------------------------------------------
+# -- topics that clients must not write to
 
 
 @pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state"])
-def test_clients_cannot_produce_into_internal_topics(victim: Victim, topic: str) -> None:
+def test_clients_cannot_produce_to_internal_topics(victim: Victim, topic: str) -> None:
     with victim.client() as client:
         before = client.end_offset(topic)
         for acks in (1, -1):
@@ -253,7 +258,7 @@ def test_clients_cannot_produce_into_internal_topics(victim: Victim, topic: str)
         assert client.end_offset(topic) == before
 
 
-def test_a_control_batch_from_a_client_ends_nothing(victim: Victim) -> None:
+def test_a_control_batch_from_a_client_ends_no_transaction(victim: Victim) -> None:
     with victim.client() as client:
         client.create_topic("forged")
         granted = begin(client, "forger")
@@ -268,10 +273,10 @@ def test_a_control_batch_from_a_client_ends_nothing(victim: Victim) -> None:
         until(lambda: is_stable(client, "forged"), "the transaction is aborted")
 
 
-# -- too many -----------------------------------------------------------------------------------------------------------------
+# -- too many
 
 
-def test_a_flood_of_fresh_transactional_ids(victim: Victim) -> None:
+def test_a_flood_of_new_transactional_ids_costs_bounded_memory(victim: Victim) -> None:
     """Each is remembered for a week: a few hundred bytes."""
     seen_ids = set()
     with victim.client() as client, Bystander(victim) as seen:
@@ -292,7 +297,7 @@ def test_a_flood_of_fresh_transactional_ids(victim: Victim) -> None:
     assert seen.worst < BYSTANDER_SECONDS_MAX
 
 
-def test_two_producers_that_fight_over_a_transactional_id_delay_no_other_client(victim: Victim) -> None:
+def test_two_producers_with_one_transactional_id_fence_each_other(victim: Victim) -> None:
     """Each fences the other, with a transaction open each time."""
     with victim.client() as client, Bystander(victim) as seen:
         for _ in range(100):
@@ -307,7 +312,7 @@ def _granted(client: Client, transactional_id: str) -> InitProducerIdResponse | 
     return answer if not answer.error_code else None
 
 
-def test_long_lists_of_transactions_are_answered_and_delay_no_other_client(victim: Victim) -> None:
+def test_long_lists_are_answered_and_delay_no_client(victim: Victim) -> None:
     names = [f"nobody {number}" for number in range(20_000)]
     with victim.client() as client:
         granted = begin(client, "wide")
@@ -344,7 +349,7 @@ def test_long_lists_of_transactions_are_answered_and_delay_no_other_client(victi
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*a){20}", "(a?){100}a{100}", "([a-z]+)*b", "(x+x+)+y"])
-def test_patterns_meant_to_take_for_ever(victim: Victim, pattern: str) -> None:
+def test_slow_patterns_delay_no_client(victim: Victim, pattern: str) -> None:
     with victim.client() as client, Bystander(victim) as seen:
         for ending in ("", "b", "!"):
             begin(client, "a" * 1_000 + ending)
@@ -354,19 +359,20 @@ def test_patterns_meant_to_take_for_ever(victim: Victim, pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "a**", "(?=a)", "\\", "x" * 30_000])
-def test_patterns_that_are_none(victim: Victim, pattern: str) -> None:
+def test_invalid_patterns_are_refused(victim: Victim, pattern: str) -> None:
     with victim.client() as client:
         answer = client.ask(ListTransactionsRequest(state_filters=[], producer_id_filters=[], transactional_id_pattern=pattern))
         assert answer.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
-def test_aborted_data_is_hidden_after_every_kind_of_abort(victim: Victim) -> None:
+def test_aborted_records_are_hidden_after_a_forced_abort(victim: Victim) -> None:
     with victim.client() as client:
         client.create_topic("aborted")
         granted = begin(client, "aborter")
         identity = granted.producer_id, granted.producer_epoch
         assert produce(client, "aborter", "aborted", *identity) == 0
-        # Somebody who knows the producer ends its transaction by force, as an administrator would a hanging one.
+        # A client that knows the producer ends its transaction by force, as an administrator ends a
+        # hanging one.
         client.ask(mark(*identity, [("aborted", [0])]))
         read = client.ask(fetch_request([("aborted", 0, 0)], isolation_level=READ_COMMITTED), FETCH_BY_NAME).responses[0].partitions[0]
         assert [(each.producer_id, each.first_offset) for each in read.aborted_transactions] == [(identity[0], 0)]

@@ -1,4 +1,6 @@
-"""One Spark and one broker for all tests of a process: starting Spark takes seconds, and pipelines do not see each other."""
+"""One Spark and one broker for all tests of a process: starting Spark takes seconds, and pipelines
+do not see each other.
+"""
 
 from __future__ import annotations
 
@@ -54,18 +56,21 @@ def spark(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReque
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        # Tests are short: what the second compiler would win is less than what it takes.
+        # Tests are short: the second compiler costs more time than it saves.
         "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder}",
-        # Batches of tests are empty or tiny: waiting for more would be most of their time.
+        # Batches of tests are empty or tiny: waiting for more would take most of their time.
         "spark.sql.streaming.pollingDelay": "10ms",
         "spark.sql.streaming.noDataMicroBatches.enabled": "true",
-        # Spark's default starts processes (readlink, chmod) for each file of a checkpoint on a local disk, ten in a second of such tests.
+        # Spark's default starts processes (readlink, chmod) for each file of a checkpoint on a
+        # local disk, ten a second in such tests.
         "spark.sql.streaming.checkpointFileManagerClass": f"{STREAMING}.FileSystemBasedCheckpointFileManager",
     }
-    # Functions of the tests are in packages below the working directory, and workers import them from there.
+    # Functions of the tests are in packages below the working directory, and workers import them
+    # from there.
     settings["spark.executorEnv.PYTHONSAFEPATH"] = ""
     if "not soak" in request.config.getoption("markexpr"):
-        # Queries over a few rows are not worth compiling: a quarter of all the time. Whoever runs the long ones has Spark as users have it.
+        # Queries over a few rows are not worth compiling: that takes a quarter of the time. The
+        # soak tests run Spark with its defaults.
         settings |= {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
     packages = os.environ.get("BARNABAS_TEST_SPARK_PACKAGES")
     wanted = PACKAGES if packages is None else tuple(packages.split(","))
@@ -86,8 +91,8 @@ class ApacheBroker:
 
 @contextmanager
 def running_broker() -> Iterator[Broker]:
-    """Barnabas, in a process of its own: in this one, Spark's callbacks and the broker would wait for the same interpreter. Or Apache
-    Kafka, for whoever wants to see that all of this holds there too (BARNABAS_TEST_BROKER=apache)."""
+    """Barnabas, in a process of its own: in this one, Spark's callbacks and the broker would share
+    the interpreter's lock. BARNABAS_TEST_BROKER=apache runs the tests with Apache Kafka instead."""
     if os.environ.get("BARNABAS_TEST_BROKER") == "apache":
         with apache_kafka() as (bootstrap, _):
             yield ApacheBroker(bootstrap)
@@ -104,7 +109,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def topics(broker: Broker, request: pytest.FixtureRequest) -> Iterator[Topics]:
-    """Topics of this test alone: their names begin with the test's."""
+    """Topics of this test alone: their names start with the test's."""
     with Topics(broker.bootstrap, request.node.name) as made:
         yield made
 

@@ -1,7 +1,9 @@
-"""Databases to read and to write: SQLite always; PostgreSQL and MariaDB where their servers are installed.
+"""Databases to read and to write: SQLite always; PostgreSQL and MariaDB where their servers are
+installed.
 
-The servers run as children, on sockets of this machine, with data that goes away; they refuse to run as root, so as root they run as
-another user. ``BARNABAS_TEST_MARIADB`` names a folder with an unpacked MariaDB (its ``usr`` inside) where none is installed.
+The servers run as children, on local sockets, with temporary data; they refuse to run as root, so
+as root they run as another user. ``BARNABAS_TEST_MARIADB`` names a folder with an unpacked MariaDB
+(its ``usr`` inside) where none is installed.
 """
 
 from __future__ import annotations
@@ -154,7 +156,7 @@ def _make_owned(folder: Path) -> None:
 
 @contextmanager
 def _own_folder() -> Iterator[Path]:
-    """Short, for sockets have short names; and the ordinary user's."""
+    """A short path, because names of sockets are limited; owned by the ordinary user."""
     folder = Path(tempfile.mkdtemp(prefix="barnabas-db-"))
     try:
         if os.geteuid() == 0:

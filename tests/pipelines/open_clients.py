@@ -1,7 +1,8 @@
-"""Clients of librdkafka that this process has open, as the kernel sees them: each has one thread called ``rdk:main``.
+"""Counts the open clients of librdkafka in this process, as the kernel sees them: each has one
+thread called ``rdk:main``.
 
-Threads of its connections come and go while a client is open, so they are not counted: a client that another test left open may get one
-more at any moment.
+Threads of connections come and go while a client is open, so they are not counted: a client that
+another test left open may get one more at any moment.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def librdkafka_threads() -> list[str]:
 
 @contextmanager
 def no_client_stays_open() -> Iterator[None]:
-    """What the block opens it closes, before the garbage collector has to."""
+    """The block closes every client that it opens, before the garbage collector does."""
     before = librdkafka_threads()
     yield
     until(lambda: len(librdkafka_threads()) <= len(before), f"no more than {before} are left", seen=librdkafka_threads)

@@ -1,4 +1,4 @@
-"""Records put into topics and taken out again, by a client that has nothing to do with Spark."""
+"""Writes records to topics and reads them back, with a client independent of Spark."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class Topics:
             for future in self._admin.delete_topics(self._made, request_timeout=PATIENCE_SECONDS).values():
                 future.exception(PATIENCE_SECONDS)
         self._producer.close()
-        with self._admin:  # which closes it
+        with self._admin:  # the block closes it
             pass
 
     def name(self, topic: str) -> str:
         return f"{self._prefix}.{topic}"
 
     def create(self, topic: str, partitions: int = 1, **config: str) -> str:
-        """The full name. Underscores in settings are dots."""
+        """Returns the full name. Underscores in settings become dots."""
         name = self.name(topic)
         settings = {key.replace("_", "."): value for key, value in config.items()}
         (future,) = self._admin.create_topics([NewTopic(name, partitions, 1, config=settings)]).values()
@@ -70,7 +70,8 @@ class Topics:
         return name
 
     def send(self, name: str, values: Iterable[Any], *, key: str | None = None, partition: int = -1, **more: Any) -> None:
-        """Values that are no bytes (or None) are sent as JSON. ``key`` is a field of each value, and its text the record's key."""
+        """Values that are neither bytes nor None are sent as JSON. ``key`` is a field of each
+        value, and its text becomes the record's key."""
         for value in values:
             raw = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
             key_bytes = str(value[key]).encode() if key is not None else None
@@ -84,10 +85,11 @@ class Topics:
         assert self._producer.flush(PATIENCE_SECONDS) == 0
 
     def read(self, name: str, *, isolation: str = "read_committed") -> list[Read]:
-        """All there is by now, partition by partition.
+        """All records so far, partition by partition.
 
-        A commit is answered when it is decided, which may be before readers of committed records can see it. What is there is what readers
-        of all records see, and that is waited for."""
+        A commit is answered when it is decided, which may be before read_committed consumers can
+        see it. So this reads the end offset of uncommitted records, and waits until committed reads
+        reach it."""
         with self._consumer("read_uncommitted") as all_seeing, self._consumer(isolation) as consumer:
             partitions = sorted(all_seeing.list_topics(name, timeout=PATIENCE_SECONDS).topics[name].partitions)
             ends = {each: all_seeing.get_watermark_offsets(TopicPartition(name, each), timeout=PATIENCE_SECONDS)[1] for each in partitions}

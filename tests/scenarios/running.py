@@ -10,13 +10,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from barnabas.devcluster.development import development_properties
 from barnabas.env.disk import Disk
 from barnabas.env.real_disk import RealDisk, RealFile, RealLock
 from barnabas.model.buffers import Buffer
-from barnabas.node.development import development_properties
 from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from tests.waiting import PATIENCE_SECONDS
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class RunningNode:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         settings = parse_settings(self._properties)
         ensure_formatted(settings)
-        self.node = Node(settings, log=Log("ERROR"), disk=self._disk)
+        self.node = Node(settings, log=EventLog("ERROR"), disk=self._disk)
         self.bootstrap = (await self.node.start()).bootstrap
         self._ready.set()
         ends = [asyncio.ensure_future(self._stop.wait()), asyncio.ensure_future(self.node.failed.wait())]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.errors import ErrorCode
-from barnabas.node.cannot_start import CannotStart
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import ZERO_UUID
-from barnabas.node.cannot_start import CannotStart
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from tests.scenarios.client import Client

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.config.environment import START_SCRIPT_VARIABLES
-from barnabas.node.development import development_properties
-from barnabas.node.development_cluster import DevelopmentCluster
+from barnabas.devcluster.development import development_properties
+from barnabas.devcluster.development_cluster import DevelopmentCluster
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.devcluster.development import development_properties
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.errors import ErrorCode
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.development import development_properties
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.describe_log_dirs import DescribeLogDirsRequest

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.node import cleaning_workers
+from barnabas.logcare import cleaning_workers
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from barnabas.replication.partition import Partition

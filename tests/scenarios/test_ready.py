@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.devcluster.development import LOCALHOST, NodePorts, cluster_properties
+from barnabas.devcluster.kept_ports import KeptPorts
+from barnabas.metadata.applier import Publisher
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
-from barnabas.node.broker_parts import BrokerParts
-from barnabas.node.development import LOCALHOST, NodePorts, cluster_properties
-from barnabas.node.kept_ports import KeptPorts
-from barnabas.node.metadata_applier import Publisher
+from barnabas.node.broker import BrokerRole
 from barnabas.node.node import Node, Ready
 from barnabas.node.process import ensure_formatted, parse_settings
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from tests.scenarios.client import Client
@@ -56,7 +56,7 @@ class TwoNodes:
             cluster_id = ensure_formatted(self._settings[node_id], cluster_id=cluster_id)
 
     def node(self, node_id: int) -> Node:
-        return Node(self._settings[node_id], log=Log("FATAL"))
+        return Node(self._settings[node_id], log=EventLog("FATAL"))
 
 
 @asynccontextmanager
@@ -94,8 +94,8 @@ def describe(ready: Ready) -> tuple[list[int], list[int]]:
 
 def add_publisher(monkeypatch: pytest.MonkeyPatch, publisher: Publisher) -> None:
     """To nodes that are started from now on."""
-    usual = vars(BrokerParts)["publishers"].fget
-    monkeypatch.setattr(BrokerParts, "publishers", property(lambda parts: [*usual(parts), publisher]))
+    usual = vars(BrokerRole)["publishers"].fget
+    monkeypatch.setattr(BrokerRole, "publishers", property(lambda role: [*usual(role), publisher]))
 
 
 def test_a_broker_that_is_ready_lists_itself_and_leads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.development import development_properties
+from barnabas.devcluster.development import development_properties
+from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client

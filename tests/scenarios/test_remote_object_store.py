@@ -12,16 +12,16 @@ from moto.server import ThreadedMotoServer
 from barnabas.env.real_disk import RealDisk
 from barnabas.records.batches import walk
 from barnabas.storage.log_settings import LogSettings
-from barnabas.storage.remote.index_cache import RemoteIndexCache
-from barnabas.storage.remote.object_names import ObjectKind
-from barnabas.storage.remote.object_store import PART_BYTES
-from barnabas.storage.remote.open_store import open_store
-from barnabas.storage.remote.reader import RemoteReader
-from barnabas.storage.remote.store import ObjectMissing, RemoteDataDamaged, RemoteStore, StoredObject, StoreRefused, StoreUnavailable
+from barnabas.tiered.reading.index_cache import RemoteIndexCache
+from barnabas.tiered.reading.reader import RemoteReader
+from barnabas.tiered.store.object_names import ObjectKind
+from barnabas.tiered.store.object_store import PART_BYTES
+from barnabas.tiered.store.open_store import open_store
+from barnabas.tiered.store.store import ObjectMissing, RemoteDataDamaged, RemoteStore, StoredObject, StoreRefused, StoreUnavailable
 from tests.scenarios.client import Client
 from tests.scenarios.tiered.tiered_broker import RECORDS_PER_SEGMENT, TIERED, fill, tiered_broker, value_of, wait_until_tiered
 from tests.unit.storage.logs import append, data, open_reporting
-from tests.unit.storage.remote.worlds import NAMES, Tiered, nothing, prepare
+from tests.unit.tiered.worlds import NAMES, Tiered, nothing, prepare
 from tests.waiting import until
 
 OPTIONS = {"region": "us-east-1", "access_key_id": "somebody", "secret_access_key": "something"}

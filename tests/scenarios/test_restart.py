@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.devcluster.development import development_properties
 from barnabas.env.clock import SystemClock
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.ids import Uuid
-from barnabas.node.development import development_properties
-from barnabas.node.metadata_log import MetadataLog
 from barnabas.node.process import ensure_formatted, parse_settings
+from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.storage.log_settings import LogSettings
 from barnabas.testing import EmbeddedBroker
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic

@@ -1,6 +1,7 @@
-"""The operations a client may perform on a resource, as the bit field Metadata and DescribeCluster answer.
+"""The operations that a client may perform on a resource, as the bit field of Metadata and
+DescribeCluster.
 
-Without an authorizer everybody may do everything the resource knows.
+Without an authorizer every client may perform every operation that applies to the resource.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The levels of a broker's loggers, which Kafka lets clients read and change. We have one logger, the root.
+"""The levels of a broker's loggers, which clients can read and change. Barnabas has one logger, the
+root.
 
-A level lasts until the process ends: it is not written to the metadata log, there as here.
+A level lasts until the process ends. As in Kafka, it is not written to the metadata log.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
-from barnabas.controller.configs import Operation
+from barnabas.controller.core.configs import Operation
 from barnabas.model.errors import ErrorCode
 from barnabas.telemetry.logs import LEVELS
 
@@ -36,7 +37,7 @@ def alter_loggers(
         elif operation == Operation.SET:
             return ErrorCode.INVALID_CONFIG, f"Cannot set the log level of {name} as {value} is not one of {', '.join(LEVELS)}"
         else:
-            return ErrorCode.INVALID_REQUEST, "A log level can be set and deleted, nothing else."
+            return ErrorCode.INVALID_REQUEST, "Only SET and DELETE apply to a log level."
     if levels and not dry:
         broker.log.level = levels[-1]
     return ErrorCode.NONE, None

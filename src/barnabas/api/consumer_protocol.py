@@ -1,4 +1,7 @@
-"""Whether groups may speak the protocol of KIP-848 here: an operator may have refused it, or not have raised ``group.version`` yet."""
+"""Whether this cluster serves the consumer group protocol of KIP-848.
+
+An operator may have excluded it from the settings, or may not have raised ``group.version`` yet.
+"""
 
 from __future__ import annotations
 

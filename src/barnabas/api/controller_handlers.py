@@ -1,4 +1,6 @@
-"""The APIs that controllers serve on their own listeners: to each other, to brokers, and to clients that come directly (KIP-919)."""
+"""The APIs that controllers serve on their own listeners: to each other, to brokers, and to clients
+that connect directly (KIP-919).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from barnabas.api.controller_apis import (
 from barnabas.api.handler import Handlers
 from barnabas.wire.apis import ApiKey
 
-# The same handlers as behind a broker: the way to the controller is short here, and ends where there is none.
+# The handlers of brokers serve these APIs here too: a controller submits to itself, or refuses if
+# it is not active.
 _ADMINISTRATION = (
     ApiKey.API_VERSIONS,
     ApiKey.CREATE_TOPICS,

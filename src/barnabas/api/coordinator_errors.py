@@ -1,6 +1,7 @@
-"""What clients of a coordinator are told when its log could not take their records.
+"""The error codes of a coordinator's log, as the clients of the coordinator know them.
 
-They know coordinators, not logs: a leader that is none any more is a coordinator that is none any more, and is looked for elsewhere.
+A client of a coordinator knows nothing of the log behind it. If the broker no longer leads the log,
+the client learns that the broker is no longer the coordinator, and looks for the new one.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from types import MappingProxyType
 
 from barnabas.model.errors import ErrorCode
 
-_TOLD: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
+_CLIENT_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
         ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -25,6 +26,6 @@ _TOLD: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
 )
 
 
-def told(code: ErrorCode) -> ErrorCode:
-    """Codes that a coordinator decided itself stay as they are."""
-    return _TOLD.get(code, code)
+def client_error(code: ErrorCode) -> ErrorCode:
+    """The code for the client. Codes that the coordinator itself decided stay the same."""
+    return _CLIENT_ERRORS.get(code, code)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
+from barnabas.network.caller import Caller
 from barnabas.wire.apis import ApiKey
 
-Handler: TypeAlias = Callable[[Broker, RequestContext, Any], Any]
+Handler: TypeAlias = Callable[[Broker, Caller, Any], Any]
 Handlers: TypeAlias = Mapping[ApiKey, Handler]

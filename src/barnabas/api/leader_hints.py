@@ -1,6 +1,8 @@
-"""Who leads instead (KIP-951): told with the error, so that a client needs no Metadata request to find its way.
+"""The current leader of a partition, sent along with an error (KIP-951), so that a client needs no
+Metadata request to find it.
 
-Also the two ways of not finding a partition here: nobody has it, or others do.
+Also the two errors for a partition without a replica here: it does not exist, or other brokers have
+it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ class NodeAddress(NamedTuple):
 
 
 class LeaderHints:
-    """Of one answer: leaders by partition, and where each of these nodes listens for this client."""
+    """The leaders that one response names, and their addresses on the client's listener."""
 
     __slots__ = ("_broker", "_leaders", "_listener")
 
@@ -65,13 +67,13 @@ def _address(broker: BrokerImage, listener: str) -> NodeAddress | None:
 
 
 def not_here(broker: Broker, topic: str, index: int) -> ErrorCode:
-    """Why there is no replica of a partition on this node."""
+    """The error for a partition that has no replica on this node."""
     known = broker.metadata.image.topics.partition(TopicPartition(topic, index)) is not None
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def topic_name(broker: Broker, topic_id: Uuid) -> str | None:
-    """Also of topics that have no replica here."""
+    """The name of a topic, also of one without replicas here."""
     name = broker.replicas.topic_names.get(topic_id)
     if name is None:
         topic = broker.metadata.image.topics.by_id.get(topic_id)

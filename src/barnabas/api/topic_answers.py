@@ -1,4 +1,6 @@
-"""Requests that name partitions, of which some do not exist: those are answered here, the others by whoever knows them."""
+"""Requests that name partitions, some of which do not exist: the handler answers for those, and
+passes the others on.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ A = TypeVar("A")
 
 
 def existing_and_missing(topic: TopicImage | None, partitions: Sequence[P]) -> tuple[list[P], list[P]]:
-    """None is a topic that does not exist."""
+    """``topic`` is None if it does not exist."""
     if topic is None:
         return [], list(partitions)
     known = topic.partitions
@@ -28,7 +30,9 @@ def existing_and_missing(topic: TopicImage | None, partitions: Sequence[P]) -> t
 
 
 def merged(answers: Iterable[A], key: Callable[[A], Hashable], add: Callable[[A, A], object]) -> list[A]:
-    """Answers about one topic become one: ``add(to, what)``. Clients keep what they read by topic, and the last would win."""
+    """Merge the results of the same topic with ``add(first, other)``: clients keep one result for
+    each topic, and the last one would win.
+    """
     by_topic: dict[Hashable, A] = {}
     for answer in answers:
         first = by_topic.setdefault(key(answer), answer)

@@ -1,4 +1,6 @@
-"""``barnabas brokers``: who belongs to the cluster, how much each has to do, and who will not come back."""
+"""``barnabas brokers``: list the brokers of a cluster with their load, and unregister those that
+are gone.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from typing import Annotated, Any
 import typer
 from confluent_kafka import KafkaException
 
-from barnabas.cli.broker_requests import Brokers, refuse_error
-from barnabas.cli.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
-from barnabas.cli.main import Refused
-from barnabas.cli.output import AsJson, print_json, print_table
+from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
+from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
@@ -20,14 +22,14 @@ _MISSING = "-"
 
 
 def register(app: typer.Typer) -> None:
-    brokers = typer.Typer(help="Look at the brokers, and remove those that will not come back.", no_args_is_help=True)
+    brokers = typer.Typer(help="List the brokers, and remove those that are gone for good.", no_args_is_help=True)
     brokers.command("list")(list_brokers)
     brokers.command("unregister")(unregister)
     app.add_typer(brokers, name="brokers")
 
 
 def list_brokers(as_json: AsJson = False, bootstrap: Bootstrap = None, config_file: ConfigFile = None) -> None:
-    """List the brokers, also those that are registered and away, with the partitions each leads and holds."""
+    """List all registered brokers, running or not, with the partitions each leads and holds."""
     cluster = reach(bootstrap, config_file)
     request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
     response: DescribeClusterResponse = Brokers(cluster).ask_controller(request, codes=lambda response: [response.error_code])
@@ -36,7 +38,7 @@ def list_brokers(as_json: AsJson = False, bootstrap: Bootstrap = None, config_fi
     rows: list[dict[str, Any]] = [
         {
             "broker": each.broker_id,
-            # Where a broker would be, were it not away: Kafka does not tell.
+            # Kafka reports no address for a broker that is down.
             "address": f"{each.host}:{each.port}" if each.host else None,
             "rack": each.rack,
             "state": "fenced" if each.is_fenced else "active",
@@ -55,11 +57,12 @@ def list_brokers(as_json: AsJson = False, bootstrap: Bootstrap = None, config_fi
 
 
 def unregister(
-    broker: Annotated[int, typer.Argument(metavar="BROKER", min=0, help="Its node.id.")],
+    broker: Annotated[int, typer.Argument(metavar="BROKER", min=0, help="The broker's node.id.")],
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
-    """Remove a broker that has been stopped for good. One that still runs would register again."""
+    """Remove a broker that has been stopped for good. A broker that still runs would register
+    again."""
     response: UnregisterBrokerResponse = Brokers(reach(bootstrap, config_file)).ask_controller(
         UnregisterBrokerRequest(broker_id=broker), codes=lambda response: [response.error_code]
     )
@@ -70,11 +73,11 @@ def unregister(
 
 
 def _duties(admin: Admin) -> tuple[Counter[int], Counter[int]]:
-    """How many partitions each broker leads, and how many it has a replica of."""
+    """How many partitions each broker leads, and how many replicas it holds."""
     try:
         topics = admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics
-    except KafkaException as wrong:
-        raise admin.refusal(wrong, "Cannot ask for the partitions") from wrong
+    except KafkaException as error:
+        raise admin.refusal(error, "Cannot list the partitions") from error
     partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
     leads = Counter(each.leader for each in partitions)
     replicas = Counter(broker for each in partitions for broker in each.replicas)

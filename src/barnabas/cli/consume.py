@@ -1,7 +1,8 @@
-"""``barnabas consume``: records become lines.
+"""``barnabas consume``: print records as lines.
 
-Partitions are assigned, not subscribed to: nothing is joined and nothing committed, so looking into a topic disturbs nobody. Where to
-begin is settled once, for each partition, before the first record is read.
+Partitions are assigned, not subscribed to: the command joins no group and commits nothing, so it
+does not disturb the topic's consumers. The start offset of each partition is decided once, before
+the first record is read.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from typing import Annotated, Any
 import typer
 from confluent_kafka import OFFSET_END, TIMESTAMP_LOG_APPEND_TIME, Consumer, KafkaError, KafkaException, TopicPartition
 
-from barnabas.cli.client import ANSWER_SECONDS_MAX, PARTITION_EOF, Bootstrap, Cluster, ConfigFile, Message, reach
-from barnabas.cli.main import Refused
-from barnabas.cli.record_text import Notation, json_bytes, show_bytes
+from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, PARTITION_EOF, Bootstrap, Cluster, ConfigFile, Message, reach
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.record_text import Notation, json_bytes, show_bytes
 
-# How long a signal or --timeout may wait to be noticed.
+# How long it may take to notice a signal or --timeout.
 _POLL_SECONDS = 0.2
-# Errors that librdkafka reports while it goes on trying.
+# Errors that librdkafka reports while it keeps trying.
 _PASSING = frozenset({KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE, KafkaError._TIMED_OUT})  # noqa: SLF001
 _DEFAULT_FORMAT = "%v"
 _NULL = b"null"
@@ -45,16 +46,16 @@ def consume(
     from_beginning: Annotated[bool, typer.Option("--from-beginning", help="The same as --offset earliest.")] = False,
     offset: Annotated[
         str | None,
-        typer.Option("--offset", metavar="N|earliest|latest|-N", help="Where to begin in each partition; -N is N before the end."),
+        typer.Option("--offset", metavar="N|earliest|latest|-N", help="Where to start in each partition; -N is N records before the end."),
     ] = None,
     from_time: Annotated[
         str | None,
-        typer.Option("--from-time", metavar="ISO", help="Begin with the first record that is not older, e.g. 2026-07-01T12:00Z."),
+        typer.Option("--from-time", metavar="ISO", help="Start with the first record at or after this time, e.g. 2026-07-01T12:00Z."),
     ] = None,
-    partition: Annotated[list[int], typer.Option("--partition", min=0, help="All of them when not given.")] = [],  # noqa: B006
-    records_max: Annotated[int | None, typer.Option("--max", min=1, help="Stop after so many records.")] = None,
-    timeout: Annotated[float | None, typer.Option("--timeout", min=0, help="Stop when no record came for so many seconds.")] = None,
-    until_end: Annotated[bool, typer.Option("--until-end", help="Stop at what is the end of each partition then.")] = False,
+    partition: Annotated[list[int], typer.Option("--partition", min=0, help="Only these partitions; default: all.")] = [],  # noqa: B006
+    records_max: Annotated[int | None, typer.Option("--max", min=1, help="Stop after this many records.")] = None,
+    timeout: Annotated[float | None, typer.Option("--timeout", min=0, help="Stop after this many seconds without a record.")] = None,
+    until_end: Annotated[bool, typer.Option("--until-end", help="Stop at the end that each partition has at the start.")] = False,
     template: Annotated[
         str | None,
         typer.Option(
@@ -62,21 +63,19 @@ def consume(
             help="A line per record: %k key, %v value, %o offset, %p partition, %t timestamp in ms, %h headers, %% a percent sign.",
         ),
     ] = None,
-    key_format: Annotated[Notation, typer.Option("--key-format", help="How to write keys.")] = Notation.TEXT,
-    value_format: Annotated[Notation, typer.Option("--value-format", help="How to write values.")] = Notation.TEXT,
-    isolation: Annotated[Isolation, typer.Option("--isolation", help="Whether to see transactions that are open or aborted.")] = (
+    key_format: Annotated[Notation, typer.Option("--key-format", help="How to print keys.")] = Notation.TEXT,
+    value_format: Annotated[Notation, typer.Option("--value-format", help="How to print values.")] = Notation.TEXT,
+    isolation: Annotated[Isolation, typer.Option("--isolation", help="Whether to print records of open and aborted transactions.")] = (
         Isolation.READ_COMMITTED
     ),
-    group: Annotated[str | None, typer.Option("--group", help="Not yet: groups arrive later.")] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Not supported yet.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per record.")] = False,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
     """Print records as they come, until Ctrl-C, --max, --timeout or --until-end."""
     if group is not None:
-        raise Refused(
-            "--group does not work yet: consumer groups arrive in a later release, and until then partitions are read without one."
-        )
+        raise Refused("--group is not supported yet: this command reads partitions without a consumer group.")
     if as_json and template is not None:
         raise Refused("--json and --format are two ways to print a record: give one of them.")
     start = parse_start(from_beginning, offset, from_time)
@@ -87,16 +86,17 @@ def consume(
     partitions = choose_partitions(cluster, topic, partition)
     settings: dict[str, Any] = {"isolation.level": isolation.value, "auto.offset.reset": "error", "error_cb": lambda _: None}
     if until_end:
-        # A partition's end is announced with the first empty answer, so there is no point in the broker waiting with it for more records.
+        # librdkafka reports the end of a partition with the first empty response, so the broker
+        # should not hold that response back to wait for more records.
         settings |= {"enable.partition.eof": True, "fetch.wait.max.ms": 10}
     consumer = cluster.consumer(settings)
     try:
         consumer.assign(start.resolve(consumer, topic, partitions))
         _print_records(consumer, render, Limits(records_max, timeout, len(partitions) if until_end else None))
-    except KafkaException as wrong:
-        raise cluster.refusal(wrong, f"Cannot consume {topic}") from wrong
+    except KafkaException as error:
+        raise cluster.refusal(error, f"Cannot consume {topic}") from error
     except KeyboardInterrupt:
-        # How a consumer is stopped; not a failure.
+        # Ctrl-C is the normal way to stop a consumer, not a failure.
         pass
     finally:
         consumer.close()
@@ -112,11 +112,11 @@ def choose_partitions(cluster: Cluster, topic: str, wanted: list[int]) -> list[i
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What ends the reading; None where it does not."""
+    """The conditions that end the reading; None where there is none."""
 
     records: int | None = None
     idle_seconds: float | None = None
-    ends: int | None = None  # of partitions
+    ends: int | None = None  # partitions to read to their end
 
 
 def _print_records(consumer: Consumer, render: Callable[[Message], bytes], limits: Limits) -> None:
@@ -127,7 +127,8 @@ def _print_records(consumer: Consumer, render: Callable[[Message], bytes], limit
     while (limits.records is None or count < limits.records) and (limits.ends is None or len(at_end) < limits.ends):
         message: Message = consumer.poll(0)  # or None
         if message is None:
-            # Nothing waits: whoever reads our output should see what there is before we wait ourselves.
+            # No record is ready: flush, so that the reader of our output sees all records before we
+            # wait.
             out.flush()
             message = consumer.poll(_POLL_SECONDS)
         if message is None:
@@ -186,15 +187,16 @@ Start = AtOffset | AtEarliest | BeforeEnd | AtTime
 
 
 def ends_of(consumer: Consumer, topic: str, partition: int) -> tuple[int, int]:
-    """The first offset of a partition and the one behind its last, as numbers: given librdkafka's names for these places instead, it would
-    begin by asking a leader that it does not know yet, and then wait for half a second."""
+    """The first offset of a partition and the offset after its last record, as numbers. Given
+    librdkafka's symbolic offsets instead, a consumer first asks a leader that it does not know yet,
+    and then waits for half a second."""
     low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=ANSWER_SECONDS_MAX)
     return low, high
 
 
 def parse_start(from_beginning: bool, offset: str | None, from_time: str | None) -> Start:
     if from_beginning + (offset is not None) + (from_time is not None) > 1:
-        raise Refused("--from-beginning, --offset and --from-time each say where to begin: give one of them.")
+        raise Refused("--from-beginning, --offset and --from-time each choose where to start: give one of them.")
     if from_time is not None:
         return AtTime(_parse_time_ms(from_time))
     match offset:
@@ -211,15 +213,15 @@ def parse_start(from_beginning: bool, offset: str | None, from_time: str | None)
 
 
 def _parse_time_ms(text: str) -> int:
-    """A time without a zone is this machine's."""
+    """A time without a zone is in this machine's zone."""
     try:
         return int(datetime.fromisoformat(text).astimezone().timestamp() * 1000)
-    except (ValueError, OverflowError) as wrong:
-        raise Refused(f"--from-time takes a time such as 2026-07-01T12:00:00Z, but was given {text!r}.") from wrong
+    except (ValueError, OverflowError) as error:
+        raise Refused(f"--from-time takes a time such as 2026-07-01T12:00:00Z, but was given {text!r}.") from error
 
 
 def template_renderer(template: str, key_format: Notation, value_format: Notation) -> Callable[[Message], bytes]:
-    """A line per record: a newline follows, unless the template ends with one."""
+    """A line per record: a newline is added unless the template ends with one."""
     fields: dict[str, Callable[[Message], bytes]] = {
         "k": lambda message: _shown(message.key(), key_format),
         "v": lambda message: _shown(message.value(), value_format),
@@ -235,7 +237,7 @@ def template_renderer(template: str, key_format: Notation, value_format: Notatio
             pieces.append(text.encode())
         if mark:
             if field not in fields:
-                raise Refused(f"--format knows %k, %v, %o, %p, %t, %h and %%, but not %{field}.")
+                raise Refused(f"--format supports %k, %v, %o, %p, %t, %h and %%, but not %{field}.")
             pieces.append(fields[field])
     if not pieces or not isinstance(pieces[-1], bytes) or not pieces[-1].endswith(b"\n"):
         pieces.append(b"\n")

@@ -1,7 +1,7 @@
-"""``barnabas produce``: lines become records.
+"""``barnabas produce``: send lines as records.
 
-Whatever stops the reading of lines, those read before are delivered, and the count that is printed is the count of records that the broker
-has acknowledged.
+Whatever stops the reading, the lines read before it are delivered, and the printed count is the
+number of records that the broker acknowledged.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Annotated, BinaryIO, NamedTuple
 import typer
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from barnabas.cli.client import ANSWER_SECONDS_MAX, Bootstrap, Cluster, ConfigFile, Message, error_of, phrase, reach
-from barnabas.cli.main import Refused
-from barnabas.cli.output import AsJson, print_json, progress
-from barnabas.cli.overrides import parse_pairs
-from barnabas.cli.record_text import Notation, parse_bytes
+from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Bootstrap, Cluster, ConfigFile, Message, error_of, phrase, reach
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.output import AsJson, print_json, progress
+from barnabas.cli.terminal.overrides import parse_pairs
+from barnabas.cli.terminal.record_text import Notation, parse_bytes
 
-# librdkafka's own default of five minutes is for services; somebody at a terminal has given up by then.
+# librdkafka's default of five minutes is for services; a user at a terminal has given up by then.
 DELIVERY_SECONDS_MAX = 30.0
 _ANY_PARTITION = -1
 _LINES_BETWEEN_PROGRESS = 1000
@@ -50,16 +50,18 @@ def register(app: typer.Typer) -> None:
 
 def produce(
     topic: Annotated[str, typer.Argument(metavar="TOPIC")],
-    file: Annotated[Path | None, typer.Option("--file", help="Take the lines from a file rather than from stdin.")] = None,
-    key_separator: Annotated[str | None, typer.Option("--key-separator", help="What stands between key and value in a line.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="Read lines from a file instead of stdin.")] = None,
+    key_separator: Annotated[str | None, typer.Option("--key-separator", help="The separator between key and value in a line.")] = None,
     header: Annotated[list[str], typer.Option("--header", metavar="NAME=VALUE", help="A header for every record.")] = [],  # noqa: B006
-    partition: Annotated[int | None, typer.Option("--partition", min=0, help="By the hash of the key when not given.")] = None,
+    partition: Annotated[
+        int | None, typer.Option("--partition", min=0, help="The partition of all records; default: by the hash of the key.")
+    ] = None,
     compression: Annotated[Compression, typer.Option("--compression")] = Compression.NONE,
-    acks: Annotated[Acks, typer.Option("--acks", help="Whose word is enough.")] = Acks.ALL,
-    idempotent: Annotated[bool, typer.Option("--idempotent", help="Retries make no duplicates.")] = False,
-    null_marker: Annotated[str | None, typer.Option("--null-marker", help="A key or value that reads like this is null.")] = None,
-    key_format: Annotated[Notation, typer.Option("--key-format", help="How keys are written.")] = Notation.TEXT,
-    value_format: Annotated[Notation, typer.Option("--value-format", help="How values are written.")] = Notation.TEXT,
+    acks: Annotated[Acks, typer.Option("--acks", help="Which replicas must acknowledge a record.")] = Acks.ALL,
+    idempotent: Annotated[bool, typer.Option("--idempotent", help="Avoid duplicates on retries.")] = False,
+    null_marker: Annotated[str | None, typer.Option("--null-marker", help="A key or value with this text is null.")] = None,
+    key_format: Annotated[Notation, typer.Option("--key-format", help="The notation of keys.")] = Notation.TEXT,
+    value_format: Annotated[Notation, typer.Option("--value-format", help="The notation of values.")] = Notation.TEXT,
     timeout: Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds a record may take until it is acknowledged.")] = (
         DELIVERY_SECONDS_MAX
     ),
@@ -105,7 +107,7 @@ class ParsedLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LineNotation:
-    """How a line says what a record is."""
+    """The notation of a record in a line."""
 
     key_separator: bytes | None = None
     null_marker: bytes | None = None
@@ -113,7 +115,7 @@ class LineNotation:
     value_format: Notation = Notation.TEXT
 
     def parse(self, line: bytes) -> ParsedLine:
-        """``ValueError`` says what is wrong with the line."""
+        """Raises ``ValueError`` with the problem of the line."""
         if self.key_separator is None:
             return ParsedLine(None, self._part("value", line, self.value_format))
         key, separator, value = line.partition(self.key_separator)
@@ -126,8 +128,8 @@ class LineNotation:
             return None
         try:
             return parse_bytes(text, notation)
-        except ValueError as wrong:
-            raise ValueError(f"has a {what} that {wrong}") from wrong
+        except ValueError as error:
+            raise ValueError(f"has a {what} that {error}") from error
 
 
 class Destination(NamedTuple):
@@ -137,12 +139,12 @@ class Destination(NamedTuple):
 
 
 class Deliveries:
-    """What became of the records: counted by librdkafka's delivery reports."""
+    """The outcomes of records, counted by librdkafka's delivery reports."""
 
     def __init__(self) -> None:
         self.delivered = 0
         self.failed = 0
-        self.error = ""  # the first
+        self.error = ""  # of the first record that failed
 
     def report(self, error: KafkaError | None, _: Message) -> None:
         if error is None:
@@ -156,11 +158,12 @@ class Deliveries:
 
 
 def check_topic(cluster: Cluster, producer: Producer, topic: str, partition: int | None = None) -> None:
-    """``Refused`` when there is no such topic and the cluster does not make one by itself; librdkafka would wait for it."""
+    """Raises ``Refused`` when the topic does not exist and the cluster does not create topics
+    automatically; librdkafka would wait for it."""
     try:
         found = producer.list_topics(topic, timeout=ANSWER_SECONDS_MAX).topics[topic]
-    except KafkaException as wrong:
-        raise cluster.refusal(wrong, f"Cannot ask about topic {topic}") from wrong
+    except KafkaException as error:
+        raise cluster.refusal(error, f"Cannot look up topic {topic}") from error
     if found.error is not None and found.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
         raise Refused(f"There is no topic {topic}.")
     if found.error is not None and not found.error.retriable() and found.error.code() != KafkaError.LEADER_NOT_AVAILABLE:
@@ -183,8 +186,8 @@ def send(producer: Producer, destination: Destination, key: bytes | None, value:
             )
         except BufferError:
             producer.poll(0.1)
-        except KafkaException as wrong:
-            deliveries.fail(error_of(wrong))
+        except KafkaException as error:
+            deliveries.fail(error_of(error))
             return
         else:
             producer.poll(0)
@@ -194,23 +197,24 @@ def send(producer: Producer, destination: Destination, key: bytes | None, value:
 def _send_lines(
     producer: Producer, destination: Destination, lines: BinaryIO, notation: LineNotation, deliveries: Deliveries, size_bytes: int | None
 ) -> str | None:
-    """Why the reading ended before the lines did, or None. All that was read is delivered or has failed when this returns."""
+    """The reason when reading ended before the lines did, or None. When this returns, every line
+    that was read is delivered or has failed."""
     fault = None
     with progress("Producing", size_bytes) as show:
         try:
             for number, line in enumerate(_lines(lines), start=1):
                 try:
                     key, value = notation.parse(line)
-                except ValueError as wrong:
-                    fault = f"Line {number} {wrong}; nothing from there on was sent."
+                except ValueError as error:
+                    fault = f"Line {number} {error}; it and the lines after it were not sent."
                     break
                 send(producer, destination, key, value, deliveries)
                 if number % _LINES_BETWEEN_PROGRESS == 0 and size_bytes is not None:
                     show(lines.tell())
         except KeyboardInterrupt:
-            fault = "Interrupted; what came after was not sent."
+            fault = "Interrupted; later lines were not sent."
         except OSError as error:
-            fault = f"Cannot read on: {error.strerror}."
+            fault = f"Cannot read further: {error.strerror}."
         producer.flush()
     return fault
 

@@ -1,4 +1,4 @@
-"""``barnabas server``: one node, configured as Kafka is."""
+"""``barnabas server``: one node, configured like Kafka."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 import typer
 
-from barnabas.cli.main import Refused
-from barnabas.cli.overrides import parse_overrides
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.overrides import parse_overrides
 from barnabas.config.environment import EnvironmentSettings, read_environment, variables_at_fault
 from barnabas.config.keys import ConfigError
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
-from barnabas.node.cannot_start import CannotStart
+from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Ready
 from barnabas.node.process import parse_settings, run_loop, run_until_stopped
-from barnabas.telemetry.logs import LEVELS, Log
+from barnabas.telemetry.logs import LEVELS, EventLog
 
 
 def register(app: typer.Typer) -> None:
@@ -25,27 +25,29 @@ def register(app: typer.Typer) -> None:
 
 def server(
     config: Path | None = typer.Option(None, "--config", help="A server.properties file."),
-    override: list[str] = typer.Option([], "--override", help="name=value; stronger than the file and the environment."),
+    override: list[str] = typer.Option([], "--override", help="name=value; takes precedence over the file and the environment."),
     log_level: str = typer.Option("INFO", "--log-level", help=f"One of {', '.join(LEVELS)}."),
-    no_environment: bool = typer.Option(False, "--no-environment", help="Take no settings from KAFKA_... variables."),
-    until_stdin_ends: bool = typer.Option(False, "--until-stdin-ends", hidden=True, help="Stop when the parent process is gone."),
+    no_environment: bool = typer.Option(False, "--no-environment", help="Ignore KAFKA_... variables."),
+    until_stdin_ends: bool = typer.Option(False, "--until-stdin-ends", hidden=True, help="Stop when the parent process ends."),
 ) -> None:
     """Run one node until SIGTERM or Ctrl-C.
 
-    Settings come from the file, from KAFKA_... variables (KAFKA_LOG_DIRS is log.dirs) and from --override; the later is stronger.
+    Settings come from the file, from KAFKA_... variables (KAFKA_LOG_DIRS is log.dirs) and from
+    --override; later sources take precedence.
     """
     if log_level not in LEVELS:
         raise Refused(f"--log-level must be one of {', '.join(LEVELS)}, but is {log_level!r}.")
     try:
         in_file, overrides = _from_file(config), parse_overrides(override)
         from_environment = read_environment({} if no_environment else os.environ, {**in_file, **overrides})
-        # Before anything can stop the node: a misspelt variable may be why a setting is missing.
-        _report_ignored(from_environment, Log(log_level))
+        # Report before any error stops the node: a misspelt variable may be the reason why a
+        # setting is missing.
+        _report_ignored(from_environment, EventLog(log_level))
         settings = _parse(in_file, from_environment, overrides)
-        log = Log(log_level, node_id=settings.integer("node.id"))
+        log = EventLog(log_level, node_id=settings.integer("node.id"))
         code = run_loop(run_until_stopped(settings, log, announce, watch_stdin=until_stdin_ends))
-    except CannotStart as wrong:
-        raise Refused(str(wrong)) from wrong
+    except CannotStart as error:
+        raise Refused(str(error)) from error
     raise typer.Exit(code)
 
 
@@ -61,23 +63,24 @@ def _from_file(path: Path | None) -> dict[str, str]:
         return read_properties(path.read_text("latin-1"))
     except OSError as error:
         raise Refused(f"{path}: {error.strerror}.") from error
-    except ConfigError as wrong:
-        raise Refused(f"{path}: {wrong}") from wrong
+    except ConfigError as error:
+        raise Refused(f"{path}: {error}") from error
 
 
 def _parse(in_file: dict[str, str], from_environment: EnvironmentSettings, overrides: dict[str, str]) -> BrokerSettings:
-    """``CannotStart`` also names the environment variables that are at fault: a user does not find those in a file."""
+    """``CannotStart`` also names the environment variables at fault, since the user does not find
+    them in a file."""
     try:
         return parse_settings({**in_file, **from_environment.properties, **overrides})
-    except CannotStart as wrong:
+    except CannotStart as error:
         in_force = {setting: name for setting, name in from_environment.variables.items() if setting not in overrides}
-        at_fault = variables_at_fault(str(wrong), in_force)
+        at_fault = variables_at_fault(str(error), in_force)
         if not at_fault:
             raise
-        raise CannotStart(f"{', '.join(at_fault)} in the environment: {wrong}") from wrong
+        raise CannotStart(f"{', '.join(at_fault)} in the environment: {error}") from error
 
 
-def _report_ignored(from_environment: EnvironmentSettings, log: Log) -> None:
+def _report_ignored(from_environment: EnvironmentSettings, log: EventLog) -> None:
     if from_environment.start_script:
         log.info("environment variables for Kafka's start scripts have no effect", variables=from_environment.start_script)
     if from_environment.unknown:

@@ -1,4 +1,6 @@
-"""``barnabas simulate``: whole clusters in one process, on simulated time, network and disks, with everything going wrong that may."""
+"""``barnabas simulate``: whole clusters in one process, on simulated time, network and disks, with
+injected faults.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,19 @@ import typer
 
 
 def register(app: typer.Typer) -> None:
-    app.command("simulate", help="Run simulated clusters through faults, and look whether they keep their promises.")(simulate)
+    app.command("simulate", help="Run simulated clusters through faults, and check their invariants.")(simulate)
 
 
 def simulate(
     level: Annotated[str, typer.Argument(help="quorum, controller, cluster or groups.")] = "cluster",
     seed: Annotated[int, typer.Option(help="The seed of one run.")] = 0,
-    seeds: Annotated[str, typer.Option(help="From A up to, not including, B: A..B.")] = "",
-    seconds: Annotated[float, typer.Option(help="How long faults go on, in simulated seconds.")] = 10.0,
-    minutes: Annotated[float, typer.Option(help="New seeds for so many real minutes.")] = 0.0,
-    faults: Annotated[str, typer.Option(help="Which faults, with commas in between; none; or as the seed chooses.")] = "",
-    verbose: Annotated[bool, typer.Option("--verbose", help="Say what happens.")] = False,
+    seeds: Annotated[str, typer.Option(help="A range of seeds, A..B, without B.")] = "",
+    seconds: Annotated[float, typer.Option(help="How long faults are injected, in simulated seconds.")] = 10.0,
+    minutes: Annotated[float, typer.Option(help="Run new seeds for this many real minutes.")] = 0.0,
+    faults: Annotated[str, typer.Option(help="Faults to inject, separated by commas, or none; default: the seed chooses.")] = "",
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every event.")] = False,
 ) -> None:
-    from barnabas.cli.main import Refused
+    from barnabas.cli.errors import Refused
     from barnabas.simulation.nemesis import FAULTS
     from barnabas.simulation.run import LEVELS as WORLDS, run
     from barnabas.simulation.violations import Violation
@@ -43,21 +45,21 @@ def simulate(
                 facts = ", ".join(f"{name} {value}" for name, value in report.facts.items())
                 typer.echo(f"seed {number}: well. {report.simulated_ms} ms, {report.steps} steps, {report.messages} messages, {facts}")
                 typer.echo(f"faults: {report.faults} of {', '.join(report.kinds) or 'no kind'}. digest {report.digest:08x}")
-        except Violation as wrong:
+        except Violation as error:
             broken += 1
-            typer.echo(f"seed {number}: {wrong}")
+            typer.echo(f"seed {number}: {error}")
         number += 1
     ran = number - first
     if ran > 1:
         typer.echo(f"{ran} seeds, {broken} broken, {ran / max(time.monotonic() - began, 0.001):.1f} seeds/s")
     if broken:
-        raise Refused(f"{broken} of {ran} seeds broke a promise.")
+        raise Refused(f"{broken} of {ran} seeds broke an invariant.")
 
 
 def _range(seeds: str, seed: int) -> tuple[int, int]:
     if not seeds:
         return seed, seed + 1
-    from barnabas.cli.main import Refused
+    from barnabas.cli.errors import Refused
 
     first, dots, last = seeds.partition("..")
     if not dots or not first.isdigit() or not last.isdigit():

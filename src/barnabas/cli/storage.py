@@ -1,4 +1,4 @@
-"""``barnabas storage``: directories before a node first uses them."""
+"""``barnabas storage``: format and inspect log directories before a node uses them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from barnabas.cli.main import Refused
-from barnabas.cli.overrides import parse_overrides
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.overrides import parse_overrides
 from barnabas.config.listeners import advertised_controller_listeners
 from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
@@ -16,17 +16,17 @@ from barnabas.env.clock import SystemClock
 from barnabas.env.disk import disk_sentence
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
+from barnabas.logcare.directories.node_directories import log_directory_paths
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.directories import log_directory_paths
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.initial_voters import WrongVoters, one_voter, parse_initial_voters
 from barnabas.node.process import parse_settings
-from barnabas.raft.voters import Endpoint, VoterSet
+from barnabas.quorum.core.voters import Endpoint, VoterSet
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
 _CONFIG = typer.Option(None, "--config", "-c", help="A server.properties file.")
-_OVERRIDE = typer.Option([], "--override", help="name=value; stronger than the file.")
+_OVERRIDE = typer.Option([], "--override", help="name=value; takes precedence over the file.")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,20 +41,23 @@ def format_storage(
     cluster_id: str = typer.Option(..., "--cluster-id", "-t", help="The cluster's id; `barnabas storage random-uuid` makes one."),
     config: Path | None = _CONFIG,
     override: list[str] = _OVERRIDE,
-    ignore_formatted: bool = typer.Option(False, "--ignore-formatted", "-g", help="Leave directories that are formatted already."),
-    standalone: bool = typer.Option(False, "--standalone", "-s", help="The only voter, at first, of a quorum whose voters may change."),
+    ignore_formatted: bool = typer.Option(False, "--ignore-formatted", "-g", help="Skip directories that are formatted already."),
+    standalone: bool = typer.Option(False, "--standalone", "-s", help="Make this node the first voter of a dynamic quorum."),
     initial_controllers: str | None = typer.Option(
-        None, "--initial-controllers", "-I", help="The first voters: id@host:port:directory, by commas; the same on every controller."
+        None,
+        "--initial-controllers",
+        "-I",
+        help="The first voters: id@host:port:directory, separated by commas; the same on every controller.",
     ),
     no_initial_controllers: bool = typer.Option(
-        False, "--no-initial-controllers", "-N", help="A controller that is to become a voter later, or a broker."
+        False, "--no-initial-controllers", "-N", help="For a broker, or a controller that becomes a voter later."
     ),
 ) -> None:
-    """Give the log directories of a node their identity, and a quorum its first voters."""
+    """Format the log directories of a node, and name the first voters of a quorum."""
     try:
         parse_uuid(cluster_id)
-    except ValueError as wrong:
-        raise Refused(f"--cluster-id: {wrong}.") from wrong
+    except ValueError as error:
+        raise Refused(f"--cluster-id: {error}.") from error
     settings = _settings(config, override)
     voters = _initial_voters(
         settings, standalone=standalone, initial_controllers=initial_controllers, no_initial_controllers=no_initial_controllers
@@ -85,7 +88,8 @@ def format_storage(
 def _initial_voters(
     settings: BrokerSettings, *, standalone: bool, initial_controllers: str | None, no_initial_controllers: bool
 ) -> VoterSet | None:
-    """The voters that the metadata log begins with; None when they are configured, or another node knows them."""
+    """The voters in the first record of the metadata log; None when they are configured, or another
+    node has them."""
     if standalone + no_initial_controllers + (initial_controllers is not None) > 1:
         raise Refused("Only one of --standalone, --initial-controllers and --no-initial-controllers can be given.")
     is_controller = "controller" in settings.strings("process.roles")
@@ -100,8 +104,8 @@ def _initial_voters(
     if initial_controllers is not None:
         try:
             return parse_initial_voters(initial_controllers, names[0] if names else "")
-        except WrongVoters as wrong:
-            raise Refused(f"--initial-controllers: {wrong}") from wrong
+        except WrongVoters as error:
+            raise Refused(f"--initial-controllers: {error}") from error
     if standalone:
         listeners = advertised_controller_listeners(settings)
         if not is_controller or not listeners:
@@ -110,13 +114,13 @@ def _initial_voters(
         return VoterSet([one_voter(NodeId(settings.integer("node.id")), Uuid(random_uuid(SystemEntropy())), endpoint)])
     if is_controller and not no_initial_controllers:
         raise Refused(
-            "controller.quorum.voters is not set on this controller: say --standalone, --initial-controllers or --no-initial-controllers."
+            "controller.quorum.voters is not set on this controller: give --standalone, --initial-controllers or --no-initial-controllers."
         )
     return None
 
 
 def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE) -> None:
-    """Show whose the log directories are. Exit code 1 when one is not formatted."""
+    """Show the identity of the log directories. Exit code 1 when one is not formatted."""
     disk = RealDisk()
     missing = False
     for path in log_directory_paths(_settings(config, override)):
@@ -136,7 +140,7 @@ def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE) -> None
 
 
 def random_id() -> None:
-    """Print a new random id, fit for a cluster."""
+    """Print a new random id for a cluster."""
     typer.echo(uuid_text(Uuid(random_uuid(SystemEntropy()))))
 
 
@@ -146,5 +150,5 @@ def _settings(config: Path | None, override: list[str]) -> BrokerSettings:
         return parse_settings({**properties, **parse_overrides(override)})
     except OSError as error:
         raise Refused(f"{config}: {error.strerror}.") from error
-    except CannotStart as wrong:
-        raise Refused(str(wrong)) from wrong
+    except CannotStart as error:
+        raise Refused(str(error)) from error

@@ -1,6 +1,8 @@
-"""``barnabas up``: a cluster for development in one command. What it prints is one line, when it serves.
+"""``barnabas up``: a development cluster in one command. It prints one line when the cluster is
+ready.
 
-One broker runs in this process, several are processes of their own: one that dies is said to have died, and the others go on.
+A single broker runs in this process; several brokers are processes of their own. When one of those
+dies, a message says so and the others continue.
 """
 
 from __future__ import annotations
@@ -11,18 +13,18 @@ from pathlib import Path
 
 import typer
 
-from barnabas.cli.main import Refused
-from barnabas.cli.overrides import parse_overrides
+from barnabas.cli.errors import Refused
 from barnabas.cli.server import announce
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.child_node import NodeEnded
-from barnabas.node.development import LOCALHOST, development_properties
-from barnabas.node.development_cluster import DevelopmentCluster, StopAsked, existing_controllers
+from barnabas.cli.terminal.overrides import parse_overrides
+from barnabas.devcluster.child_node import NodeEnded
+from barnabas.devcluster.development import LOCALHOST, development_properties
+from barnabas.devcluster.development_cluster import DevelopmentCluster, StopAsked, existing_controllers
+from barnabas.model.cannot_start import CannotStart
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop, run_until_stopped
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 DEFAULT_DATA_DIR = Path(".barnabas/data")
-# Each is a process with some 50 MB; a machine for development has room for so many.
+# Each is a process of about 50 MB; a development machine has room for this many.
 BROKERS_MAX = 32
 
 
@@ -31,16 +33,17 @@ def register(app: typer.Typer) -> None:
 
 
 def up(
-    brokers: int = typer.Option(1, "--brokers", min=1, max=BROKERS_MAX, help="How many; several are processes of their own."),
-    port: int = typer.Option(9092, "--port", help="Where clients connect, to the first of several; 0 chooses a free port."),
+    brokers: int = typer.Option(1, "--brokers", min=1, max=BROKERS_MAX, help="The number of brokers; several run as separate processes."),
+    port: int = typer.Option(9092, "--port", help="The port of the first broker; 0 chooses a free one."),
     host: str = typer.Option(LOCALHOST, "--host", help="The address to listen on and to advertise."),
-    data_dir: Path = typer.Option(DEFAULT_DATA_DIR, "--data-dir", help="Kept, and found again by the next start."),
-    metrics_port: int = typer.Option(0, "--metrics-port", help="Where Prometheus may scrape the first node; 0 for nowhere."),
+    data_dir: Path = typer.Option(DEFAULT_DATA_DIR, "--data-dir", help="Directory for the data; reused by the next start."),
+    metrics_port: int = typer.Option(0, "--metrics-port", help="Port for Prometheus to scrape the first node; 0 for none."),
     override: list[str] = typer.Option([], "--override", help="name=value, with Kafka's names."),
 ) -> None:
     """Start a development cluster; Ctrl-C or SIGTERM stops it.
 
-    Settings come from --override alone: KAFKA_... variables, which may be meant for other programs, have no effect.
+    Settings come from --override alone: KAFKA_... variables, which may be meant for other programs,
+    have no effect.
     """
     overrides = parse_overrides(override)
     try:
@@ -55,9 +58,9 @@ def up(
             overrides.setdefault("barnabas.prometheus.listener", f"{host}:{metrics_port}")
         settings = parse_settings(development_properties(host=host, port=port, data_dir=str(data_dir / "node-1"), overrides=overrides))
         ensure_formatted(settings)
-        code = run_loop(run_until_stopped(settings, Log("WARN", node_id=1), announce))
-    except CannotStart as wrong:
-        raise Refused(str(wrong)) from wrong
+        code = run_loop(run_until_stopped(settings, EventLog("WARN", node_id=1), announce))
+    except CannotStart as error:
+        raise Refused(str(error)) from error
     raise typer.Exit(code)
 
 
@@ -79,5 +82,5 @@ def _run_several(cluster: DevelopmentCluster) -> None:
     while not isinstance(event := cluster.watch(), StopAsked):
         if isinstance(event, NodeEnded):
             again = f"barnabas server --no-environment --config {cluster.properties_file(event.node_id)}"
-            typer.echo(f"barnabas: Node {event.node_id} is gone: {event.how} It can be started again: {again}", err=True)
+            typer.echo(f"barnabas: Node {event.node_id} has stopped: {event.how} Start it again with: {again}", err=True)
     cluster.stop()

@@ -1,7 +1,23 @@
-"""Every setting of Kafka 4.3, declared once: its name, type, default, bounds, who may change it, and what it does here.
+"""The settings of Kafka 4.3, each declared once: name, type, default, bounds, scope and effect.
 
-The tables are ``broker_keys``, ``topic_keys``, ``group_keys``, ``client_metrics_keys`` and ``quota_keys``; ``parse`` turns text
-into typed settings and refuses, in one sentence, what cannot be honoured. ``docs/configuration.md`` is printed from the tables.
+Reading order:
 
-This layer is pure and low: it knows no file, socket or clock, so that any other layer may be handed typed values from it.
+- ``values``, ``validators``, ``keys``: the types of Kafka's ConfigDef, the bounds of a value, and
+  :class:`ConfigKey`, which is one declared setting.
+- ``broker_keys/``, ``topic_keys``, ``group_keys``, ``client_metrics_keys``, ``quota_keys``: the
+  tables of declarations. ``declare`` gathers the names that tables are written with, ``effects``
+  the reasons why settings of a whole subject have no effect yet.
+- ``properties``, ``environment``: the two sources of raw text.
+- ``parse``: raw text to typed :class:`~barnabas.config.settings.BrokerSettings`; ``consistency``
+  and ``tiered_topics`` check settings against each other.
+- ``listeners``, ``addresses``, ``durations``, ``remote_metadata_topic``: values with a structure of
+  their own.
+- ``docs``: prints ``docs/configuration.md`` from the tables.
+
+Invariants: every key has one sentence, a default of its own type and an effect. A setting that
+Barnabas cannot honour is refused with one sentence, never ignored. Text forms are Java's, byte for
+byte, because clients compare them.
+
+Not here: files, sockets and clocks. This layer is pure and low, so that every other layer can take
+typed values from it. Which setting changes at run time is decided by the layer that uses it.
 """

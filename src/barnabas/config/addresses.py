@@ -1,7 +1,7 @@
-"""Addresses as they stand in settings: ``host:port``, and the ``id@host:port`` of a voter.
+"""Addresses in settings: ``host:port``, and the ``id@host:port`` of a voter.
 
-The pattern is Kafka's own. It takes anything that looks like an address, with or without brackets around an IPv6 host and with a
-protocol in front, and resolves nothing.
+The pattern is Kafka's own. It matches anything that looks like an address, with or without brackets
+around an IPv6 host and with a protocol in front. No name is resolved here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PORT_MAX = 65535
 
 
 def host_and_port(text: str) -> tuple[str, int] | None:
-    """An empty host is allowed, as in ``:9092``; whoever needs one must say so."""
+    """An empty host is allowed, as in ``:9092``; a caller that needs a host checks for one."""
     found = _host_port_pattern().fullmatch(text)
     port = read_integer(found[2]) if found else None
     if found is None or port is None or port > PORT_MAX:

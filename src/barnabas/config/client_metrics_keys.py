@@ -1,6 +1,7 @@
-"""Settings of a client-metrics subscription (KIP-714): which clients push which metrics, how often.
+"""Settings of a client-metrics subscription (KIP-714): which clients push which metrics, and how
+often.
 
-Kafka's ConfigDef bounds none of them; the bounds are those of the check that AlterConfigs makes.
+Kafka's ConfigDef has no bounds for them; the bounds here are those that AlterConfigs checks.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _KEYS = (
         "metrics",
         LIST,
         (),
-        "The metrics asked for, as prefixes of their names; * asks for all.",
+        "The metrics to push, as prefixes of their names; * means all.",
         scope=CLUSTER_WIDE,
         valid=list_of(),
         effect=WITH_CLIENT_METRICS,
@@ -59,7 +60,7 @@ _KEYS = (
         "match",
         LIST,
         (),
-        "Which clients are asked, as name=regular expression entries that must all match.",
+        "The clients that push metrics, as name=regular expression entries that must all match.",
         scope=CLUSTER_WIDE,
         valid=ListOf(each=Matching("name=regular expression entries", is_match)),
         effect=WITH_CLIENT_METRICS,

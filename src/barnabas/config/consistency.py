@@ -1,7 +1,7 @@
-"""Settings that are fine one by one and cannot hold together: what ``KafkaConfig`` checks after parsing, rule by rule.
+"""Rules that bind several settings: the checks that ``KafkaConfig`` makes after parsing.
 
-Each rule is a function of all settings that raises :class:`ConfigError`; :data:`RULES` are tried in order and the first broken one
-is reported. The bounds that group settings set each other are not here: they arrive with groups, whose settings change nothing yet.
+Each rule is a function of all settings that raises :class:`ConfigError`. :data:`RULES` run in
+order, and the first broken one is reported. The bounds between group settings are not here yet.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _times(settings: BrokerSettings) -> None:
 
 def _cleaner_memory(settings: BrokerSettings) -> None:
     workers = settings.integer("log.cleaner.threads")
-    # Kafka divides by the number of threads before it looks at it, and so cannot start with none.
+    # Kafka divides by the number of threads before it compares, and so cannot start with none.
     if workers < 1 or settings.integer("log.cleaner.dedupe.buffer.size") // workers <= _MEBIBYTE:
         raise ConfigError("log.cleaner.dedupe.buffer.size must be more than 1048576 bytes for each of log.cleaner.threads.")
 
@@ -88,7 +88,9 @@ def _controller_listeners(settings: BrokerSettings) -> None:
     roles = settings.strings("process.roles")
     if "controller" not in roles:
         if own:
-            raise ConfigError(f"listeners must not have {', '.join(sorted(own))}, which controllers use, because this node is none.")
+            raise ConfigError(
+                f"listeners must not have {', '.join(sorted(own))}, which controllers use, because this node is not a controller."
+            )
         return
     for name in names:
         if name not in own:
@@ -115,7 +117,8 @@ def _advertised_listeners(settings: BrokerSettings) -> None:
     for listener in advertised:
         if listener.host == "0.0.0.0":  # noqa: S104 - refused, not bound
             raise ConfigError(f"advertised.listeners must give {listener.name} an address that others can reach, not 0.0.0.0.")
-    # A controller may listen on every interface without saying more: its host is then found out. It may not advertise that.
+    # A controller may listen on every interface: the node finds out its own host. It may not
+    # advertise every interface.
     for listener in advertised_controller_listeners(settings):
         if listener.host == "0.0.0.0" and listener not in controller_listeners(settings):  # noqa: S104 - refused, not bound
             raise ConfigError(f"advertised.listeners must give {listener.name} an address that others can reach, not 0.0.0.0.")
@@ -132,7 +135,7 @@ def _inter_broker(settings: BrokerSettings) -> None:
 def _only_plaintext(settings: BrokerSettings) -> None:
     for listener in (*listeners(settings), *advertised_listeners(settings)):
         if listener.protocol != "PLAINTEXT":
-            raise ConfigError(f"The listener {listener.name} speaks {listener.protocol}, but only PLAINTEXT can be served yet.")
+            raise ConfigError(f"The listener {listener.name} uses {listener.protocol}, but only PLAINTEXT is supported yet.")
 
 
 def _cordoned_directories(settings: BrokerSettings) -> None:
@@ -156,7 +159,7 @@ def _waiting_requests(settings: BrokerSettings) -> None:
 def _connections(settings: BrokerSettings) -> None:
     overrides = pairs("max.connections.per.ip.overrides", settings.text("max.connections.per.ip.overrides"))
     if settings["max.connections.per.ip"] == 0 and not overrides:
-        raise ConfigError("max.connections.per.ip is 0, which admits no one unless max.connections.per.ip.overrides does.")
+        raise ConfigError("max.connections.per.ip is 0, which admits no connection unless max.connections.per.ip.overrides does.")
     for host, count in overrides.items():
         if read_integer(count) is None or not is_host(host):
             raise ConfigError(f"max.connections.per.ip.overrides has {host}:{count}, but an entry must be host:count.")

@@ -1,4 +1,6 @@
-"""The words that tables of keys are written with, gathered so that a table needs one import and a declaration fits a line."""
+"""The names that tables of keys are written with, so that a table needs one import and a
+declaration fits on a line.
+"""
 
 from __future__ import annotations
 
@@ -54,5 +56,5 @@ CLUSTER_WIDE: Final = Scope.CLUSTER_WIDE
 PER_BROKER: Final = Scope.PER_BROKER
 
 CODECS: Final = one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
-# zlib calls "whatever you think best" -1, which lies outside the range of its levels.
+# zlib's level -1 means its default, which lies outside the range of its levels.
 GZIP_LEVELS: Final = Between(1, 9, or_exactly=-1)

@@ -1,4 +1,6 @@
-"""ISO-8601 durations as Java reads them: days, hours, minutes and seconds, each with a sign of its own (``P1DT-2H``)."""
+"""ISO-8601 durations as Java reads them: days, hours, minutes and seconds, each with its own sign
+(``P1DT-2H``).
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,17 @@ if TYPE_CHECKING:
     import re
 
 _UNITS_MS: Final = (86_400_000, 3_600_000, 60_000, 1_000)
-_DIGITS_MAX: Final = 15  # far beyond any time a log can span, and far below what would overflow Java's long
+# Far beyond any time a log can span, and far below what would overflow Java's long.
+_DIGITS_MAX: Final = 15
 
 
 def duration_ms(text: str) -> int | None:
-    """The whole milliseconds of a duration, or None if this is not one."""
+    """The whole milliseconds of a duration, or None if the text is not a duration."""
     found = _pattern().fullmatch(text)
     if found is None:
         return None
     sign, *parts, fraction = found.groups()
-    # "P" and "PT" alone name no time, and "P1DT" promises hours that do not come.
+    # "P" and "PT" alone name no time, and "P1DT" lacks the hours that T announces.
     if not any(parts) or text[-1] in "tT" or any(part and len(part) > _DIGITS_MAX for part in parts):
         return None
     total = sum(int(part) * unit for part, unit in zip(parts, _UNITS_MS, strict=True) if part)

@@ -1,6 +1,7 @@
-"""Why settings of a whole subject change nothing yet: one name per reason, so that a step forward flips them by subject.
+"""The reasons why settings of a whole subject have no effect yet, one name per reason.
 
-A key whose subject arrives takes ``SERVED`` (the default) in its own table; when the last user of a name is gone, so is the name.
+A key whose subject is implemented takes ``SERVED`` (the default) in its own table. A reason that no
+key uses any more is deleted.
 """
 
 from __future__ import annotations
@@ -8,18 +9,18 @@ from __future__ import annotations
 from barnabas.config.keys import no_effect
 
 ONE_EVENT_LOOP = no_effect("one event loop serves the node, so there are no such threads to count")
-NOTHING_TO_SWEEP = no_effect("a finished request leaves nothing behind to be swept")
-METRICS_ARE_COUNTERS = no_effect("metrics are plain counters; who scrapes them chooses the windows")
+NOTHING_TO_SWEEP = no_effect("a finished request leaves nothing behind to sweep")
+METRICS_ARE_COUNTERS = no_effect("metrics are plain counters; the scraper chooses the windows")
 
 APPENDED_AT_ONCE = no_effect("a coordinator appends each of its decisions at once, so there is nothing to collect")
 CLEANED_IN_PIECES = no_effect("segments are read in pieces of four megabytes and written in pieces of one, by each worker")
 READ_IN_PIECES = no_effect("a coordinator reads its log in pieces of a megabyte")
-MATCHED_WHEN_TOPICS_CHANGE = no_effect("patterns are matched anew whenever topics come or go")
+MATCHED_WHEN_TOPICS_CHANGE = no_effect("patterns are matched again whenever topics are created or deleted")
 
 FLUSHED_TOGETHER = no_effect("each decision is written at once, and those that come while the disk is busy are flushed together")
 FILES_GROW = no_effect("files grow as they are written")
 SYSTEM_CHOOSES_BUFFERS = no_effect("the system chooses the buffers of connections between nodes")
-NO_DELAY = no_effect("nothing that starts with a node needs to wait")
+NO_DELAY = no_effect("nothing that a node starts needs to wait")
 
 WITH_ACLS = no_effect("arrives with authorization")
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")

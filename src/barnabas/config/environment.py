@@ -1,17 +1,21 @@
-"""Settings in environment variables: ``KAFKA_LOG_DIRS`` is ``log.dirs``, as in the images that run Kafka in containers.
+"""Settings in environment variables: ``KAFKA_LOG_DIRS`` is ``log.dirs``, as in Kafka's container
+images.
 
-An underscore stands for a dot, two for a dash, three for an underscore. An environment is shared: other programs, Kafka's own start
-scripts and Kubernetes put variables there that begin with ``KAFKA_`` as well, and none of them was written for this node. So a
-variable is sorted by its name, and only settings can stop a node:
+An underscore stands for a dot, two for a dash, three for an underscore. Programs share an
+environment: other programs, Kafka's own start scripts and Kubernetes also set variables that begin
+with ``KAFKA_`` and are not meant for this node. So the name decides how a variable is treated, and
+only settings can stop a node:
 
-==================  ================================================================================================
-setting             the name belongs to a setting; a value that cannot be used stops the node and names the variable
-start script        a variable of Kafka's start scripts or images, mostly for the JVM; it has no effect
-service link        what Kubernetes and Docker inject for a Service or a container named kafka, or kafka-ui; ignored
-unknown             anything else, perhaps a misspelt setting; the node warns once, names it, and goes on
-==================  ================================================================================================
+============  ===============================================================================
+setting       the name belongs to a setting; an invalid value stops the node
+start script  a variable of Kafka's start scripts or images, mostly for the JVM; no effect
+service link  injected by Kubernetes and Docker for a Service or container kafka or kafka-ui;
+              ignored
+unknown       any other name, perhaps a misspelt setting; the node warns once and starts
+============  ===============================================================================
 
-In a file or after ``--override`` an unknown name still stops the node: those are written for this node alone.
+An unknown name in a file or after ``--override`` still stops the node, because both are written for
+this node alone.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ from barnabas.config.parse import is_of_kafka_3, names_a_setting
 
 PREFIX: Final = "KAFKA_"
 
-# Kafka's bin/*.sh read these, and the images apache/kafka and cp-kafka do not take them for settings either.
+# Kafka's bin/*.sh read these, and the images apache/kafka and cp-kafka do not treat them as
+# settings either.
 START_SCRIPT_VARIABLES: Final = frozenset(
     {
         "KAFKA_DEBUG",
@@ -34,7 +39,7 @@ START_SCRIPT_VARIABLES: Final = frozenset(
         "KAFKA_HEAP_OPT",
         "KAFKA_HEAP_OPTS",
         "KAFKA_HOME",
-        "KAFKA_JARS",  # of Barnabas's own tests
+        "KAFKA_JARS",  # used by Barnabas's own tests
         "KAFKA_JMX_HOSTNAME",
         "KAFKA_JMX_OPTS",
         "KAFKA_JMX_PORT",
@@ -48,31 +53,35 @@ START_SCRIPT_VARIABLES: Final = frozenset(
         "KAFKA_VERSION",
     }
 )
-# For a Service ``kafka-ui`` in the namespace of a pod: KAFKA_UI_SERVICE_HOST, KAFKA_UI_SERVICE_PORT, KAFKA_UI_SERVICE_PORT_HTTP (one for
-# each named port), KAFKA_UI_PORT=tcp://10.0.0.1:80 and KAFKA_UI_PORT_80_TCP with _PROTO, _PORT and _ADDR.
+# For a Service ``kafka-ui`` in the namespace of a pod: KAFKA_UI_SERVICE_HOST,
+# KAFKA_UI_SERVICE_PORT, KAFKA_UI_SERVICE_PORT_HTTP (one for each named port),
+# KAFKA_UI_PORT=tcp://10.0.0.1:80 and KAFKA_UI_PORT_80_TCP with _PROTO, _PORT and _ADDR.
 _SERVICE_LINK: Final = re.compile(
     r"KAFKA_(?:\w+_)?(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)"
 )
 _SERVICE_PORT: Final = re.compile(r"KAFKA_(?:\w+_)?PORT")
 _SERVICE_ADDRESS: Final = re.compile(r"(?:tcp|udp|sctp)://")
-# Only a typing mistake is worth a guess. At difflib's usual 0.6, the guess for KAFKA_BOOTSTRAP_SERVERS would be a setting of the quorum.
+# Only a typing mistake deserves a suggestion. At difflib's usual 0.6, the suggestion for
+# KAFKA_BOOTSTRAP_SERVERS would be a setting of the quorum.
 _MISSPELT_RATIO_MIN: Final = 0.85
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSettings:
-    """What the variables that begin with ``KAFKA_`` say."""
+    """The contents of the variables that begin with ``KAFKA_``, sorted by kind."""
 
     properties: Mapping[str, str]
     variables: Mapping[str, str]
     """The variable that each of :attr:`properties` comes from."""
     start_script: tuple[str, ...]
     unknown: tuple[str, ...]
-    """Names of variables, each followed by a remark in parentheses where there is something to say about it."""
+    """Names of variables, some of them followed by a remark in parentheses."""
 
 
 def read_environment(environment: Mapping[str, str], others: Mapping[str, str]) -> EnvironmentSettings:
-    """``others`` are the node's settings from elsewhere: some of them decide which further names are settings."""
+    """``others`` are the node's settings from other sources: some of them decide which further
+    names are settings.
+    """
     named = {name: setting_name(name) for name in sorted(environment) if name.startswith(PREFIX)}
     candidates = {setting: environment[name] for name, setting in named.items()}
     properties: dict[str, str] = {}
@@ -99,14 +108,16 @@ def variable_name(setting: str) -> str:
 
 
 def variables_at_fault(sentence: str, variables: Mapping[str, str]) -> list[str]:
-    """Of :attr:`EnvironmentSettings.variables`, those whose settings the sentence of a :class:`ConfigError` names."""
+    """Those of :attr:`EnvironmentSettings.variables` whose settings the text of a
+    :class:`ConfigError` names.
+    """
     return [variable for setting, variable in variables.items() if any(_names(sentence, each) for each in _names_in_sentences(setting))]
 
 
 def _names_in_sentences(setting: str) -> Iterable[str]:
     yield setting
     if setting.startswith("listener.name."):
-        # What is wrong with a listener as a whole is said of ``listener.name.<listener>``.
+        # An error of a listener as a whole names ``listener.name.<listener>``.
         yield ".".join(setting.split(".")[:3])
 
 
@@ -117,14 +128,14 @@ def _names(sentence: str, setting: str) -> bool:
 def _is_service_link(name: str, value: str) -> bool:
     if _SERVICE_LINK.fullmatch(name):
         return True
-    # Many a program keeps a plain number in a variable that ends in _PORT.
+    # Many programs keep a plain number in a variable that ends in _PORT.
     return _SERVICE_PORT.fullmatch(name) is not None and _SERVICE_ADDRESS.match(value) is not None
 
 
 def _remark(setting: str) -> str:
     if is_of_kafka_3(setting):
         return " (a setting of Kafka 3)"
-    from difflib import get_close_matches  # only a mistake needs it
+    from difflib import get_close_matches  # imported late: only a mistake needs it
 
     closest = get_close_matches(setting, list(BROKER_KEYS), n=1, cutoff=_MISSPELT_RATIO_MIN)
     return f" (did you mean {variable_name(closest[0])}?)" if closest else ""

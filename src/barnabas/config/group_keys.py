@@ -1,7 +1,7 @@
 """Settings of one group, which override the broker's for that group.
 
-The bounds here are Kafka's own; a broker narrows them with its ``group.*.min`` and ``group.*.max`` settings, which only whoever
-holds the broker's settings can check.
+The bounds here are Kafka's own. A broker narrows them with its ``group.*.min`` and ``group.*.max``
+settings; the caller, which has the broker's settings, checks those.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class GroupKey(ConfigKey):
     """A setting of a group."""
 
     synonym: str | None = None
-    """The broker setting that holds where the group sets nothing."""
+    """The broker setting that applies when the group does not set this one."""
 
 
 def is_offset_reset(text: str) -> bool:
@@ -40,7 +40,7 @@ _KEYS = (
         "consumer.session.timeout.ms",
         INT,
         45_000,
-        "After how long without a heartbeat a member is out.",
+        "How long a member may go without a heartbeat before it is removed.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         synonym="group.consumer.session.timeout.ms",
@@ -49,7 +49,7 @@ _KEYS = (
         "consumer.heartbeat.interval.ms",
         INT,
         5000,
-        "How often members are told to send heartbeats.",
+        "How often members must send heartbeats.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         synonym="group.consumer.heartbeat.interval.ms",
@@ -58,7 +58,7 @@ _KEYS = (
         "consumer.assignment.interval.ms",
         INT,
         1000,
-        "The least time between two assignments.",
+        "The minimum time between two assignments.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
         synonym="group.consumer.assignment.interval.ms",
@@ -67,7 +67,7 @@ _KEYS = (
         "share.session.timeout.ms",
         INT,
         45_000,
-        "After how long without a heartbeat a member is out.",
+        "How long a member may go without a heartbeat before it is removed.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         effect=WITH_SHARE_GROUPS,
@@ -77,7 +77,7 @@ _KEYS = (
         "share.heartbeat.interval.ms",
         INT,
         5000,
-        "How often members are told to send heartbeats.",
+        "How often members must send heartbeats.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         effect=WITH_SHARE_GROUPS,
@@ -87,7 +87,7 @@ _KEYS = (
         "share.assignment.interval.ms",
         INT,
         1000,
-        "The least time between two assignments.",
+        "The minimum time between two assignments.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
         effect=WITH_SHARE_GROUPS,
@@ -97,7 +97,7 @@ _KEYS = (
         "share.record.lock.duration.ms",
         INT,
         30_000,
-        "How long a member keeps a delivered record to itself before others may get it.",
+        "How long a member holds the lock on a delivered record before others may get it.",
         scope=CLUSTER_WIDE,
         valid=at_least(1000),
         effect=WITH_SHARE_GROUPS,
@@ -107,7 +107,7 @@ _KEYS = (
         "share.delivery.count.limit",
         INT,
         5,
-        "How often a record is delivered before it counts as unprocessable.",
+        "How many times a record is delivered before it counts as unprocessable.",
         scope=CLUSTER_WIDE,
         valid=at_least(2),
         effect=WITH_SHARE_GROUPS,
@@ -117,7 +117,7 @@ _KEYS = (
         "share.partition.max.record.locks",
         INT,
         2000,
-        "How many records of a partition may be in delivery at once.",
+        "How many records of a partition may be locked at once.",
         scope=CLUSTER_WIDE,
         valid=at_least(100),
         effect=WITH_SHARE_GROUPS,
@@ -145,7 +145,7 @@ _KEYS = (
         "share.renew.acknowledge.enable",
         BOOLEAN,
         True,
-        "Whether a member may prolong its hold on a record.",
+        "Whether a member may renew its lock on a record.",
         scope=CLUSTER_WIDE,
         effect=WITH_SHARE_GROUPS,
     ),
@@ -153,7 +153,7 @@ _KEYS = (
         "streams.session.timeout.ms",
         INT,
         45_000,
-        "After how long without a heartbeat a member is out.",
+        "How long a member may go without a heartbeat before it is removed.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         effect=WITH_STREAMS_GROUPS,
@@ -163,7 +163,7 @@ _KEYS = (
         "streams.heartbeat.interval.ms",
         INT,
         5000,
-        "How often members are told to send heartbeats.",
+        "How often members must send heartbeats.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         effect=WITH_STREAMS_GROUPS,
@@ -173,7 +173,7 @@ _KEYS = (
         "streams.assignment.interval.ms",
         INT,
         1000,
-        "The least time between two assignments.",
+        "The minimum time between two assignments.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
         effect=WITH_STREAMS_GROUPS,

@@ -1,15 +1,17 @@
-"""What one setting is: :class:`ConfigKey`.
+"""One setting: :class:`ConfigKey`.
 
-A key is declared once, in the table of its subject, and everything else follows from the declaration: parsing, the answer of
-DescribeConfigs, the documentation page, and whether the setting may be changed while the node runs.
+A key is declared once, in the table of its subject. Parsing, the DescribeConfigs response, the
+documentation page and the update mode all follow from the declaration.
 
-Each key also says what it does *here* (:class:`Effect`), because a setting that is silently ignored is a lie:
+Each key also declares its effect *here* (:class:`Effect`), because silently ignoring a setting
+would deceive the user:
 
-==========  ==========================================================================================================
-served      the node behaves as the setting says
-no effect   the setting is taken and shown, but changes nothing; the reason says why, or what it is waiting for
-refused     any value but the default stops the node, because ignoring it would weaken security or change semantics
-==========  ==========================================================================================================
+=========  =======================================================================================
+served     the node behaves as the setting says
+no effect  the setting is accepted and shown, but changes nothing; a reason is given
+refused    any value but the default stops the node, because ignoring it would weaken security or
+           change semantics
+=========  =======================================================================================
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class ConfigError(Exception):
 
 
 class Scope(Enum):
-    """Who may change a setting while nodes run: Kafka's dynamic update modes, under Kafka's names."""
+    """Where a setting can change while nodes run: Kafka's dynamic update modes, under Kafka's
+    names.
+    """
 
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"
@@ -58,7 +62,7 @@ class EffectKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a setting does here, and if it is not simply served, why."""
+    """What a setting does here and, unless it is served, the reason."""
 
     kind: EffectKind
     reason: str = ""
@@ -76,7 +80,9 @@ def refused(reason: str) -> Effect:
 
 
 class Required(Enum):
-    """The default of a key that has none. An enum, so that the type of a default without it is a plain :data:`Value`."""
+    """The default of a key that has none. It is an enum, so that the type of any other default is a
+    plain :data:`Value`.
+    """
 
     REQUIRED = "required"
 
@@ -98,7 +104,9 @@ _NOUNS = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
-    """One setting; ``doc`` is a sentence of ours, shown in the documentation and in DescribeConfigs."""
+    """One setting; ``doc`` is a sentence of ours, shown in the documentation and in
+    DescribeConfigs.
+    """
 
     name: str
     type: ConfigType
@@ -108,7 +116,7 @@ class ConfigKey:
     valid: Validator | None = None
     effect: Effect = SERVED
     internal: bool = False
-    """Kafka neither documents such a key nor lists it in DescribeConfigs unless it was set."""
+    """Kafka does not document such a key, and lists it in DescribeConfigs only when it is set."""
 
     @property
     def sensitive(self) -> bool:
@@ -117,7 +125,7 @@ class ConfigKey:
 
     @property
     def expected(self) -> str:
-        """What a value must be, in words that follow "must be"."""
+        """A description of valid values, in words that follow "must be"."""
         if self.valid is None:
             return _NOUNS[self.type]
         if isinstance(self.valid, Between):
@@ -125,12 +133,14 @@ class ConfigKey:
         return self.valid.words
 
     def parse(self, text: str) -> Value:
-        """The typed value of a text, or :class:`ConfigError`. Never None: null cannot be written in a properties file."""
+        """The typed value of a text, or :class:`ConfigError`. Never None: a properties file cannot
+        express null.
+        """
         value = read(self.type, text)
         if isinstance(value, tuple) and isinstance(self.valid, ListOf):
             value = tuple(dict.fromkeys(value))
         if value is None or (self.valid is not None and not self.valid.allows(value)):
-            given = "what was given is not" if self.sensitive else f"is {text!r}"
+            given = "the given value is not" if self.sensitive else f"is {text!r}"
             raise ConfigError(f"{self.name} must be {self.expected}, but {given}.")
         return value
 

@@ -1,11 +1,12 @@
-"""Listeners: named addresses, each with a security protocol, read out of a node's settings.
+"""Listeners: named addresses, each with a security protocol, read from a node's settings.
 
-Three settings together say where a node listens and what it tells others. ``listeners`` are the sockets to open;
-``advertised.listeners`` what clients are told, by default the same; ``listener.security.protocol.map`` what each name speaks. A
-name in ``controller.listener.names`` belongs to controllers and is never told to clients. Where the map is not given and nothing
-in sight is TLS or SASL, controller names speak PLAINTEXT, so that the usual small configuration needs no map.
+``listeners`` are the sockets to open. ``advertised.listeners`` are the addresses that clients
+receive, by default the same. ``listener.security.protocol.map`` gives the security protocol of each
+name. A name in ``controller.listener.names`` belongs to controllers and is never advertised to
+clients. When the map is not set and no listener name implies TLS or SASL, controller names use
+PLAINTEXT, so that the usual small configuration needs no map.
 
-An empty host means every interface. Names are upper case here, however they were written.
+An empty host means every interface. Names are upper case here, however the user wrote them.
 """
 
 from __future__ import annotations
@@ -54,14 +55,18 @@ def controller_listeners(settings: BrokerSettings) -> tuple[Listener, ...]:
 
 
 def advertised_listeners(settings: BrokerSettings) -> tuple[Listener, ...]:
-    """What clients are told; hosts may be empty, for the node to fill in with its own name."""
+    """The addresses that clients receive; an empty host is filled in by the node with its own
+    name.
+    """
     names = settings.strings("controller.listener.names")
     given = "listeners" if settings["advertised.listeners"] is None else "advertised.listeners"
     return tuple(listener for listener in _parse(given, settings) if listener.name not in names)
 
 
 def advertised_controller_listeners(settings: BrokerSettings) -> tuple[Listener, ...]:
-    """What other nodes are told of this controller: its advertised addresses, and for other names where it listens."""
+    """The addresses of this controller that other nodes receive: the advertised ones, and for other
+    names the addresses it listens on.
+    """
     names = settings.strings("controller.listener.names")
     given = () if settings["advertised.listeners"] is None else _parse("advertised.listeners", settings)
     advertised = {listener.name: listener for listener in given if listener.name in names}
@@ -89,7 +94,9 @@ def security_protocols(settings: BrokerSettings) -> dict[str, str]:
 
 
 def pairs(key: str, text: str) -> dict[str, str]:
-    """``a:1,b:2`` as a mapping; the last colon parts the two, since a host may be an IPv6 address."""
+    """``a:1,b:2`` as a mapping; the last colon separates the two, since a host may be an IPv6
+    address.
+    """
     found = {}
     for entry in split_list(trim(text)):
         name, colon, value = entry.rpartition(":")
@@ -115,12 +122,14 @@ def _listener(key: str, text: str, protocols: dict[str, str]) -> Listener:
         raise ConfigError(f"{key} has the entry {text!r}, but an entry must be NAME://host:port.")
     name = found[1].upper()
     if name not in protocols:
-        raise ConfigError(f"{key} has the listener {name}, but {_MAP} does not say what it speaks.")
+        raise ConfigError(f"{key} has the listener {name}, but {_MAP} does not give its security protocol.")
     return Listener(name, protocols[name], found[2], port)
 
 
 def _refuse_shared_ports(found: tuple[Listener, ...]) -> None:
-    """Two listeners may share a port if one is IPv4 and the other IPv6; port 0 lets the system choose and is never shared."""
+    """Two listeners may share a port if one is IPv4 and the other IPv6. Port 0 lets the system
+    choose and is never shared.
+    """
     for port, count in Counter(listener.port for listener in found if listener.port).items():
         if count == 1:
             continue
@@ -130,7 +139,7 @@ def _refuse_shared_ports(found: tuple[Listener, ...]) -> None:
 
 
 def _family(host: str) -> int:
-    from ipaddress import ip_address  # a rare question, and the module is slow to load
+    from ipaddress import ip_address  # imported late: rarely needed, and slow to load
 
     try:
         return ip_address(host).version

@@ -1,17 +1,21 @@
-"""Text to typed settings. Whatever cannot be honoured is refused in one sentence, before anything is opened.
+"""Text to typed settings. A setting that cannot be honoured is refused in one sentence, before the
+node opens any file or socket.
 
-Kafka ignores names it does not know, and a misspelt setting then silently does nothing. Here an unknown name is refused, with the
-closest known name in the sentence; unknown environment variables are another matter (:mod:`~barnabas.config.environment`). What
-may stand in a file beside the keys of ``BROKER_KEYS``:
+Kafka ignores names that it does not know, so a misspelt setting silently does nothing. Here an
+unknown name is refused, and the error suggests the closest known name. Unknown environment
+variables only cause a warning (:mod:`~barnabas.config.environment`). Besides the keys of
+``BROKER_KEYS`` a file may have:
 
-====================================================  ==================================================================
-``listener.name.<listener>.<key>``                    for the keys Kafka reads per listener, mostly TLS and SASL
-``listener.name.<listener>.<mechanism>.<key>``        for the few keys Kafka reads per SASL mechanism
-``rsm.config.* rlmm.config.*``                        for the plugins of tiered storage; the prefixes are settings themselves
-``remote.log.storage.config.*``                       for the remote store that ``remote.log.storage.url`` names
-``metrics.context.*``                                 for metric reporters
-``config.providers.<name>.*``                         for a provider that ``config.providers`` names
-====================================================  ==================================================================
+===============================================  =================================================
+``listener.name.<listener>.<key>``               the keys that Kafka reads per listener, mostly
+                                                 TLS and SASL
+``listener.name.<listener>.<mechanism>.<key>``   the few keys that Kafka reads per SASL mechanism
+``rsm.config.* rlmm.config.*``                   settings of the plugins of tiered storage; the
+                                                 prefixes are settings themselves
+``remote.log.storage.config.*``                  options of the store of ``remote.log.storage.url``
+``metrics.context.*``                            settings of metric reporters
+``config.providers.<name>.*``                    settings of a provider in ``config.providers``
+===============================================  =================================================
 """
 
 from __future__ import annotations
@@ -53,7 +57,7 @@ LISTENER_KEYS: Final = frozenset(
     | {key.name for key in (*security_tls.KEYS, *security_sasl.KEYS)}
 ) - {"connection.failed.authentication.delay.ms", "sasl.mechanism.inter.broker.protocol"}
 
-# Two names for one number: whichever is given stands for both.
+# Two names of one number: setting either sets both.
 _TWINS: Final = {"node.id": "broker.id", "broker.id": "node.id"}
 _LISTENER_PREFIX: Final = "listener.name."
 _PROVIDER_PREFIX: Final = "config.providers."
@@ -61,7 +65,8 @@ _METRICS_CONTEXT_PREFIX: Final = "metrics.context."
 REMOTE_STORE_PREFIX: Final = "remote.log.storage.config."
 _PLUGIN_PREFIX_KEYS: Final = ("remote.log.storage.manager.impl.prefix", "remote.log.metadata.manager.impl.prefix")
 
-# Kafka 4 has no ZooKeeper and no old formats; files written for Kafka 3 still mention them.
+# Kafka 4 has neither ZooKeeper nor the old formats, but files written for Kafka 3 still mention
+# them.
 _GONE_PREFIXES: Final = ("zookeeper.", "password.encoder.")
 _GONE: Final = frozenset(
     {
@@ -84,7 +89,7 @@ _GONE: Final = frozenset(
 
 
 def parse_broker_config(raw: Mapping[str, str]) -> BrokerSettings:
-    """The settings of a node, from what its file and its command line say together."""
+    """The settings of a node, from its file and its command line together."""
     given = {name: BROKER_KEYS[name].parse(text) for name, text in raw.items() if name in BROKER_KEYS}
     prefixed = {name: text for name, text in raw.items() if name not in BROKER_KEYS}
     values = {name: given[name] if name in given else _default(key, given) for name, key in BROKER_KEYS.items()}
@@ -100,7 +105,9 @@ def parse_broker_config(raw: Mapping[str, str]) -> BrokerSettings:
 
 
 def names_a_setting(name: str, raw: Mapping[str, str]) -> bool:
-    """Whether the name belongs to a setting of a node whose settings are ``raw``, be its value right or wrong."""
+    """Whether the name belongs to a setting of a node whose settings are ``raw``; the value does
+    not matter.
+    """
     if name in BROKER_KEYS or name in DYNAMIC_ONLY_KEYS:
         return True
     if name.startswith(_LISTENER_PREFIX):
@@ -122,7 +129,7 @@ def parse_topic_config(raw: Mapping[str, str]) -> dict[str, Value]:
 
 
 def parse_group_config(raw: Mapping[str, str]) -> dict[str, Value]:
-    """The settings that a group overrides; the broker's own bounds on them are checked by whoever knows the broker."""
+    """The settings that a group overrides. The caller checks the bounds that the broker sets."""
     return _parse_overrides("group", GROUP_KEYS, raw)
 
 
@@ -185,7 +192,7 @@ def _refuse_unknown_provider(name: str, values: Mapping[str, Value]) -> None:
 
 
 def is_of_kafka_3(name: str) -> bool:
-    """Whether this was a setting until Kafka 4."""
+    """Whether this was a setting before Kafka 4."""
     return name in _GONE or name.startswith(_GONE_PREFIXES)
 
 
@@ -198,7 +205,7 @@ def _unknown(name: str) -> ConfigError:
 
 
 def _not_a_setting(name: str, wanted: str, known: Iterable[str], of: str = "") -> ConfigError:
-    from difflib import get_close_matches  # only a mistake needs it
+    from difflib import get_close_matches  # imported late: only a mistake needs it
 
     closest = get_close_matches(wanted, list(known), n=1)
     setting = f"{of} setting" if of else "setting"

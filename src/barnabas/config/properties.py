@@ -1,11 +1,14 @@
 r"""Java's ``.properties`` text, read and written as ``java.util.Properties`` does.
 
-A logical line is one natural line, or several joined by a backslash at the end of each but the last; white space at the start of
-a line is skipped. Lines that begin with ``#`` or ``!`` are comments, and a backslash does not continue them. The key ends at the
-first ``=``, ``:`` or white space that no backslash precedes. ``\t \n \r \f`` and ``\uXXXX`` mean what they mean in Java; a
-backslash before anything else just goes away, so that ``C:\data`` loses its backslash here as it does there.
+A logical line is one natural line, or several joined by a backslash at the end of each but the
+last; white space at the start of a line is skipped. Lines that begin with ``#`` or ``!`` are
+comments, and a backslash does not continue them. The key ends at the first ``=``, ``:`` or white
+space without a backslash before it. ``\t \n \r \f`` and ``\uXXXX`` have their Java meaning. A
+backslash before any other character is dropped, so ``C:\data`` loses its backslash here as it does
+in Java.
 
-Kafka decodes the file's bytes as Latin-1. What :func:`write_properties` makes is pure ASCII, which reads the same either way.
+Kafka decodes the file's bytes as Latin-1. :func:`write_properties` writes pure ASCII, which reads
+the same in either encoding.
 """
 
 from __future__ import annotations
@@ -80,13 +83,13 @@ def _unescape(text: str) -> str:
             else:
                 character = _ESCAPES.get(character, character)
         parts.append(character)
-    # Java writes what lies beyond 16 bits as two escapes; together they are one character.
+    # Java writes a character beyond 16 bits as two escapes; together they are one character.
     return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _unicode(digits: str) -> str:
     if len(digits) != 4 or not all(digit in "0123456789abcdefABCDEF" for digit in digits):
-        raise ConfigError(f"A properties file writes a character as \\u and four hexadecimal digits, but \\u{digits} is not that.")
+        raise ConfigError(f"In a properties file \\u must be followed by four hexadecimal digits, but here it is \\u{digits}.")
     return chr(int(digits, 16))
 
 
@@ -95,7 +98,7 @@ def _escape(text: str, spaces: str) -> str:
 
 
 def _escape_value(value: str) -> str:
-    # Only white space in front would be lost; inside a value it may stay as it is.
+    # Only leading white space would be lost; inside a value it stays as it is.
     body = value.lstrip(" ")
     return "\\ " * (len(value) - len(body)) + _escape(body, "")
 

@@ -1,6 +1,8 @@
-"""Limits of users, clients and addresses. They are set with AlterClientQuotas, never in a file, and unset means no limit.
+"""Limits of users, clients and addresses. AlterClientQuotas sets them, never a file; unset means no
+limit.
 
-Kafka lists SCRAM credentials among a user's settings too; they are credentials, not settings, and have an API of their own.
+Kafka also lists SCRAM credentials among a user's settings; they are credentials, not settings, and
+have an API of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from barnabas.config.declare import CLUSTER_WIDE, DOUBLE, INT, INT_MAX, LONG, LO
 from barnabas.config.effects import WITH_QUOTAS
 from barnabas.config.keys import ConfigKey
 
-# Kafka's "no limit" of rates that are doubles is the greatest int.
+# Kafka's "no limit" for rates that are doubles is the greatest int.
 NO_LIMIT: Final = float(INT_MAX)
 
 _OF_CLIENTS = (

@@ -1,6 +1,8 @@
-"""How the topic of remote metadata is made and waited for, from ``rlmm.config.remote.log.metadata.*`` with Kafka's names and defaults.
+"""Settings of the topic of remote metadata, ``rlmm.config.remote.log.metadata.*``, with Kafka's
+names and defaults.
 
-The prefix is itself a setting: Kafka has these for the class that keeps the list of remote segments, which is built in here.
+The prefix is itself a setting: in Kafka it belongs to the class that keeps the list of remote
+segments, which is built in here.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class MetadataTopicSettings:
     replicas: int = 3
     retention_ms: int = -1
     min_insync_replicas: int = 2
-    # How long a published record may take until this node has read it back.
+    # How long this node waits to read back a record that it has published.
     consume_wait_ms: int = 120_000
 
     @classmethod
@@ -37,7 +39,7 @@ class MetadataTopicSettings:
             try:
                 values[field] = default if text is None else int(text)
             except ValueError:
-                raise ConfigError(f"{prefix}{name} is {text!r}, which is no number.") from None
+                raise ConfigError(f"{prefix}{name} is {text!r}, which is not a number.") from None
             if values[field] < least:
                 raise ConfigError(f"{prefix}{name} is {values[field]}, which must be at least {least}.")
         # A minimum above the number of replicas could never be met.

@@ -1,7 +1,8 @@
-"""A node's settings once parsed: typed, complete, and aware of what the user said and what is only a default.
+"""A node's settings after parsing: typed, complete, and marked as set by the user or default.
 
-``settings["num.partitions"]`` is a value of any type; the accessors named after types are for code that knows which one it wants.
-They assert, because asking for a type that the key does not have is our mistake and never the user's.
+``settings["num.partitions"]`` is a value of any type; the accessors named after types are for code
+that knows the type. They assert, because asking for a type that the key does not have is our
+mistake and never the user's.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ class BrokerSettings:
     values: Mapping[str, Value]
     """One value for every key of BROKER_KEYS."""
     explicit: frozenset[str]
-    """The keys that were given, not filled in."""
+    """The keys that the user set, as opposed to defaults."""
     of_listeners: Mapping[str, Mapping[str, Value]]
-    """What ``listener.name.<listener>.<key>`` sets: by the listener's name in upper case, then by what follows it."""
+    """The values of ``listener.name.<listener>.<key>``: by the listener's name in upper case, then
+    by the rest of the name.
+    """
     of_plugins: Mapping[str, str]
-    """Settings under prefixes whose meaning only a plugin knows, as they were given."""
+    """Settings under prefixes that only a plugin understands, as raw text."""
 
     def __getitem__(self, name: str) -> Value:
         return self.values[name]

@@ -1,4 +1,6 @@
-"""What a topic's settings of tiered storage must be together: Kafka's rules, when a topic is created and whenever its settings change."""
+"""Kafka's rules for a topic's settings of tiered storage, checked when a topic is created and when
+its settings change.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ _NO_LIMIT = -1
 
 
 def check_tiered_topic(values: Mapping[str, Value], *, was_enabled: bool, system_enabled: bool) -> None:
-    """``values`` are all settings of the topic, its own and those it has from its broker."""
+    """``values`` are all settings of the topic, both its own and those inherited from the
+    broker.
+    """
     if not values[REMOTE_STORAGE_ENABLE]:
         if was_enabled and not values["remote.log.delete.on.disable"]:
             raise ConfigError(

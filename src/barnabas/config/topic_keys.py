@@ -1,10 +1,11 @@
-"""Settings of a topic, and the broker settings that stand behind them.
+"""Settings of a topic, and the broker settings that they inherit from.
 
-A topic that does not set a key takes it from the broker. Some keys have several broker settings behind them, in finer and coarser
-units: ``retention.ms`` comes from ``log.retention.ms``, else from ``log.retention.minutes``, else from ``log.retention.hours``.
-The first that has a value wins, and a :class:`Synonym` says by how much to multiply it. :func:`topic_defaults` does that for all.
+A topic that does not set a key takes it from the broker. Some keys inherit from several broker
+settings, in finer and coarser units: ``retention.ms`` comes from ``log.retention.ms``, else from
+``log.retention.minutes``, else from ``log.retention.hours``. The first that has a value wins, and a
+:class:`Synonym` has the factor to multiply it by. :func:`topic_defaults` does that for all keys.
 
-Topic settings live in the metadata log and may be changed at any time by whoever may alter the topic: their scope is the cluster.
+Topic settings live in the metadata log and can change at any time: their scope is the cluster.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ HOUR_MS: Final = 60 * MINUTE_MS
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """A broker setting that stands behind a topic's, and what one of its units is in the topic's."""
+    """A broker setting that a topic's setting inherits from, and the factor between their units."""
 
     broker_key: str
     multiplier: int = 1
@@ -48,17 +49,20 @@ class Synonym:
 
 @dataclass(frozen=True, slots=True)
 class TopicKey(ConfigKey):
-    """A setting of a topic, with the broker settings it comes from in the order in which they are asked."""
+    """A setting of a topic, with the broker settings that it inherits from, in order of
+    precedence.
+    """
 
     synonyms: tuple[Synonym, ...] = ()
 
 
 def topic_defaults(broker: Mapping[str, Value]) -> dict[str, Value]:
-    """What a topic gets that sets nothing itself, from a broker's full settings."""
+    """The settings of a topic that sets none itself, from a broker's full settings."""
     defaults = {name: _inherited(key, broker) for name, key in TOPIC_KEYS.items()}
     retention_ms = defaults["retention.ms"]
     assert isinstance(retention_ms, int)
-    # Brokers take any negative number of hours or minutes for "forever", which only -1 says once it is milliseconds.
+    # Brokers accept any negative number of hours or minutes as "forever"; in milliseconds only -1
+    # means that.
     defaults["retention.ms"] = max(retention_ms, -1)
     return defaults
 
@@ -91,7 +95,7 @@ _KEYS = (
         "cleanup.policy",
         LIST,
         ("delete",),
-        "What happens to old segments: delete, compact, both, or nothing when empty.",
+        "How old segments are cleaned up: delete, compact, both, or empty for neither.",
         scope=CLUSTER_WIDE,
         valid=list_of("delete", "compact"),
         synonyms=(Synonym("log.cleanup.policy"),),
@@ -130,7 +134,7 @@ _KEYS = (
         "segment.ms",
         LONG,
         604_800_000,
-        "The age at which a segment is closed though it is not full.",
+        "The age at which a segment is closed even if it is not full.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         synonyms=(
@@ -142,7 +146,7 @@ _KEYS = (
         "segment.jitter.ms",
         LONG,
         0,
-        "The most that chance takes off segment.ms, so that segments do not roll all at once.",
+        "The maximum random jitter subtracted from segment.ms, so that segments do not roll all at once.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
         synonyms=(
@@ -333,7 +337,7 @@ _KEYS = (
         "min.compaction.lag.ms",
         LONG,
         0,
-        "How long a record is safe from compaction.",
+        "How long a record is exempt from compaction.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
         synonyms=(Synonym("log.cleaner.min.compaction.lag.ms"),),
@@ -342,7 +346,7 @@ _KEYS = (
         "max.compaction.lag.ms",
         LONG,
         LONG_MAX,
-        "How long a record may wait for compaction, whatever the ratio says.",
+        "How long a record may wait for compaction, regardless of the dirty ratio.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         synonyms=(Synonym("log.cleaner.max.compaction.lag.ms"),),
@@ -351,7 +355,7 @@ _KEYS = (
         "min.cleanable.dirty.ratio",
         DOUBLE,
         0.5,
-        "The share of a log that must be uncompacted before it is compacted.",
+        "The share of a log that must be dirty before the log is compacted.",
         scope=CLUSTER_WIDE,
         valid=between(0, 1),
         synonyms=(Synonym("log.cleaner.min.cleanable.ratio"),),
@@ -385,14 +389,14 @@ _KEYS = (
         "remote.log.copy.disable",
         BOOLEAN,
         False,
-        "Whether copying stops while what was copied stays readable.",
+        "Whether copying stops while the copied segments stay readable.",
         scope=CLUSTER_WIDE,
     ),
     TopicKey(
         "remote.log.delete.on.disable",
         BOOLEAN,
         False,
-        "Whether turning remote storage off deletes what was copied.",
+        "Whether turning remote storage off deletes the copied segments.",
         scope=CLUSTER_WIDE,
     ),
 )

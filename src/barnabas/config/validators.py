@@ -1,7 +1,8 @@
-"""What a value must be beyond its type: small value objects that Kafka's ConfigDef has as validators.
+"""Bounds on a value beyond its type: small value objects, like the validators of Kafka's ConfigDef.
 
-Each says whether it allows a value, and in words what it expects, so that a refusal can name the bounds. The words of a
-:class:`Between` follow a noun ("a 32-bit integer" ``between 1 and 9``); the others stand alone.
+Each decides whether it allows a value, and describes in words the values that it allows, so that an
+error can name the bounds. The words of a :class:`Between` follow a noun ("a 32-bit integer"
+``between 1 and 9``); the others stand alone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Between:
 
     def allows(self, value: Value) -> bool:
         assert isinstance(value, int | float)
-        # Written with the bounds negated because Kafka lets NaN through, which compares with nothing.
+        # Negated comparisons, because Kafka lets NaN through, and every comparison with NaN is
+        # false.
         outside = value < self.low or (self.high is not None and value > self.high)
         return not outside or value == self.or_exactly
 
@@ -58,7 +60,9 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Whatever a test of its own lets through. The test is given the whole value, a list's as a tuple."""
+    """Any value that passes a test function. The function takes the whole value, for a list a
+    tuple.
+    """
 
     words: str
     test: Callable[[Any], bool]
@@ -69,9 +73,10 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class ListOf:
-    """Items that are not blank; no choices means that any text will do, unless ``each`` has a test of its own.
+    """Items that are not blank, each one of the choices; without choices any text is valid, unless
+    ``each`` has a test of its own.
 
-    An item that is given twice counts once: Kafka drops duplicates with a warning before it validates.
+    A repeated item counts once: Kafka drops duplicates with a warning before it validates.
     """
 
     choices: tuple[str, ...] = ()
@@ -111,7 +116,9 @@ def list_of(*choices: str, may_be_empty: bool = True) -> ListOf:
 
 
 def each(words: str, test: Callable[[str], bool]) -> Matching:
-    """A list whose every item passes; unlike a :class:`ListOf`, it may repeat items and its test decides about blank ones."""
+    """A list in which every item passes. Unlike a :class:`ListOf`, it may repeat items, and its
+    test decides about blank ones.
+    """
     return Matching(words, lambda items: all(map(test, items)))
 
 

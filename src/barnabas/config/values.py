@@ -1,10 +1,12 @@
 """Java's text forms of configuration values, read and written exactly.
 
-A value travels as text in ``server.properties``, in AlterConfigs and in DescribeConfigs, and clients compare that text. So
-reading follows ``ConfigDef.parseType`` and writing follows ``ConfigDef.convertToString``: integers have Java's widths and none of
-Python's underscores, doubles print as ``Double.toString`` does, and white space is what Java's ``trim`` takes for it.
+A value travels as text in ``server.properties``, in AlterConfigs and in DescribeConfigs, and
+clients compare that text. So reading follows ``ConfigDef.parseType`` and writing follows
+``ConfigDef.convertToString``: integers have Java's widths and none of Python's underscores, doubles
+print as ``Double.toString`` prints them, and white space is that of Java's ``trim``.
 
-:func:`read` answers None for text that is not of the type; saying so in a sentence is left to the key, which knows its name.
+:func:`read` returns None for text that is not of the type; the key, which knows its name, turns
+that into an error.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ INT_MAX: Final = 2**31 - 1
 LONG_MAX: Final = 2**63 - 1
 DOUBLE_MAX: Final = 1.7976931348623157e308
 
-_TRIMMED = "".join(map(chr, range(0x21)))  # what String.trim removes: every character up to the space
-_AROUND_COMMAS = " \t\n\x0b\f\r"  # what \s matches around the commas of a list
+_TRIMMED = "".join(map(chr, range(0x21)))  # String.trim removes every character up to the space.
+_AROUND_COMMAS = " \t\n\x0b\f\r"  # The characters that \s matches around the commas of a list.
 _HIDDEN = "[hidden]"
 
 
@@ -48,7 +50,7 @@ class ConfigType(Enum):
 
 
 class Password(str):
-    """A secret that stays out of logs and tracebacks: only those who use it as text see it."""
+    """A secret that stays out of logs and tracebacks; only ``.text`` reveals it."""
 
     __slots__ = ()
 
@@ -78,7 +80,7 @@ def read(kind: ConfigType, text: str) -> Value:
         case ConfigType.PASSWORD:
             return Password(trimmed)
         case ConfigType.CLASS:
-            # Kafka loads the class here; we can only tell that there is a name.
+            # Kafka loads the class here; Barnabas can only check that there is a name.
             return trimmed or None
         case ConfigType.STRING:
             return trimmed
@@ -105,7 +107,9 @@ def write(kind: ConfigType, value: Value) -> str | None:
 
 
 def java_double(value: float) -> str:
-    """``Double.toString``: like Python's repr between a thousandth and ten million, with an ``E`` outside."""
+    """``Double.toString``: like Python's repr between a thousandth and ten million, with an ``E``
+    outside.
+    """
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -122,11 +126,14 @@ def java_double(value: float) -> str:
 
 
 def read_integer(text: str, greatest: int = INT_MAX) -> int | None:
-    """``Integer.parseInt`` and its wider and narrower brothers: no white space, no underscores, a sign at most."""
+    """``Integer.parseInt`` and its wider and narrower variants: no white space, no underscores, at
+    most a sign.
+    """
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits.isdecimal():
         return None
-    # Java takes any number of leading zeros; the bound on the rest keeps a hostile text from costing quadratic time.
+    # Java accepts any number of leading zeros; the bound on the rest keeps a hostile text from
+    # costing quadratic time.
     significant = digits.lstrip("0")
     if len(significant) > len(str(greatest)):
         return None

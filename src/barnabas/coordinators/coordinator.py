@@ -1,4 +1,4 @@
-"""The way from an id (a group's, a transactional one) to its shard."""
+"""From an id (of a group or of a transaction) to the shard that coordinates it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ M = TypeVar("M", bound=Machine)
 
 class Coordinator(Generic[M]):
     def __init__(self, topic: str, runtime: CoordinatorRuntime[M], clock: Clock, partition_count: Callable[[], int]) -> None:
-        """``partition_count`` of the internal topic, 0 while it does not exist."""
+        """``partition_count`` is that of the internal topic, 0 while the topic does not exist."""
         self.topic = topic
         self.runtime = runtime
         self._clock = clock
@@ -29,7 +29,9 @@ class Coordinator(Generic[M]):
         return partition_for(identity, count) if count else None
 
     def run(self, identity: str, operation: Callable[[M, int], Outcome[R]]) -> Promise[R | ErrorCode]:
-        """``operation(machine, now_ms)`` on the shard of ``identity``; an error code where that is not here, not yet, or not any more."""
+        """Run ``operation(machine, now_ms)`` on the shard of ``identity``; an error code if the
+        shard is on another broker or not loaded.
+        """
         partition = self.partition_of(identity)
         if partition is None:
             return Promise.kept(ErrorCode.NOT_COORDINATOR)

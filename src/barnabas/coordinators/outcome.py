@@ -1,8 +1,8 @@
-"""What one operation of a coordinator decided.
+"""The decision of one operation of a coordinator.
 
-A decision is *records* and an *answer*. The records are written to the shard's log, all or none, and only then become the shard's
-state, by being replayed into it; the answer leaves when they are committed. So what was answered is never lost, and what a new leader
-reads is what was answered.
+A decision is *records* and an *answer*. The records are written to the shard's log, all or none,
+and are then replayed into the shard's state. The answer is sent when they are committed. So an
+answer is never lost, and a new leader reads the state that was answered.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ class ProducerIdentity(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[R]):
     answer: Answer[R]
-    """What to answer once the records are committed; a promise where that alone does not suffice (a join waits for the others)."""
+    """Sent once the records are committed; a promise if it must also wait for something else, as a
+    join waits for other members.
+    """
     records: Sequence[CoordinatorRecord] = ()
     transaction: ProducerIdentity | None = None
-    """Whose transaction the records belong to: they count when its end is replayed."""
+    """The transaction of the records: they count when its end is replayed."""
     effects: Sequence[Any] = ()
-    """Deeds for whoever runs the shard, to be done when the records are committed."""
+    """Actions for the driver of the shard, performed when the records are committed."""
     if_committed: Callable[[], object] | None = None
-    """Answers others who waited for these records too (a leader's assignments are everybody's)."""
+    """Answers other requests that wait for these records, such as the syncs that wait for the
+    leader's assignments.
+    """
     if_refused: Callable[[ErrorCode], object] | None = None
-    """Takes back what was already promised to others, when the records could not be written."""
+    """Takes back promises to other members when the records could not be written."""

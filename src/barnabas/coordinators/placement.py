@@ -1,10 +1,10 @@
-"""Which partition of an internal topic, and so which broker, looks after an id."""
+"""The partition of an internal topic, and so the broker, that coordinates an id."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-# Whoever commits once commits again; hashing looks at every letter of an id.
+# A group that commits once commits again, and hashing reads every character of the id.
 _IDS_KEPT = 4096
 _INT32_MASK = 0xFFFF_FFFF
 _INT32_MIN = -(2**31)
@@ -12,7 +12,7 @@ _SIGN_BIT = 1 << 31
 
 
 def java_hash(text: str) -> int:
-    """``String.hashCode``: over UTF-16 units, wrapped to 32 bits."""
+    """``String.hashCode`` of Java: over UTF-16 units, wrapped to 32 bits."""
     value = 0
     encoded = text.encode("utf-16-be", "surrogatepass")
     for position in range(0, len(encoded), 2):
@@ -22,6 +22,8 @@ def java_hash(text: str) -> int:
 
 @lru_cache(maxsize=_IDS_KEPT)
 def partition_for(identity: str, partition_count: int) -> int:
-    """As Kafka has it, which finds an id's records where they lie: the absolute value, and 0 for the smallest int, which has none."""
+    """The same as Kafka's, so that records are found where Kafka wrote them: the absolute value of
+    the hash, and 0 for the smallest int, which has no absolute value.
+    """
     value = java_hash(identity)
     return 0 if value == _INT32_MIN else abs(value) % partition_count

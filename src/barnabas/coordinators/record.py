@@ -1,4 +1,6 @@
-"""Records of a coordinator's log: a key with its type in front, a value with its version in front, no value for a deletion."""
+"""Records of a coordinator's log: the key begins with its type, the value with its version, and a
+null value is a tombstone.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ from barnabas.wire.compiler import decode, encoder
 from barnabas.wire.declare import declaration_of
 
 _NUMBER = struct.Struct(">h")
-_KEY_VERSION = 0  # of all keys: the type in front of a key is what would have been its version
+_KEY_VERSION = 0  # The version of all keys; the type stands where a key's version would be.
 
-# By the type in front of a key: the classes of key and value.
+# Key and value classes by record type.
 RecordTypes: TypeAlias = Mapping[int, tuple[type[Any], type[Any]]]
 
 
 class CoordinatorRecord(NamedTuple):
     key: Any
-    value: Any | None  # None deletes what the key names
-    version: int = 0  # of the value
+    value: Any | None  # None is a tombstone.
+    version: int = 0  # The version of the value.
 
     def encode(self) -> tuple[bytes, bytes | None]:
         key = bytearray(_type_in_front(type(self.key)))  # type: ignore[arg-type]
@@ -33,15 +35,17 @@ class CoordinatorRecord(NamedTuple):
         return bytes(key), bytes(value)
 
 
-@cache  # as many as there are classes of keys
+@cache  # Bounded by the number of key classes.
 def _type_in_front(key_class: type[Any]) -> bytes:
     kind = declaration_of(key_class).key
-    assert kind is not None, f"{key_class.__name__} is no key of a coordinator"
+    assert kind is not None, f"{key_class.__name__} is not a key of a coordinator record"
     return _NUMBER.pack(kind)
 
 
 def decode_record(types: RecordTypes, key: Buffer, value: Buffer | None) -> CoordinatorRecord | None:
-    """None for a type that is not in ``types``: a newer Kafka wrote it, and it means nothing here. ``MalformedMessage`` for garbage."""
+    """None for a type that is not in ``types``: a newer Kafka wrote it. Raises ``MalformedMessage``
+    for invalid bytes.
+    """
     (kind,) = _NUMBER.unpack_from(key)
     known = types.get(kind)
     if known is None:

@@ -1,15 +1,20 @@
-"""Shards of a coordinator: one for each partition of its internal topic that this node leads.
+"""The shards of a coordinator: one for each partition of its internal topic that this node leads.
 
-    leader of the partition -> loading (its log is replayed) -> active -> no longer leader: unloaded, its state forgotten
+    leader of the partition -> loading (its log is replayed) -> active
+    active -> no longer leader: unloaded, its state discarded
 
-An operation on an active shard runs at once and to its end, so no two ever see each other half done:
+An operation on an active shard runs at once and to its end, so operations never see each other's
+intermediate state:
 
-    decide (records, answer) -> append the records -> replay them into the state -> committed -> do the effects, answer
+    decide (records, answer) -> append the records -> replay them into the state
+    -> committed -> perform the effects, answer
 
-Nothing is kept that is not in the log, except what may be lost with the leader: sessions, waiting requests, timers. Operations that write
-nothing still wait for the commit of what they may have seen, so that nobody is told of a state that a new leader does not have.
+All state is in the log, except what may be lost with the leader: sessions, waiting requests,
+timers. An operation that writes nothing still waits for the commit of the records it may have seen,
+so that no client learns of a state that a new leader does not have.
 
-No clock and no loop here: time comes in with every call, and :attr:`CoordinatorRuntime.next_deadline_ms` says when to come again.
+There is no clock and no loop here: every call brings the time, and
+:attr:`CoordinatorRuntime.next_deadline_ms` says when to call :meth:`CoordinatorRuntime.tick`.
 """
 
 from __future__ import annotations
@@ -30,8 +35,9 @@ from barnabas.records.compression import Codec
 from barnabas.records.control_batch import ControlType, read_end_transaction
 from barnabas.records.record import Record, open_batch
 
-# So many timers of a shard run in one tick; the next tick is due at once then. Thousands of sessions may end together, and a timer
-# that sets itself anew for now would otherwise never let go of the loop.
+# The most timers of a shard that run in one tick; if there are more, the next tick is due at once.
+# Thousands of sessions may end together, and a timer that sets itself again for now would otherwise
+# block the loop for ever.
 TIMERS_PER_TICK_MAX = 500
 NO_LIMIT_MS = 2**62
 
@@ -39,20 +45,24 @@ R = TypeVar("R")
 
 
 class Machine(Protocol):
-    """The state of one shard. Deterministic: what it decides follows from what was replayed, what it was asked and the time it was told."""
+    """The state of one shard. It is deterministic: its decisions follow from the replayed records,
+    the requests and the given time.
+    """
 
     timers: Timers
 
     def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
-        """Take a record that is in the log. Records of a ``transaction`` count only once its end is replayed."""
+        """Apply a record that is in the log. Records of a ``transaction`` count only once its end
+        is replayed.
+        """
 
     def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None: ...
 
     def loaded(self, now_ms: int) -> None:
-        """The log is replayed: set the timers that follow from it."""
+        """Called when the log is replayed: set the timers that follow from it."""
 
     def unloaded(self) -> None:
-        """This node does not lead any more: answer everybody who waits."""
+        """Called when this node no longer leads: answer all waiting requests."""
 
 
 M = TypeVar("M", bound=Machine)
@@ -62,24 +72,28 @@ ContraM = TypeVar("ContraM", bound=Machine, contravariant=True)
 
 
 class Prepared(Protocol[ContraM]):
-    """An operation that always writes one record, whose batch is all but encoded."""
+    """An operation that always writes one record, in a batch that is encoded except for a few
+    numbers.
+    """
 
     @property
     def record(self) -> CoordinatorRecord:
-        """What was decided last."""
+        """The record of the last decision."""
 
     def decide(self, machine: ContraM, now_ms: int) -> bytearray | None:
-        """The batch to write; None when the operation must be performed the ordinary way."""
+        """The batch to write; None if the operation must run the normal way."""
 
 
 class CoordinatorLog(Protocol):
-    """The internal topic's partitions that this node leads."""
+    """The partitions of the internal topic that this node leads."""
 
     def append(self, partition: int, batch: bytearray) -> int | ErrorCode:
-        """The offset behind the batch, which is now in the leader's log."""
+        """Append to the leader's log; the offset after the batch."""
 
     def replicated(self, partition: int, end_offset: int) -> Promise[ErrorCode]:
-        """NONE once everything below ``end_offset`` is committed; another code when this node stops leading before that."""
+        """NONE once everything below ``end_offset`` is committed; another code if this node stops
+        leading before that.
+        """
 
 
 class _Shard(Generic[M]):
@@ -90,13 +104,13 @@ class _Shard(Generic[M]):
         self.epoch = epoch
         self.active = False
         self.written_end = 0
-        # Whoever waits for the same commit waits for the same promise.
+        # All requests that wait for the same commit share one promise.
         self.waiting_end = -1
         self.waiting_promise: Promise[ErrorCode] | None = None
 
 
-class _Unanswered:
-    """Somebody who waits for a commit."""
+class _WaitingRequest:
+    """A request that waits for a commit."""
 
     __slots__ = ("answer", "deadline_ms", "waits")
 
@@ -119,10 +133,12 @@ class CoordinatorRuntime(Generic[M]):
         base_sequence: int = NO_SEQUENCE,
         commit_ms_max: int = NO_LIMIT_MS,
     ) -> None:
-        """``make`` gives an empty machine for a partition; ``on_effect(partition, effect)`` does what a machine asked for;
-        ``on_deadline`` hears at what time :meth:`tick` must be called at the latest. Nobody counts the batches of a coordinator, but
-        Kafka has a ``base_sequence`` in those of groups. Who waits for a commit longer than ``commit_ms_max`` is told so, and the commit
-        may come all the same."""
+        """``make`` creates an empty machine for a partition. ``on_effect(partition, effect)``
+        performs an effect of a machine. ``on_deadline`` receives the latest time for the next
+        :meth:`tick`. No reader checks the sequence of a coordinator's batches, but Kafka sets
+        ``base_sequence`` in those of groups. A request that waits for a commit longer than
+        ``commit_ms_max`` gets REQUEST_TIMED_OUT, although the commit may still happen.
+        """
         self._make = make
         self._types = types
         self._log = log
@@ -132,12 +148,14 @@ class CoordinatorRuntime(Generic[M]):
         self._base_sequence = base_sequence
         self._shards: dict[int, _Shard[M]] = {}
         self._commit_ms_max = commit_ms_max
-        self._unanswered: deque[_Unanswered] = deque()
+        self._unanswered: deque[_WaitingRequest] = deque()
 
-    # -- leadership -----------------------------------------------------------------------------------------------------------
+    # -- leadership --------------------------------------------------------------------------------
 
     def begin_loading(self, partition: int, epoch: int) -> bool:
-        """Whether this is news: the log must now be given to :meth:`replay_batch` from its start, and then :meth:`finish_loading`."""
+        """Whether the epoch is new. If so, the caller must pass the log to :meth:`replay_batch`
+        from its start, and then call :meth:`finish_loading`.
+        """
         known = self._shards.get(partition)
         if known is not None:
             if known.epoch >= epoch:
@@ -147,7 +165,9 @@ class CoordinatorRuntime(Generic[M]):
         return True
 
     def replay_batch(self, partition: int, epoch: int, batch: Buffer) -> bool:
-        """One batch of the log. False when the shard is no longer being loaded in this epoch, and reading on is useless."""
+        """Replay one batch of the log. False if the shard is no longer being loaded in this epoch,
+        so that the caller can stop reading.
+        """
         shard = self._shards.get(partition)
         if shard is None or shard.epoch != epoch or shard.active:
             return False
@@ -193,7 +213,7 @@ class CoordinatorRuntime(Generic[M]):
         return any(not shard.active for shard in self._shards.values())
 
     def count_shards(self) -> tuple[int, int]:
-        """Active ones, and those still being loaded."""
+        """The number of active shards, and of shards that are being loaded."""
         shards = list(self._shards.values())
         active = sum(shard.active for shard in shards)
         return active, len(shards) - active
@@ -208,15 +228,16 @@ class CoordinatorRuntime(Generic[M]):
                 yield shard.machine
 
     def epoch_of(self, partition: int) -> int:
-        """The leader epoch of a shard that is here; -1 of others."""
+        """The leader epoch of a shard on this node; -1 for any other shard."""
         shard = self._shards.get(partition)
         return shard.epoch if shard is not None else -1
 
-    # -- operations -----------------------------------------------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------------------
 
     def run(self, partition: int, now_ms: int, operation: Callable[[M], Outcome[R]]) -> Promise[R | ErrorCode]:
-        """Perform an operation; its answer, or the code that says why it has none: NOT_COORDINATOR, COORDINATOR_LOAD_IN_PROGRESS, or
-        what the log answered."""
+        """Run an operation. The result is its answer, or an error code: NOT_COORDINATOR,
+        COORDINATOR_LOAD_IN_PROGRESS, or the code of the log.
+        """
         unavailable = self.why_not(partition)
         if unavailable:
             return Promise.kept(unavailable)
@@ -243,18 +264,20 @@ class CoordinatorRuntime(Generic[M]):
         committed.then(settle)
         return answer
 
-    def _wait(self, answer: Promise[Any], now_ms: int) -> _Unanswered:
+    def _wait(self, answer: Promise[Any], now_ms: int) -> _WaitingRequest:
         unanswered = self._unanswered
         while unanswered and not unanswered[0].waits:
             unanswered.popleft()
-        waiting = _Unanswered(answer, now_ms + self._commit_ms_max)
+        waiting = _WaitingRequest(answer, now_ms + self._commit_ms_max)
         unanswered.append(waiting)
         if len(unanswered) == 1 and waiting.deadline_ms < NO_LIMIT_MS:
             self._on_deadline(waiting.deadline_ms)
         return waiting
 
-    def _tell_who_waits_too_long(self, now_ms: int) -> None:
-        """Only they are answered. What they wait for goes on: a transaction whose end was decided is ended when that is committed."""
+    def _time_out_requests(self, now_ms: int) -> None:
+        """Only the requests are answered. The operations continue: a transaction whose end was
+        decided ends when the decision is committed.
+        """
         unanswered = self._unanswered
         while unanswered and (not unanswered[0].waits or unanswered[0].deadline_ms <= now_ms):
             waiting = unanswered.popleft()
@@ -262,7 +285,7 @@ class CoordinatorRuntime(Generic[M]):
                 waiting.answer.resolve(ErrorCode.REQUEST_TIMED_OUT)
 
     def _settle(self, partition: int, shard: _Shard[M], outcome: Outcome[R], code: ErrorCode, answer: Promise[R | ErrorCode]) -> None:
-        """What was decided is committed, or never will be."""
+        """The records are committed (``code`` is NONE), or never will be."""
         if code:
             if outcome.if_refused is not None:
                 outcome.if_refused(code)
@@ -281,8 +304,9 @@ class CoordinatorRuntime(Generic[M]):
             _resolve(answer, given)
 
     def run_prepared(self, partition: int, now_ms: int, prepared: Prepared[M]) -> Promise[ErrorCode] | None:
-        """Perform an operation that is encoded already: NONE once it is committed. None when it must be performed the ordinary way,
-        which knows why; nothing was written then."""
+        """Run an operation that is already encoded: NONE once it is committed. None if the
+        operation must run the normal way, which finds out why; then nothing has been written.
+        """
         shard = self._shards.get(partition)
         if shard is None or not shard.active:
             return None
@@ -313,7 +337,7 @@ class CoordinatorRuntime(Generic[M]):
         return self._codec is not Codec.NONE
 
     def encode(self, records: Sequence[CoordinatorRecord], now_ms: int, transaction: ProducerIdentity | None = None) -> bytearray:
-        """The batch in which these records are written."""
+        """The batch that contains these records."""
         return build_batch(
             (Record(index, now_ms, *record.encode()) for index, record in enumerate(records)),
             codec=self._codec,
@@ -346,13 +370,13 @@ class CoordinatorRuntime(Generic[M]):
         return shard.waiting_promise
 
     def replay_end(self, partition: int, transaction: ProducerIdentity, end_offset: int, *, committed: bool) -> None:
-        """A marker was appended to the shard's log by somebody else, up to ``end_offset``."""
+        """A marker was appended to the shard's log outside of :meth:`run`, up to ``end_offset``."""
         shard = self._shards.get(partition)
         if shard is not None and shard.active:
             shard.written_end = max(shard.written_end, end_offset)
             shard.machine.replay_end(transaction, committed=committed)
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
     @property
     def next_deadline_ms(self) -> int | None:
@@ -367,8 +391,10 @@ class CoordinatorRuntime(Generic[M]):
             self._on_deadline(deadline_ms)
 
     def tick(self, now_ms: int) -> None:
-        """Run the timers that are due, up to :data:`TIMERS_PER_TICK_MAX` of each shard: :attr:`next_deadline_ms` tells of the rest."""
-        self._tell_who_waits_too_long(now_ms)
+        """Run the timers that are due, up to :data:`TIMERS_PER_TICK_MAX` of each shard;
+        :attr:`next_deadline_ms` covers the rest.
+        """
+        self._time_out_requests(now_ms)
         for partition, shard in list(self._shards.items()):
             for _ in range(TIMERS_PER_TICK_MAX):
                 if not shard.active or (expire := shard.machine.timers.take_due(now_ms)) is None:
@@ -377,6 +403,6 @@ class CoordinatorRuntime(Generic[M]):
 
 
 def _resolve(answer: Promise[Any], value: Any) -> None:
-    """Unless whoever waited was told that it takes too long."""
+    """Does nothing if the request has already timed out."""
     if not answer.done:
         answer.resolve(value)

@@ -1,4 +1,6 @@
-"""Deadlines of a shard, by name. Time comes in from outside; what is due comes out."""
+"""The deadlines of a shard, by name. The caller brings the time and takes the timers that are
+due.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import Any, NamedTuple
 
 from barnabas.coordinators.outcome import Outcome
 
-# Cancelled deadlines stay in the heap until they come up; beyond this share of it they are swept.
+# Cancelled deadlines stay in the heap until they come up; when the heap grows beyond this multiple
+# of the live timers, it is rebuilt.
 _STALE_SHARE_MAX = 2
 
 Expire = Callable[[int], Outcome[Any]]
@@ -22,7 +25,7 @@ class _Timer(NamedTuple):
 
 
 class Timers:
-    """``expire(now_ms)`` of a timer that is due is an operation like any other: it returns an outcome."""
+    """``expire(now_ms)`` of a due timer is an operation like any other: it returns an outcome."""
 
     def __init__(self) -> None:
         self._timers: dict[Hashable, _Timer] = {}
@@ -62,7 +65,7 @@ class Timers:
         return None
 
     def take_due(self, now_ms: int) -> Expire | None:
-        """The next timer whose time has come, which is over with this call."""
+        """Remove and return the next timer that is due."""
         deadline_ms = self.next_deadline_ms
         if deadline_ms is None or deadline_ms > now_ms:
             return None

@@ -1,4 +1,4 @@
-"""Time as a port: cores are given ``now_ms``, shells ask a clock."""
+"""Time as a port: cores receive ``now_ms``, shells ask a clock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 class Clock(Protocol):
     def wall_ms(self) -> int:
-        """Milliseconds since 1970: what goes into records. May jump."""
+        """Milliseconds since 1970, for timestamps of records. May jump."""
 
     def monotonic_ms(self) -> int:
         """Milliseconds for measuring waits. Never goes back."""

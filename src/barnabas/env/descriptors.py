@@ -1,18 +1,21 @@
-"""How files and connections share the descriptors that this process may have.
+"""How files and connections share the file descriptors of this process.
 
-A file can be closed and opened again when it is needed; a connection cannot. So connections come first, as they arrive, and files have
-what connections leave. Neither can starve the other:
+A file can be closed and opened again when it is needed; a connection cannot. So connections take
+descriptors as they arrive, and files use the rest. Neither can starve the other:
 
     limit of the process  =  OTHERS    +  connections  +  files
                              constant     0 to a cap      the rest, at least files_min
 
-- Files always have :attr:`Descriptors.files_min`: a log that cannot open a file takes its directory offline.
-- Clients stop :attr:`Descriptors.kept_for_nodes` short of the connections' cap. Listeners that only nodes of the cluster use may go
-  on to the cap: a crowd of clients must not keep a controller from its voters.
-- Connections that this node opens itself, and second descriptors of connections, are counted and never refused: there are few of them.
+- Files always have :attr:`Descriptors.files_min`: a log that cannot open a file takes its directory
+  offline.
+- Clients stop :attr:`Descriptors.kept_for_nodes` short of the connections' cap. Listeners that only
+  nodes of the cluster use may go on to the cap: many clients must not keep a controller from its
+  voters.
+- Connections that this node opens itself, and second descriptors of connections, are counted and
+  never refused: there are few of them.
 
-One object for the whole process, because the limit is the process's: two embedded brokers share it. Its methods may be called from
-any thread.
+One object serves the whole process, because the limit is the process's: two embedded brokers share
+it. Its methods may be called from any thread.
 """
 
 from __future__ import annotations
@@ -24,22 +27,26 @@ from contextlib import suppress
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
-# Standard streams, the event loop, listening sockets, lock files, the metrics page, pipes to the cleaner, connections to an object store,
-# directories while they are listed or synced. A started broker has about 20 of them.
+# Standard streams, the event loop, listening sockets, lock files, the metrics page, pipes to the
+# cleaner, connections to an object store, directories while they are listed or synced. A started
+# broker has about 20 of them.
 OTHERS = 64
-# Of what files and connections share, this part is for files alone. With a limit of 1,024 that is 120 files, enough to work with: each
-# append, read or sync needs one for as long as it takes.
+# The share of descriptors that only files may use. With a limit of 1,024 that is 120 files, which
+# is enough to work with: each append, read or sync needs one for as long as it takes.
 FILES_PART = 8
 FILES_MIN = 64
-# A node in a cluster of dozens has a handful of connections from each of the others.
+# In a cluster of dozens of nodes, each node has a handful of connections from each of the others.
 KEPT_FOR_NODES_MAX = 256
 KEPT_FOR_NODES_PART = 16
-# Even under an absurdly low limit some connections are accepted; opening files then fails and says why.
+# Even under an absurdly low limit some connections are accepted; opening files then fails with the
+# reason.
 CONNECTIONS_MIN = 16
-# Where the limit is "unlimited", the kernel has one nevertheless: Linux's default `fs.nr_open`, then macOS's OPEN_MAX.
+# A limit of "unlimited" still has a bound in the kernel: Linux's default `fs.nr_open`, then macOS's
+# OPEN_MAX.
 UNLIMITED_STANDS_FOR = (1 << 20, 10_240)
 
-# Other threads may take what was made free. Past this many times something else in the process has all of it.
+# Other threads may take a descriptor that was just freed. After this many attempts, another part of
+# the process must hold them all.
 RETRIES_MAX = 3
 NONE_LEFT = (errno.EMFILE, errno.ENFILE)
 
@@ -68,14 +75,17 @@ class Descriptors:
         return max(self.files_min, self.limit - OTHERS - self.connections)
 
     def attend(self, follow_files_max: Callable[[int], None], make_room: Callable[[], bool]) -> None:
-        """For the cache of open files: ``follow_files_max`` is called whenever that number changes, ``make_room`` closes some files and
-        says whether there were any to close."""
+        """For the cache of open files: ``follow_files_max`` is called whenever that number changes;
+        ``make_room`` closes some files and returns whether it closed any.
+        """
         self._follow_files_max = follow_files_max
         self._make_room = make_room
         follow_files_max(self.files_max)
 
     def call(self, opens: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function that opens a descriptor. If the process or the machine has none left, close some files and call it again."""
+        """Call a function that opens a descriptor. If the process or the machine has none left,
+        close some files and call it again.
+        """
         for _ in range(RETRIES_MAX):
             try:
                 return opens(*args, **kwargs)
@@ -98,7 +108,9 @@ class Descriptors:
             self._follow_files_max(self.files_max)
 
     def take(self, *, for_node: bool) -> bool:
-        """Count a connection that was accepted; False, and not counted, when there are too many."""
+        """Count a connection that was accepted; returns False, without counting, when there are too
+        many.
+        """
         with self._lock:
             if self.connections >= self.connections_max - (0 if for_node else self.kept_for_nodes):
                 return False
@@ -107,7 +119,7 @@ class Descriptors:
         return True
 
     def add(self) -> None:
-        """Count a descriptor of the network that is there in any case."""
+        """Count a network descriptor that exists in any case."""
         with self._lock:
             self.connections += 1
         self._follow_files_max(self.files_max)
@@ -120,7 +132,9 @@ class Descriptors:
 
     @property
     def scarce(self) -> bool:
-        """Whether the network has used up half of what it may have: the time to give back what is only convenient."""
+        """Whether the network has used up half of its share, so that descriptors held only for
+        convenience should be returned.
+        """
         return self.connections > self.connections_max // 2
 
 

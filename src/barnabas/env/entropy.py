@@ -1,4 +1,4 @@
-"""Chance as a port, so that a simulation can replay it."""
+"""Randomness as a port, so that a simulation can replay it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class SystemEntropy:
 
 
 def random_uuid(entropy: Entropy) -> bytes:
-    """Sixteen random bytes that are neither one of Kafka's reserved ids nor start with a dash in base64.
+    """Sixteen random bytes that are neither one of Kafka's reserved ids nor start with a dash in
+    base64.
 
     A leading dash would make the id look like an option on a command line.
     """

@@ -1,30 +1,41 @@
 """The operating system's files behind the disk port.
 
-A broker with thousands of partitions may own more files than the process may open. :class:`OpenFiles` closes some of them when the limit
-is reached, and a closed file opens itself again when it is used.
+A broker with thousands of partitions may own more files than the process may open.
+:class:`OpenFiles` closes some of them when the limit is reached, and a closed file opens itself
+again when it is used.
 
-**A descriptor is closed when nothing refers to it any more, and at no other time.** The event loop and the disk workers use files at the
-same time, and a system call runs without the interpreter's lock. If one thread closed a number while another was about to write to it,
-the number could already belong to another file, and so would the bytes. Therefore a number never leaves its :class:`_Descriptor`:
+**A descriptor is closed when nothing refers to it any more, and at no other time.** The event loop
+and the disk workers use files at the same time, and a system call runs without the interpreter's
+lock. If one thread closed a number while another was about to write to it, the number could already
+belong to another file, and the bytes would go there. Therefore a number never leaves its
+:class:`_Descriptor`:
 
-- each call takes a reference to the file's ``_Descriptor`` and keeps it until the system call has returned;
-- closing a file, or evicting it from the cache, takes the file's own reference away: from then on no new call finds the descriptor;
-- the last reference to go closes the number, which CPython does at once, on whatever thread that is.
+- each call takes a reference to the file's ``_Descriptor`` and keeps it until the system call has
+  returned;
+- closing a file, or evicting it from the cache, drops the file's own reference: from then on no new
+  call finds the descriptor;
+- dropping the last reference closes the number, which CPython does at once, on the thread that
+  drops it.
 
-So there are no pins to count, and the hot path pays one attribute more than it would for a bare number. The cache is the only place that
-opens descriptors and takes them away, under its lock; no system call is made while the lock is held.
+So there are no pins to count, and the hot path pays one attribute more than it would for a bare
+number. Only the cache opens descriptors and takes them away, under its lock; no system call is made
+while the lock is held.
 
-**A file that opens itself again must be the same file.** Device and inode are remembered from the first time. If another file has the
-name by then, the call raises ``FileReplaced`` and nothing is written into the new one. ``sync`` compares them too, because it is where
-durability is promised, and would notice if some library in this process had closed a number that is not its own.
+**A file that opens itself again must be the same file.** Device and inode are remembered from the
+first time. If another file has the name by then, the call raises ``FileReplaced`` and nothing is
+written into the new one. ``sync`` compares them too, because it promises durability, and so notices
+when a library in this process has closed a number that is not its own.
 
-**An eviction does not sync.** Linux keeps a failed write-back with the inode and reports it to the next ``fsync``, also through a
-descriptor that was opened afterwards (since 4.17); so an error that occurs while the file is closed is still found. It is lost only if
-the kernel drops the inode from memory before that ``fsync``. To narrow that down, files without unsynced writes are evicted first,
-which are also the ones that are used least: sealed segments and indexes. Syncing each file before its eviction would close the rest of
-the gap, and was tried: an append to a partition whose file is closed then takes 1 ms and more instead of some microseconds, on the
-event loop, and a node that appends to more partitions than it may open files would miss its heartbeats. Such a node needs a higher limit.
-An error that ``sync`` did report stays with the file: every later ``sync`` of it fails too, because the kernel would not report it again.
+**An eviction does not sync.** Linux keeps a failed write-back with the inode and reports it to the
+next ``fsync``, also through a descriptor that was opened afterwards (since 4.17); so an error that
+occurs while the file is closed is still found. It is lost only if the kernel drops the inode from
+memory before that ``fsync``. To make that less likely, files without unsynced writes are evicted
+first, which are also the least used: sealed segments and indexes. Syncing each file before its
+eviction would close the rest of the gap, and was tried: an append to a partition whose file is
+closed then takes 1 ms and more instead of some microseconds, on the event loop, and a node that
+appends to more partitions than it may open files would miss its heartbeats. Such a node needs a
+higher limit. An error that ``sync`` did report stays with the file: every later ``sync`` of it
+fails too, because the kernel would not report it again.
 """
 
 from __future__ import annotations
@@ -43,30 +54,35 @@ from barnabas.env.descriptors import Descriptors, descriptors
 from barnabas.env.disk import FileReplaced, SyncFailed
 from barnabas.model.buffers import Buffer
 
-# Closing a file costs a later open; evict in strides so that a node at its limit does not search for a victim at every append.
+# Closing a file costs a later open. Evict several at once, so that a node at its limit does not
+# search for a victim at every append.
 EVICTED_AT_ONCE = 64
-# Of few files a stride is a smaller part: those in use now must not be among the victims.
+# With few files a stride is a smaller share, so that the files in use now are not among the
+# victims.
 STRIDE_PART = 8
-# How many files are looked at to evict one: those that are passed over go to the end of the queue, and the next stride sees others.
+# How many files are examined to evict one. Files that are skipped go to the end of the queue, so
+# the next stride examines others.
 LOOKED_AT_FOR_ONE = 2
 
 
 class _Descriptor:
-    """An open file of the kernel's, closed when the last reference to this object goes."""
+    """A descriptor of the kernel, closed when the last reference to this object is dropped."""
 
     __slots__ = ("_close", "_numbers", "number")
 
     def __init__(self, number: int, numbers: set[int]) -> None:
         self.number = number
         self._numbers = numbers
-        self._close = os.close  # at the interpreter's end `os` may be gone before this object is
+        self._close = os.close  # at interpreter exit, `os` may be torn down before this object
         numbers.add(number)
 
     def __del__(self) -> None:
-        # This may run on any thread and between any two instructions, so it must take no lock. The number is taken off the set first:
-        # as soon as it is closed, another thread may open a file with the same number and add it.
+        # This may run on any thread and between any two instructions, so it must take no lock. The
+        # number leaves the set first: as soon as it is closed, another thread may open a file with
+        # the same number and add it.
         self._numbers.discard(self.number)
-        # An error here (a network file system has some) is one of write-back, and `sync` reports it.
+        # An error here (a network file system has some) is one of write-back, and `sync` reports
+        # it.
         try:  # noqa: SIM105 (a context manager costs as much as the call, and this runs for every eviction)
             self._close(self.number)
         except OSError:
@@ -87,12 +103,14 @@ class _Descriptor:
 
 
 class OpenFiles:
-    """The cache: which files have a descriptor, in order of opening, and which of them lose it at the limit."""
+    """The cache: the files that have a descriptor, in order of opening, and the choice of those
+    that lose it at the limit.
+    """
 
     def __init__(self, budget: Descriptors) -> None:
         self.lock = Lock()
         self.files: dict[RealFile, None] = {}
-        # All that are open, also those of files that were evicted or closed while something used them.
+        # All open descriptors, including those of files that were evicted or closed while in use.
         self.numbers: set[int] = set()
         self.evictions = 0
         self.limit = 0
@@ -111,11 +129,14 @@ class OpenFiles:
         return _Descriptor(descriptors.call(os.open, path, flags, 0o644), self.numbers)
 
     def make_room(self) -> bool:
-        """Evict some files, in order of opening, those with unsynced writes last. Whether a descriptor became free."""
+        """Evict some files, in order of opening, those with unsynced writes last. Returns whether a
+        descriptor became free.
+        """
         wanted = max(1, min(EVICTED_AT_ONCE, self.limit // STRIDE_PART))
         evicted: list[_Descriptor] = []
         with self.lock:
-            # Files that are passed over go to the end of the queue, so that the next stride looks at others.
+            # Files that are skipped go to the end of the queue, so that the next stride examines
+            # others.
             unsynced = []
             for file in list(islice(self.files, LOOKED_AT_FOR_ONE * wanted)):
                 if len(evicted) == wanted:
@@ -131,7 +152,7 @@ class OpenFiles:
                     del self.files[file]
                     self.files[file] = None
             self.evictions += len(evicted)
-        # The descriptors close when the list goes, which is behind the lock's end.
+        # The descriptors close when the list is dropped, which is after the lock is released.
         return bool(evicted)
 
     def _evict(self, file: RealFile, evicted: list[_Descriptor]) -> None:
@@ -158,7 +179,9 @@ class RealFile:
         self._adopt(descriptor)
 
     def _adopt(self, descriptor: _Descriptor) -> _Descriptor:
-        """Two threads may have opened the file at the same time; then the second one's descriptor goes."""
+        """Two threads may have opened the file at the same time; then the second descriptor is
+        dropped.
+        """
         with _open_files.lock:
             if self._descriptor is None:
                 self._descriptor = descriptor
@@ -170,23 +193,24 @@ class RealFile:
             # An eviction takes the descriptor away for a moment to see whether it is in use.
             if self._descriptor is not None:
                 return self._descriptor
-        # Without O_CREAT: a file that was removed in the meantime must be missed, not made anew and found empty.
+        # Without O_CREAT: the open of a removed file must fail, not create an empty file.
         descriptor = _open_files.open(self.path, 0)
         if _identity(descriptor) != self._identity:
             raise FileReplaced(self.path)
         return self._adopt(descriptor)
 
     def take_idle_descriptor(self) -> _Descriptor | None:
-        """Take the descriptor away; None, and all stays as it was, when something uses it."""
+        """Take the descriptor away; returns None, without any change, when it is in use."""
         descriptor = self._descriptor
-        # First away, then look: a call that begins now does not find it, and one that began before is counted.
+        # Take it away first, then count references: a call that begins now does not find it, and
+        # one that began before is counted.
         self._descriptor = None
         if _references(descriptor) > _UNSHARED:
             self._descriptor = descriptor
             return None
         return descriptor
 
-    # -- the port -------------------------------------------------------------------------------------------------------------
+    # -- the port
 
     def hold(self) -> _Descriptor:
         return self._descriptor or self._open_again()
@@ -215,7 +239,8 @@ class RealFile:
             written = os.pwrite(descriptor.number, data, position)
             self.unsynced = True
             if written != len(data):
-                # A short write is how a full disk begins; the next one says so with an error.
+                # A short write is the first sign of a full disk; the next write then fails with an
+                # error.
                 rest = memoryview(data)
                 while written < len(rest):
                     written += os.pwrite(descriptor.number, rest[written:], position + written)
@@ -236,7 +261,7 @@ class RealFile:
         descriptor = self._descriptor or self._open_again()
         if self._sync_error is not None:
             raise SyncFailed(*self._sync_error, self.path)
-        # Before the call: a write that comes meanwhile counts as unsynced again.
+        # Cleared before the call: a write in the meantime counts as unsynced again.
         self.unsynced = False
         try:
             if _identity(descriptor) != self._identity:
@@ -248,7 +273,7 @@ class RealFile:
 
     def close(self) -> None:
         with _open_files.lock:
-            # Dropped behind the lock's end, where it may be closed.
+            # Dropped after the lock is released, because dropping may close it.
             descriptor = self._descriptor
             self._descriptor = None
             _open_files.files.pop(self, None)
@@ -260,7 +285,9 @@ def _references(descriptor: object) -> int:
 
 
 def _count_unshared() -> int:
-    """How many references a function sees of an object that only its caller has in a variable; it depends on the interpreter."""
+    """How many references a function sees of an object that only its caller has in a variable; it
+    depends on the interpreter.
+    """
     fresh = object()
     return _references(fresh)
 
@@ -274,7 +301,9 @@ def _identity(descriptor: _Descriptor) -> tuple[int, int]:
 
 
 def _name(error: OSError, path: str) -> None:
-    """System calls on a descriptor fail without the name of the file, and a user cannot do much with an error that names none."""
+    """System calls on a descriptor fail without the name of the file, which a user needs to act on
+    the error.
+    """
     if error.filename is None:
         error.filename = path
 
@@ -295,7 +324,8 @@ def open_files() -> OpenFiles:
 
 
 class RealLock:
-    # POSIX locks do not exclude two holders inside one process, which two embedded brokers in one test would be.
+    # POSIX locks do not exclude two holders inside one process, such as two embedded brokers in one
+    # test.
     held: ClassVar[set[str]] = set()
 
     def __init__(self, path: str, descriptor: int) -> None:
@@ -372,7 +402,8 @@ class RealDisk:
             return None
         descriptor = descriptors.call(os.open, path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            # A POSIX record lock, not flock: it is what Java's FileChannel.lock takes, so Kafka and we exclude each other.
+            # A POSIX record lock, not flock: Java's FileChannel.lock takes the same, so Kafka and
+            # Barnabas exclude each other.
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Access rules by id. Rules are removed by id alone, so that taking one away can never take another with it."""
+"""ACLs by id. An ACL is removed by its id alone, so a removal can never affect another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brokers and controllers as they registered themselves."""
+"""Brokers and controllers, as they registered themselves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from barnabas.wire.metadata_records.register_controller import ControllerEndpoin
 FENCE, UNFENCE = 1, -1
 ENTER_CONTROLLED_SHUTDOWN = 1
 
-# Ids that name no directory (KIP-858). A replica without a known directory is UNASSIGNED, the zero id, and counts as online.
+# Reserved ids that are no directories (KIP-858). A replica without a known directory is UNASSIGNED,
+# the zero id, and counts as online.
 UNASSIGNED_DIRECTORY = ZERO_UUID
 LOST_DIRECTORY = Uuid(bytes(15) + b"\x01")
 MIGRATING_DIRECTORY = Uuid(bytes(15) + b"\x02")
@@ -62,17 +63,21 @@ class BrokerImage:
 
     @property
     def active(self) -> bool:
-        """Whether it may lead and its replicas count."""
+        """Whether it may lead partitions, and its replicas count."""
         return not self.fenced and not self.in_controlled_shutdown
 
     @property
     def takes_new_replicas(self) -> bool:
-        """Whether it has a directory that is not cordoned. One that never named its directories is believed to."""
+        """Whether it has a directory that is not cordoned; true for a broker that never reported
+        its directories.
+        """
         return not self.directories or not set(self.directories) <= set(self.cordoned_directories)
 
     @property
     def default_directory(self) -> Uuid:
-        """Where a new replica goes: a broker with one directory needs no choosing; one with several says itself where it put it."""
+        """The directory of a new replica. A broker with several directories chooses one itself and
+        reports it.
+        """
         if not self.directories:
             return MIGRATING_DIRECTORY
         return self.directories[0] if len(self.directories) == 1 else UNASSIGNED_DIRECTORY
@@ -149,7 +154,7 @@ class ClusterImage:
     controllers: Mapping[int, ControllerImage] = field(default_factory=dict)
 
     def active(self, broker_id: int) -> bool:
-        """Whether a broker is registered, unfenced and not stopping."""
+        """Whether a broker is registered, unfenced and not in controlled shutdown."""
         broker = self.brokers.get(broker_id)
         return broker is not None and broker.active
 

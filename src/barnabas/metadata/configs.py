@@ -1,4 +1,4 @@
-"""Settings that live in the metadata log: of topics, brokers, the cluster's default broker, groups, client metrics."""
+"""The settings in the metadata log: of topics, brokers, all brokers, groups and client metrics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from barnabas.wire.metadata_records import ConfigRecord, MetadataRecord
 
 
 class ResourceType(IntEnum):
-    """Numbers of the protocol, gaps included."""
+    """The numbers of the protocol, with their gaps."""
 
     UNKNOWN = 0
     TOPIC = 2
@@ -24,7 +24,7 @@ class ResourceType(IntEnum):
 
 class ConfigResource(NamedTuple):
     type: int
-    name: str  # a broker's is its id; the empty name stands for all brokers
+    name: str  # The id of a broker, or the empty name for all brokers.
 
 
 CLUSTER_DEFAULT = ConfigResource(ResourceType.BROKER, "")
@@ -65,7 +65,7 @@ class ConfigsDelta:
             self._draft.remove(resource)
 
     def forget_topic(self, name: str) -> None:
-        """A deleted topic's settings go with it."""
+        """Delete the settings of a deleted topic."""
         resource = ConfigResource(ResourceType.TOPIC, name)
         if self._draft.get(resource) is not None:
             self._draft.remove(resource)

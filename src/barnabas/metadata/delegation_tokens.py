@@ -1,4 +1,6 @@
-"""Delegation tokens by id. The secret is not here: it is derived from the id and the cluster's own key."""
+"""Delegation tokens by id. The secret is not here: it is derived from the id and the cluster's own
+key.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The way between two images that no records connect: a node that fell behind is given a snapshot instead of the log."""
+"""The delta between two images without the records in between, for a node that fell behind and gets
+a snapshot instead of the log.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from barnabas.wire.metadata_records import ConfigRecord, RemoveTopicRecord, Unre
 
 
 def delta_between(old: MetadataImage, new: MetadataImage) -> MetadataDelta:
-    """What publishers must hear to get from ``old`` to ``new``. What did not change may be told again: they follow what is."""
+    """The delta from ``old`` to ``new``. It may repeat things that did not change, because
+    publishers act on the new state.
+    """
     delta = MetadataDelta(old)
     for topic_id in old.topics.by_id.keys() - new.topics.by_id.keys():
         delta.replay(RemoveTopicRecord(topic_id=topic_id))

@@ -1,4 +1,6 @@
-"""A mapping in the making: reads see the changes, the original stays as it was, and nothing is copied until something changes."""
+"""A mapping under construction: reads see the changes, the original stays unchanged, and nothing is
+copied before the first change.
+"""
 
 from __future__ import annotations
 

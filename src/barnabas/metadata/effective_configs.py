@@ -1,10 +1,10 @@
-"""What a setting is worth in the end, and where that comes from.
+"""The effective value of a setting, and its source.
 
-    topic's own  >  this broker's dynamic  >  the cluster's dynamic  >  the configuration file  >  the default
+    topic  >  dynamic, this broker  >  dynamic, all brokers  >  configuration file  >  default
 
-A topic setting that the topic does not make falls back to its broker synonyms, each through the same chain. DescribeConfigs shows the
-chain as synonyms, from the first that has the setting's own name: what stands before that is the matter of another setting, and Kafka
-does not show it.
+A topic setting that the topic does not set falls back to its broker synonyms, each through the same
+chain. DescribeConfigs shows the chain as synonyms, beginning with the first entry that has the
+setting's own name. Like Kafka it leaves out earlier entries, which belong to another setting.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import TOPIC_KEYS, topic_defaults
 from barnabas.metadata.configs import CLUSTER_DEFAULT, ConfigsImage, ResourceType
 
-# Broker settings that stand for each other in several units, finest first.
+# Broker settings that exist in several units, the finest first.
 _IN_OTHER_UNITS = (
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
@@ -38,7 +38,7 @@ _ALL_BROKER_KEYS: Mapping[str, ConfigKey] = {**BROKER_KEYS, **DYNAMIC_ONLY_KEYS}
 
 
 class ConfigSource(IntEnum):
-    """Numbers of the protocol."""
+    """The numbers of the protocol."""
 
     TOPIC = 1
     BROKER = 2
@@ -86,7 +86,8 @@ class EffectiveConfigs:
         for dynamic in (self._cluster_dynamic, self._broker_dynamic):
             live = {name: key for name in dynamic if (key := _ALL_BROKER_KEYS.get(name)) is not None and key.scope is not Scope.READ_ONLY}
             for name in live:
-                # Else the finer unit of a weaker place would win over the coarser one that was set last.
+                # Otherwise the finer unit of a weaker source would override the coarser unit that
+                # was set last.
                 for synonym in _BROKER_SYNONYMS.get(name, ()):
                     default = BROKER_KEYS[synonym].default
                     assert not isinstance(default, Required)
@@ -97,7 +98,7 @@ class EffectiveConfigs:
 
     @property
     def topic_defaults(self) -> Mapping[str, Value]:
-        """What a topic has that makes no settings of its own."""
+        """The settings of a topic that sets none itself."""
         return self._topic_defaults
 
     def topic(self, name: str) -> dict[str, Value]:
@@ -108,7 +109,7 @@ class EffectiveConfigs:
                 values[key] = _read(TOPIC_KEYS[key], text, values[key])
         return values
 
-    # -- describing -----------------------------------------------------------------------------------------------------------
+    # -- describing --------------------------------------------------------------------------------
 
     def describe_topic(self, name: str) -> Iterator[ConfigEntry]:
         own = self.configs.of(ResourceType.TOPIC, name)
@@ -116,10 +117,13 @@ class EffectiveConfigs:
         yield from self._topic_entries({key: TOPIC_KEYS[key].render(values[key]) for key in own if key in TOPIC_KEYS})
 
     def describe_new_topic(self, own: Mapping[str, str]) -> list[ConfigEntry]:
-        """In the order of their names, and values as they were given; that is how Kafka's controller shows what it made."""
+        """Sorted by name, with values as given in the request, as Kafka's controller describes a
+        new topic.
+        """
         found = []
         for entry in sorted(self._topic_entries(own)):
-            # A controller looks through all units for the place a value comes from, where a broker looks for one name only.
+            # A controller considers all units to find the source of a value, a broker only one
+            # name.
             chain = self._whole_chain([synonym.broker_key for synonym in TOPIC_KEYS[entry.name].synonyms])
             found.append(entry if entry.name in own else entry._replace(source=next((each.source for each in chain), ConfigSource.DEFAULT)))
         return found
@@ -140,7 +144,7 @@ class EffectiveConfigs:
         for key in _ALL_BROKER_KEYS.values():
             if key.internal and key.name not in self.settings.explicit:
                 continue
-            # What no file can say is shown while it is said.
+            # A setting that no file can contain is shown only while it is set.
             if key.name in DYNAMIC_ONLY_KEYS and key.name not in self._broker_dynamic and key.name not in self._cluster_dynamic:
                 continue
             synonyms = list(self._chain(_BROKER_SYNONYMS.get(key.name, (key.name,)), key.name))
@@ -149,7 +153,7 @@ class EffectiveConfigs:
             yield ConfigEntry(key.name, value, source, key.scope is Scope.READ_ONLY, key.sensitive, key.type.code, key.doc, synonyms)
 
     def describe_cluster_default(self) -> Iterator[ConfigEntry]:
-        """Only what was set for all brokers: defaults are a broker's own matter."""
+        """Only settings made for all brokers; defaults belong to single brokers."""
         for name, text in sorted(self._cluster_dynamic.items()):
             key = _ALL_BROKER_KEYS.get(name)
             if key is None:
@@ -183,14 +187,16 @@ class EffectiveConfigs:
             yield ConfigEntry(key.name, value, source, False, key.sensitive, key.type.code, key.doc, synonyms)
 
     def _chain(self, names: Sequence[str], own_name: str | None = None) -> Iterator[ConfigSynonym]:
-        """What DescribeConfigs shows of the chain: from the first place that sets ``own_name``, by default the first of ``names``."""
+        """The part of the chain that DescribeConfigs shows: from the first source of ``own_name``,
+        by default the first of ``names``.
+        """
         if not names:
             return iter(())
         shown = names[0] if own_name is None else own_name
         return dropwhile(lambda synonym: synonym.name != shown, self._whole_chain(names))
 
     def _whole_chain(self, names: Sequence[str]) -> Iterator[ConfigSynonym]:
-        """All places where one of ``names`` has a value, the strongest first."""
+        """All sources of a value for one of ``names``, the strongest first."""
         for dynamic, source in ((self._broker_dynamic, ConfigSource.BROKER), (self._cluster_dynamic, ConfigSource.CLUSTER_DEFAULT)):
             for name in names:
                 if name in dynamic:
@@ -202,14 +208,15 @@ class EffectiveConfigs:
                 yield ConfigSynonym(name, value, ConfigSource.STATIC)
         for name in names:
             key = _ALL_BROKER_KEYS[name]
-            # Kafka knows no default of what no file can have.
+            # Kafka has no defaults for settings that no file can contain.
             if name in BROKER_KEYS and key.default is not None and not isinstance(key.default, Required):
                 yield ConfigSynonym(name, None if key.sensitive else key.render(key.default), ConfigSource.DEFAULT)
 
 
 def _read(key: ConfigKey, text: str, otherwise: Value) -> Value:
-    """A value out of the metadata log. The controller that wrote it may have had other rules than ours, and a node must live with
-    whatever the log holds: what it cannot read counts as not set."""
+    """Parse a value of the metadata log. The controller that wrote it may have had other rules, and
+    a node must accept any log: an unreadable value counts as not set.
+    """
     try:
         return key.parse(text)
     except ConfigError:

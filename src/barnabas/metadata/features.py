@@ -1,4 +1,4 @@
-"""Finalised feature levels: what the whole cluster has agreed to use. Level zero is the same as absent."""
+"""The finalized feature levels of the cluster. Level zero is the same as absent."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from barnabas.metadata.draft import Draft
 from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord
 
 METADATA_VERSION = "metadata.version"
-KRAFT_VERSION = "kraft.version"  # from 1 on voters may change (KIP-853); its level is in the quorum's own records, not in the image
-GROUP_VERSION = "group.version"  # from 1 on groups may speak the protocol of KIP-848
-TRANSACTION_VERSION = "transaction.version"  # from 2 on a producer's epoch grows with every transaction (KIP-890)
-ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"  # from 1 on replicas may lead that left the ISR in time (KIP-966)
+# From 1 on voters may change (KIP-853). The quorum's own records have its level, not the image.
+KRAFT_VERSION = "kraft.version"
+GROUP_VERSION = "group.version"  # From 1 on groups may use the protocol of KIP-848.
+# From 2 on the producer epoch rises with every transaction (KIP-890).
+TRANSACTION_VERSION = "transaction.version"
+# From 1 on some replicas that left the ISR may still lead (KIP-966).
+ELIGIBLE_LEADER_REPLICAS_VERSION = "eligible.leader.replicas.version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class FeaturesImage:
         return self.level(ELIGIBLE_LEADER_REPLICAS_VERSION) >= 1
 
     def records(self) -> Iterator[MetadataRecord]:
-        # metadata.version first: a reader may need it to understand what follows.
+        # metadata.version comes first: a reader may need it to understand the other records.
         for name, level in sorted(self.levels.items(), key=lambda item: (item[0] != METADATA_VERSION, item[0])):
             yield FeatureLevelRecord(name=name, feature_level=level)
 

@@ -1,10 +1,12 @@
 """From committed batches of the metadata log to images.
 
-Metadata transactions are resolved here: records between Begin and End are held back and take effect together, so publishers never
-see half of one. What a loader hands out is (delta, image); who owns the loader passes it to the publishers.
+The loader resolves metadata transactions: it holds back the records between Begin and End and
+applies them together, so publishers never see half of a transaction. A loader returns (delta,
+image); its owner passes them to the publishers.
 
-A batch may hold ten thousand records. A caller on an event loop takes the steps of :meth:`Loader.loading` with pauses in between;
-:attr:`Loader.image` stays what it was until the last of them.
+A batch may hold ten thousand records. A caller on an event loop runs the steps of
+:meth:`Loader.loading` with pauses in between; :attr:`Loader.image` does not change before the last
+step.
 """
 
 from __future__ import annotations
@@ -26,15 +28,18 @@ Loaded = tuple[MetadataDelta, MetadataImage]
 class Loader:
     def __init__(self, image: MetadataImage | None = None) -> None:
         self.image = image or MetadataImage()
-        self._held: list[MetadataRecord] | None = None  # inside a transaction
-        self._unpublished: MetadataDelta | None = None  # what a batch changed before it left a transaction open
+        self._held: list[MetadataRecord] | None = None  # The records of an open transaction.
+        # The changes of a batch that left a transaction open.
+        self._unpublished: MetadataDelta | None = None
 
     @property
     def in_transaction(self) -> bool:
         return self._held is not None
 
     def load(self, records: Iterable[MetadataRecord], provenance: Provenance) -> Loaded | None:
-        """Apply one committed batch, whose last record is ``provenance``. None while a transaction is open."""
+        """Apply one committed batch, whose last record is ``provenance``. None while a transaction
+        is open.
+        """
         steps = self.loading(records, provenance)
         while True:
             try:
@@ -44,7 +49,9 @@ class Loader:
                 return loaded
 
     def loading(self, records: Iterable[MetadataRecord], provenance: Provenance) -> Generator[None, None, Loaded | None]:
-        """As :meth:`load`, with a step before every record. All of them must be taken before another batch is loaded."""
+        """As :meth:`load`, with a step before every record. The caller must take all steps before
+        it loads another batch.
+        """
         assert provenance.offset > self.image.provenance.offset, "batches are loaded once and in order"
         delta = self._unpublished or MetadataDelta(self.image)
         for record in records:
@@ -54,7 +61,7 @@ class Loader:
                     assert self._held is None, "metadata transactions do not nest"
                     self._held = []
                 case EndTransactionRecord():
-                    assert self._held is not None, "a metadata transaction ends that never began"
+                    assert self._held is not None, "the metadata transaction that ends never began"
                     for held in self._held:
                         delta.replay(held)
                     self._held = None

@@ -1,4 +1,6 @@
-"""The way from one image to the next: records are replayed into the delta, and publishers read from it what changed."""
+"""The change from one image to the next: records are replayed into the delta, and publishers read
+the changes from it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class MetadataDelta:
         self.acls = AclsDelta(image.acls)
         self.scram = ScramDelta(image.scram)
         self.delegation_tokens = DelegationTokensDelta(image.delegation_tokens)
-        # Keyed by class: a dictionary lookup per record, where a chain of isinstance would make loading a big snapshot slow.
+        # Keyed by class: one dictionary lookup for each record. A chain of isinstance would make
+        # loading a big snapshot slow.
         self._replay: dict[type[Any], Callable[[Any], None]] = {
             records.AccessControlEntryRecord: self.acls.replay,
             records.BrokerRegistrationChangeRecord: self.cluster.replay_change,
@@ -59,14 +62,17 @@ class MetadataDelta:
         }
 
     def replay(self, record: MetadataRecord) -> None:
-        """``KeyError`` for the three records that frame transactions: whoever reads the log must have resolved those."""
+        """Raises ``KeyError`` for the three transaction records, which the loader must have
+        resolved.
+        """
         self._replay[type(record)](record)
 
     def _replay_producer_ids(self, record: records.ProducerIdsRecord) -> None:
         self.producer_ids = ProducerIdsImage(record.next_producer_id)
 
     def _replay_remove_topic(self, record: records.RemoveTopicRecord) -> None:
-        # Also of a topic that this very delta made, which no image and so no list of deleted topics ever had.
+        # Also for a topic that this delta created, which no image and so no list of deleted topics
+        # has.
         self.configs.forget_topic(self.topics.replay_remove_topic(record))
 
     def finish(self, provenance: Provenance) -> MetadataImage:

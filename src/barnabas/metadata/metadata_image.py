@@ -1,6 +1,7 @@
-"""Everything a cluster knows about itself at one offset of its metadata log. Immutable: a change makes a new image.
+"""The metadata of a cluster at one offset of its log. Images are immutable: a change creates a new
+image.
 
-An image can be written as records and read back as an equal image; that is what a snapshot is.
+An image can be written as records and read back as an equal image, which is a snapshot.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from barnabas.wire.metadata_records import MetadataRecord
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The last record an image contains: its offset, leader epoch and timestamp."""
+    """The last record of an image: its offset, leader epoch and timestamp."""
 
     offset: int = -1
     epoch: int = -1
@@ -47,7 +48,9 @@ class MetadataImage:
         return self.provenance.offset < 0
 
     def online(self, partition: PartitionImage, broker_id: int) -> bool:
-        """Whether a replica can be served: its broker is unfenced and has the directory it lies in."""
+        """Whether a replica can be served: its broker is unfenced and has the directory of the
+        replica online.
+        """
         broker = self.cluster.brokers.get(broker_id)
         return broker is not None and not broker.fenced and broker.has_online(partition.directory_of(broker_id))
 
@@ -55,7 +58,7 @@ class MetadataImage:
         return [replica for replica in partition.replicas if not self.online(partition, replica)]
 
     def records(self) -> Iterator[MetadataRecord]:
-        """All of it, in an order in which it can be replayed."""
+        """All records of the image, in an order that can be replayed."""
         for subject in (
             self.features,
             self.cluster,

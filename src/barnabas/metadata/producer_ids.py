@@ -1,4 +1,4 @@
-"""The first producer id that no broker has been given yet. Brokers take them in blocks."""
+"""The first producer id that no broker has received yet. Brokers take them in blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Quotas by entity. An entity is a set of (type, name) pairs; a null name stands for the default of its type."""
+"""Quotas by entity. An entity is a set of (type, name) pairs; a null name stands for the default of
+its type.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Snapshots of the metadata log: an image written as batches, and read back.
+"""Snapshots of the metadata log: an image encoded as batches, and decoded again.
 
-A snapshot is named after the offset behind its last record and that record's epoch. It begins with a control batch (the header, with the
-time of the last record) and ends with one (the footer); a file without its footer was never finished. Offsets inside count from zero
-and mean nothing.
+A snapshot is named after the offset that follows its last record and that record's epoch. It begins
+with a control batch (the header, with the timestamp of the last record) and ends with another (the
+footer); a file without a footer is incomplete. Offsets inside count from zero and have no meaning.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from barnabas.wire.metadata_records import MetadataRecord, decode_metadata_recor
 CHECKPOINT_SUFFIX = ".checkpoint"
 PART_SUFFIX = ".checkpoint.part"
 BOOTSTRAP_CHECKPOINT = "bootstrap.checkpoint"
-# Small enough to hold twice in memory, large enough that a cluster of thousands of partitions needs few.
+# Small enough to hold twice in memory, large enough that a cluster with thousands of partitions
+# needs few.
 BATCH_RECORDS_MAX = 2000
 
 _NAME = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
@@ -55,7 +56,9 @@ def encode_snapshot(
     timestamp: int,
     controls: Sequence[tuple[ControlType, bytes]] = (),
 ) -> Iterator[bytearray]:
-    """The batches of a snapshot, in order. ``controls`` are what the quorum has to say of itself; they follow the header in its batch."""
+    """The batches of a snapshot, in order. ``controls`` are the quorum's own control records; they
+    follow the header in its batch.
+    """
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=last_contained_timestamp)
     first = [(ControlType.SNAPSHOT_HEADER, encode(header, 0)), *controls]
     yield build_control_batch(first, base_offset=0, timestamp=timestamp, leader_epoch=epoch)
@@ -75,14 +78,16 @@ def encode_snapshot(
 
 
 def snapshot_time(data: Buffer) -> int:
-    """The timestamp of the last record of the log that a snapshot contains; only its header is read."""
+    """The timestamp of the last log record that the snapshot contains; reads only the header."""
     first = next(open_batch(data))
     assert first.value is not None
     return decode(SnapshotHeaderRecord, 0, first.value)[0].last_contained_log_timestamp
 
 
 def decode_snapshot(data: Buffer) -> tuple[list[MetadataRecord], int]:
-    """The records, and the timestamp of the last record of the log that they contain. ``SnapshotDamaged`` unless it is whole."""
+    """The records, and the timestamp of the last log record among them. Raises ``SnapshotDamaged``
+    for a corrupt or incomplete snapshot.
+    """
     records: list[MetadataRecord] = []
     last_contained_timestamp: int | None = None
     finished = False
@@ -103,8 +108,8 @@ def decode_snapshot(data: Buffer) -> tuple[list[MetadataRecord], int]:
                 if kind == ControlType.SNAPSHOT_HEADER:
                     last_contained_timestamp = decode(SnapshotHeaderRecord, 0, record.value)[0].last_contained_log_timestamp
                 finished = kind == ControlType.SNAPSHOT_FOOTER
-    except ValueError as wrong:
-        raise SnapshotDamaged(str(wrong)) from wrong
+    except ValueError as error:
+        raise SnapshotDamaged(str(error)) from error
     if last_contained_timestamp is None or not finished:
         raise SnapshotDamaged("a snapshot begins with a header and ends with a footer")
     return records, last_contained_timestamp

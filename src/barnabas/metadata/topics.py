@@ -1,7 +1,7 @@
-"""Topics and their partitions: who replicates, who is in sync, who leads.
+"""Topics and their partitions: replicas, ISR and leader.
 
-A partition has two epochs. The *leader epoch* rises when the leader changes and travels with every batch; the *partition
-epoch* rises with every change and guards concurrent changes of the in-sync replicas.
+A partition has two epochs. The *leader epoch* rises when the leader changes and is part of every
+batch. The *partition epoch* rises with every change and guards concurrent changes of the ISR.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class PartitionImage:
     leader_recovery_state: int = RECOVERED
 
     def directory_of(self, broker_id: int) -> Uuid:
-        """Where a replica lies, as far as the metadata knows."""
+        """The log directory of a replica, as far as the metadata knows it."""
         if broker_id in self.replicas and self.directories:
             return self.directories[self.replicas.index(broker_id)]
         return ZERO_UUID
@@ -55,7 +55,7 @@ class PartitionImage:
 
     @property
     def replicas_wanted(self) -> tuple[int, ...]:
-        """The replicas once an ongoing reassignment is done."""
+        """The replicas after the ongoing reassignment."""
         return tuple(each for each in self.replicas if each not in self.removing_replicas)
 
     def changed_by(self, record: PartitionChangeRecord) -> PartitionImage:
@@ -116,7 +116,7 @@ def partition_from(record: PartitionRecord) -> PartitionImage:
 class TopicImage:
     name: str
     topic_id: Uuid
-    partitions: Mapping[int, PartitionImage]  # indexes run from 0 without gaps
+    partitions: Mapping[int, PartitionImage]  # Indexes run from 0 without gaps.
 
     def records(self) -> Iterator[MetadataRecord]:
         yield TopicRecord(name=self.name, topic_id=self.topic_id)
@@ -141,7 +141,7 @@ class TopicsImage:
 class TopicsDelta:
     def __init__(self, image: TopicsImage) -> None:
         self.image = image
-        self.deleted: dict[Uuid, TopicImage] = {}  # topics of the image that are gone
+        self.deleted: dict[Uuid, TopicImage] = {}  # Deleted topics of the image.
         self._by_id: Draft[Uuid, TopicImage] = Draft(image.by_id)
         self._by_name: Draft[str, TopicImage] = Draft(image.by_name)
         self._partitions: dict[Uuid, Draft[int, PartitionImage]] = {}
@@ -151,7 +151,7 @@ class TopicsDelta:
         return not self._by_id.changed and not self._partitions
 
     def changed_partitions(self) -> Iterator[tuple[TopicImage, int]]:
-        """Partitions that are new or not what they were, of topics that exist now. Only after :meth:`finish`."""
+        """New or changed partitions of existing topics. Valid only after :meth:`finish`."""
         for topic_id, partitions in self._partitions.items():
             topic = self._by_id.get(topic_id)
             if topic is not None:
@@ -159,7 +159,7 @@ class TopicsDelta:
                     yield topic, index
 
     def changed_in(self, topic_id: Uuid) -> Collection[int]:
-        """As :meth:`changed_partitions`, of one topic that exists now."""
+        """As :meth:`changed_partitions`, for one existing topic."""
         partitions = self._partitions.get(topic_id)
         return partitions.changed if partitions is not None else ()
 
@@ -188,7 +188,7 @@ class TopicsDelta:
                     draft.set(index, replace(partition, eligible_leader_replicas=(), last_known_elr=()))
 
     def replay_remove_topic(self, record: RemoveTopicRecord) -> str:
-        """The name that is free now."""
+        """Remove the topic; return its name, which is free now."""
         topic = self._by_id.get(record.topic_id)
         assert topic is not None, f"topic {record.topic_id.hex()} is removed before it exists"
         self._by_id.remove(record.topic_id)

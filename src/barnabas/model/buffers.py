@@ -1,4 +1,4 @@
-"""Anything that holds bytes and can be sliced without asking what it is."""
+"""Any object that holds bytes and can be sliced, whatever its type."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Kafka's error codes, as they travel in responses.
+"""Kafka's error codes in responses.
 
-A code is an answer, not an exception: per-partition outcomes are returned as values. :class:`KafkaError` exists for the few
-places where a whole request fails from deep inside and only ``api/dispatch`` can turn that into a response.
+A code is a value, not an exception: per-partition outcomes are returned. :class:`KafkaError` exists
+for the few places where a whole request fails from deep inside and only ``api/dispatch`` can turn
+that into a response.
 """
 
 from __future__ import annotations
@@ -148,12 +149,12 @@ class ErrorCode(IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """Whether a client may send the same request again and hope."""
+        """Whether a client may send the same request again."""
         return self in _RETRIABLE
 
 
 class KafkaError(Exception):
-    """A request that fails as a whole, with the code its client must see."""
+    """A request that fails as a whole, with the error code for its client."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message or code.name)
@@ -200,7 +201,7 @@ _RETRIABLE = frozenset(
 
 
 def known_error(code: int) -> ErrorCode:
-    """A code that another node sent, which may be newer than we are."""
+    """A code that another node sent, which may be newer than this node."""
     try:
         return ErrorCode(code)
     except ValueError:

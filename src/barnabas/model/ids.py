@@ -1,4 +1,6 @@
-"""Identifiers and positions, as distinct types so that an offset cannot be passed where a position is meant."""
+"""Identifiers and positions, as distinct types so that an offset cannot be passed for a
+position.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ ProducerId = NewType("ProducerId", int)
 ProducerEpoch = NewType("ProducerEpoch", int)
 BrokerEpoch = NewType("BrokerEpoch", int)
 
-# Sixteen raw bytes rather than uuid.UUID: topic ids are dictionary keys on the hot path, and making a UUID object
-# costs more there than the whole lookup.
+# Sixteen raw bytes rather than uuid.UUID: topic ids are dictionary keys on the hot path, and making
+# a UUID object costs more there than the whole lookup.
 Uuid = NewType("Uuid", bytes)
 
 ZERO_UUID = Uuid(bytes(16))
@@ -45,14 +47,14 @@ def uuid_text(value: Uuid) -> str:
 
 
 def parse_uuid(text: str) -> Uuid:
-    """The inverse of :func:`uuid_text`; ``ValueError`` says what was wrong."""
+    """The inverse of :func:`uuid_text`; raises ``ValueError`` with the reason."""
     if "+" in text or "/" in text:
-        # Python's decoder takes the characters of the other alphabet too, Java's does not.
+        # Python's decoder also accepts the characters of the other alphabet; Java's does not.
         raise ValueError(f"{text!r} is not a base64 uuid")
     try:
         raw = base64.b64decode(text.encode("ascii") + b"==", altchars=b"-_", validate=True)
-    except (binascii.Error, UnicodeEncodeError) as wrong:
-        raise ValueError(f"{text!r} is not a base64 uuid") from wrong
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise ValueError(f"{text!r} is not a base64 uuid") from error
     if len(raw) != 16:
         raise ValueError(f"{text!r} decodes to {len(raw)} bytes, a uuid has 16")
     return Uuid(raw)

@@ -1,7 +1,8 @@
-"""A value that comes later, on the same thread.
+"""A value that arrives later, on the same thread.
 
-Cores and shells hand these to each other where ``asyncio.Future`` would drag an event loop into code that needs none. Callbacks
-run at once, inside :meth:`Promise.resolve`, in the order they were added. Who waits may lose interest, and who works may want to know.
+Cores and shells exchange promises where ``asyncio.Future`` would require an event loop. Callbacks
+run immediately, inside :meth:`Promise.resolve`, in the order in which they were added. A waiter may
+abandon a promise, and the code that works on it may register to learn that.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ class Promise(Generic[T]):
 
     @property
     def value(self) -> T:
-        assert self.done, "the value has not come yet"
+        assert self.done, "the promise has no value yet"
         return cast(T, self._value)
 
     def resolve(self, value: T) -> None:
-        """Once: who might be late asks :attr:`done` first."""
-        assert not self.done, "a promise is kept once"
+        """Only once: a caller that may be late checks :attr:`done` first."""
+        assert not self.done, "a promise resolves only once"
         self.done = True
         self._value = value
         callbacks, self._callbacks = self._callbacks, []
@@ -56,7 +57,9 @@ class Promise(Generic[T]):
         return changed
 
     def if_abandoned(self, stop: Callable[[], object]) -> None:
-        """``stop`` is called when nobody waits any more. The promise may then stay unkept, or be kept all the same."""
+        """``stop`` is called when the waiter abandons the promise. The promise may then stay
+        unresolved, or resolve anyway.
+        """
         self._if_abandoned = stop
 
     def abandon(self) -> None:
@@ -66,7 +69,7 @@ class Promise(Generic[T]):
 
 
 def all_of(promises: Sequence[Promise[T]]) -> Promise[list[T]]:
-    """The values of all, in order, once the last has come."""
+    """The values of all promises, in order, once the last has resolved."""
     everything: Promise[list[T]] = Promise()
     missing = [promise for promise in promises if not promise.done]
     if not missing:

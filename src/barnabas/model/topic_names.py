@@ -1,22 +1,22 @@
-"""Which topic names are legal."""
+"""The rules for topic names."""
 
 from __future__ import annotations
 
 TOPIC_NAME_CHARACTERS_MAX = 249
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
-# Not one of the internal ones, to Kafka: clients may write to it.
+# Kafka does not count it among the internal topics: clients may write to it.
 REMOTE_LOG_METADATA = "__remote_log_metadata"
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, "__share_group_state"})
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 
 def why_illegal(name: str) -> str | None:
-    """A sentence's end that says what is wrong with a name, or None."""
+    """The reason why a name is illegal, to end a sentence with, or None."""
     if not name:
         return "a topic name must not be empty"
     if name in (".", ".."):
-        return f"{name!r} is no topic name"
+        return f"{name!r} is not a topic name"
     if len(name) > TOPIC_NAME_CHARACTERS_MAX:
         return f"a topic name has at most {TOPIC_NAME_CHARACTERS_MAX} characters, this one has {len(name)}"
     if not _LEGAL.issuperset(name):

@@ -1,19 +1,24 @@
-"""One client's connection: bytes in, frames served, answers out in the order of their requests.
+"""One client's connection: it reads frames, serves requests, and sends responses in the order of
+the requests.
 
-Requests are served as they arrive, also while earlier ones wait: a produce that waits for replicas does not hold up the next. Their
-answers go through :attr:`Connection._replies`, so that nobody overtakes. Who serves a request may also answer it at the end of the loop's
-turn (:data:`LATER`), together with those of other connections.
+Requests are served as they arrive, also while earlier ones wait: a produce that waits for replicas
+does not delay the next request. Their responses go through :attr:`Connection._replies`, which keeps
+the order. The code that serves a request may also answer it at the end of the loop's turn
+(:data:`LATER`), together with those of other connections.
 
-Answers leave in one of two ways. Small ones are written to the transport, which sends them at the end of the loop's turn, many connections'
-together. Answers with file regions go through :class:`~barnabas.network.sender.Sender`, which sends straight from the file.
+Responses leave in one of two ways. Small ones are written to the transport, which sends them at the
+end of the loop's turn, together with those of other connections. Responses with file regions go
+through :class:`~barnabas.network.sender.Sender`, which sends straight from the file.
 
-Limits, all of which stop reading until the peer has caught up, so that the kernel's window slows it down:
+Each of these limits stops reading until the peer has caught up, so that the kernel's window slows
+it down:
 
-- :data:`REPLIES_WAITING_MAX` requests of one connection under way;
-- :data:`UNSENT_BYTES_MAX` bytes of answers that the peer has not taken.
+- :data:`REPLIES_WAITING_MAX` requests of one connection in flight;
+- :data:`UNSENT_BYTES_MAX` bytes of responses that the peer has not received.
 
-One read may hold thousands of requests. Those that are over a limit, or did not get their turn within :data:`TURN_SECONDS_MAX`, are held
-back (:attr:`Connection._held`) while the others are served.
+One read may hold thousands of requests. Those that are over a limit, or did not get their turn
+within :data:`TURN_SECONDS_MAX`, are held back (:attr:`Connection._held`) while the others are
+served.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from collections import deque
 from collections.abc import Callable
 from enum import Enum
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.model.promise import Promise
 from barnabas.network.sender import UNSENT_BYTES_MAX, Sender
@@ -32,15 +37,18 @@ from barnabas.wire.tagged_fields import MalformedMessage
 
 if TYPE_CHECKING:
     from barnabas.network.listener import Listener
+    from barnabas.network.shortcut import Shortcut
 
-# Five is what an idempotent producer keeps in flight; a client that pipelines more than this gains nothing.
+# An idempotent producer keeps five in flight; a client that pipelines more than this gains nothing.
 REPLIES_WAITING_MAX = 128
-# So long may the requests of one read keep the loop to themselves.
+# How long the requests of one read may occupy the loop.
 TURN_SECONDS_MAX = 0.005
 
 
 class Later(Enum):
-    """Not a reply: who serves will call :meth:`Connection.answer`, before it replies to the next request of the connection."""
+    """Not a reply: the code that serves the request calls :meth:`Connection.answer` before it
+    replies to the connection's next request.
+    """
 
     LATER = "later"
 
@@ -68,13 +76,13 @@ class Connection(asyncio.BufferedProtocol):
         self._heard = True  # since the last sweep for idle connections
         self._untaken_bytes = 0  # at the last sweep
         self.silent_since = self._loop.time()
-        # Whatever the layer above wants to remember from one request of this connection to the next.
-        self.memo: Any = None
+        # For requests that repeat earlier ones of this connection.
+        self.shortcut: Shortcut | None = None
         self.peer_address: tuple[str, int] = ("", 0)
         self.local_address: tuple[str, int] = ("", 0)
-        self.client_software: tuple[str, str] = ("", "")  # name and version, once ApiVersions has told
+        self.client_software: tuple[str, str] = ("", "")  # name and version, from ApiVersions
 
-    # -- the transport's side -------------------------------------------------------------------------------------------------
+    # -- the transport's side
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have the methods of asyncio.Transport without being one.
@@ -123,13 +131,13 @@ class Connection(asyncio.BufferedProtocol):
             self._sender.transport_drained()
         self._adjust_reading()
 
-    # -- serving --------------------------------------------------------------------------------------------------------------
+    # -- serving
 
     def _serve_frame(self, frame: memoryview) -> None:
         try:
             reply = self._serve(self, frame)
-        except MalformedMessage as wrong:
-            self.refuse(str(wrong))
+        except MalformedMessage as error:
+            self.refuse(str(error))
             return
         if reply is not None and reply is not LATER:
             self.answer(reply)
@@ -150,17 +158,19 @@ class Connection(asyncio.BufferedProtocol):
             self.refuse(self._reader.fault)
 
     def refuse(self, reason: str) -> None:
-        """Hang up on a peer that speaks no protocol of ours."""
+        """Close the connection of a peer that does not speak the protocol."""
         self._held.clear()
         self.listener.refused(self, reason)
         self.close()
 
-    # -- answering ------------------------------------------------------------------------------------------------------------
+    # -- answering
 
     def answer(self, reply: Frame | Promise[Frame | None]) -> None:
-        """Behind the answers to earlier requests. Also called from outside, for what was served :data:`LATER`."""
+        """Queues a response behind those of earlier requests. Code that served a request
+        :data:`LATER` also calls it.
+        """
         if type(reply) is bytes and not self._replies and self._sender is None and self._transport is not None:
-            # What most requests of a busy producer come to; the long way below would do the same.
+            # The usual case of a busy producer; the general path below would do the same.
             self.listener.bytes_out += len(reply)
             self._transport.write(reply)
         elif type(reply) is Promise:
@@ -205,7 +215,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def _has_room(self) -> bool:
-        """Whether this peer may ask for more."""
+        """Whether this peer may send more requests."""
         unsent = self._sender.unsent_bytes if self._sender is not None else 0
         return not self._paused_by_peer and len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
 
@@ -226,7 +236,7 @@ class Connection(asyncio.BufferedProtocol):
             transport.pause_reading()
 
     def close(self) -> None:
-        """Send what is written and hang up."""
+        """Send the responses that are already written, then close."""
         if self._transport is not None:
             self._transport.close()
 
@@ -235,7 +245,9 @@ class Connection(asyncio.BufferedProtocol):
             self._transport.abort()
 
     def showed_life(self) -> bool:
-        """Whether the peer sent or took something since this was last asked, or waits for us."""
+        """Whether the peer sent or received anything since the last call, or is waiting for a
+        response.
+        """
         heard, self._heard = self._heard, False
         before, self._untaken_bytes = self._untaken_bytes, self._count_untaken()
         if heard or self._untaken_bytes != before:
@@ -248,7 +260,7 @@ class Connection(asyncio.BufferedProtocol):
 
 
 def _release(frame: Frame | None) -> None:
-    """Nobody will send this any more: its files need not be kept open."""
+    """The frame will not be sent, so its files need not stay open."""
     if isinstance(frame, OutFrame):
         for _, source in frame.cuts:
             source.release()

@@ -1,15 +1,17 @@
-"""A listening socket, the connections that came through it, and the limits on them.
+"""A listening socket, the connections that it accepted, and the limits on them.
 
-Accepting is done here and not by the loop's server, because the limits differ in what they mean for a new connection:
+Accepting is done here and not by the loop's server, because each limit treats a new connection
+differently:
 
-================================  ==============================================================================================
-``max.connections``               it waits in the kernel's queue until another one is closed, as in Kafka
-``max.connections.per.ip``        it is closed at once, as in Kafka
-descriptors of the process        it is closed at once, so that the client tries again, perhaps at another node; `env.descriptors`
-                                  says how many there are, for all listeners together
-================================  ==============================================================================================
+==========================  =======================================================================
+``max.connections``         it waits in the kernel's queue until another one is closed, as in Kafka
+``max.connections.per.ip``  it is closed at once, as in Kafka
+descriptors of the process  it is closed at once, so that the client tries again, perhaps at
+                            another node; `env.descriptors` bounds all listeners together
+==========================  =======================================================================
 
-The first and the last concern everybody, and are announced through :attr:`Listener.at_limit`.
+The first and the last limit concern all clients, and are announced through
+:attr:`Listener.at_limit`.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ from barnabas.network.connection import Connection, ServeFrame
 from barnabas.network.sender import Duplicates
 from barnabas.wire.frames import ReceiveBuffer
 
-ACCEPTED_AT_ONCE = 64  # a flood of newcomers must not starve those who are served
+ACCEPTED_AT_ONCE = 64  # a flood of new connections must not starve the existing ones
 SWEEP_SECONDS_MIN = 0.5
-# A crowd at the limit comes again and again; one event a minute says all there is to say.
+# Clients at the limit reconnect again and again; one event a minute is enough to report that.
 SAY_SECONDS = 60.0
-# Short for a client that waits, long for a loop that is to do nothing else.
+# Short for a client that waits, and long enough that the loop does other work.
 PAUSE_SECONDS = 0.1
 _NO_LIMIT = 2**31 - 1
 
@@ -57,12 +59,12 @@ class AtLimit:
     limit: str
     connections_max: int
     closed: int
-    """New connections that were closed since the last time; none where they wait instead."""
+    """New connections that were closed since the last report; 0 where they wait instead."""
     advice: str
 
 
 class PortTaken(Exception):
-    """The address cannot be listened on; one sentence."""
+    """The address cannot be listened on; the text is one sentence."""
 
 
 class Listener:
@@ -78,16 +80,20 @@ class Listener:
         report: Callable[[str, str], None],
         budget: Descriptors = descriptors,
     ) -> None:
-        """``apis`` are the keys that :attr:`serve` knows, which is set before :meth:`start`; ``report(address, reason)`` is called for
-        peers that were hung up on, ``at_limit`` at most every :data:`SAY_SECONDS`."""
+        """``apis`` are the keys that :attr:`serve` knows, which is set before :meth:`start`.
+        ``report(address, reason)`` is called when a connection is refused, and ``at_limit`` at most
+        every :data:`SAY_SECONDS`.
+        """
         self.name = name
-        # Whether only nodes of the cluster connect here, so that clients cannot use up this listener's connections.
+        # Whether only nodes of the cluster connect here, so that clients cannot use up this
+        # listener's connections.
         self.for_nodes = for_controllers
         # Listeners of one node share one; see `OwnAddresses`.
         self.duplicates = Duplicates(budget)
         self.at_limit: Callable[[AtLimit], None] = lambda _: None
         self._budget = budget
-        # Connections that were accepted and not closed since, those among them that the loop has not introduced yet included.
+        # Connections that were accepted and not closed since, including those whose protocol the
+        # loop has not created yet.
         self._counted = 0
         self._said_at = float("-inf")
         self._closed_at_limit = 0
@@ -108,7 +114,7 @@ class Listener:
         self._accepting = False
         self._arriving: set[asyncio.Task[object]] = set()
         self._sweep: asyncio.TimerHandle | None = None
-        # Plain integers: they are added to for every read and write.
+        # Plain integers, because every read and write adds to them.
         self.bytes_in = 0
         self.bytes_out = 0
         self.connections_accepted = 0
@@ -122,7 +128,9 @@ class Listener:
         self._schedule_sweep()
 
     def change_limits(self, limits: ConnectionLimits) -> None:
-        """For newcomers; the size of requests and the buffers stay as they were when the listener began."""
+        """For new connections. The size of requests and the buffers stay as they were when the
+        listener started.
+        """
         self.limits = limits
         if self._started and self._socket.fileno() >= 0:
             self._accept_or_wait()
@@ -155,7 +163,7 @@ class Listener:
                 if error.errno in NONE_LEFT:
                     self._pause_accepting()
                 else:
-                    # The peer left while it waited, say.
+                    # For example, the peer left while it waited.
                     self._report("", f"cannot accept a connection: {error.strerror}")
                 return
             self._take(accepted, str(address[0]))
@@ -183,8 +191,10 @@ class Listener:
         self._accept_or_wait()
 
     def _pause_accepting(self) -> None:
-        """The process has no descriptor left although connections are within their limit: something else in it has them. The connection
-        stays in the kernel's queue, so the loop would call again at once, and keep the processor busy with failing."""
+        """The process has no descriptor left although connections are within their limit: another
+        part of the process holds them. The connection stays in the kernel's queue, so without a
+        pause the loop would call again at once and spin.
+        """
         self.loop.remove_reader(self._socket.fileno())
         self._accepting = False
         self._resume = self.loop.call_later(PAUSE_SECONDS, self._accept_or_wait)
@@ -210,7 +220,7 @@ class Listener:
             accepted.close()
             self._left(address)
 
-    # -- what connections tell ------------------------------------------------------------------------------------------------
+    # -- callbacks of connections
 
     def opened(self, connection: Connection) -> None:
         self.connections.add(connection)
@@ -233,23 +243,26 @@ class Listener:
         self.connections_refused += 1
         self._report(connection.peer_address[0], reason)
 
-    # -- idleness -------------------------------------------------------------------------------------------------------------
+    # -- idleness
 
     def _schedule_sweep(self) -> None:
         self._sweep = self.loop.call_later(max(SWEEP_SECONDS_MIN, self.limits.idle_seconds_max / 4), self._close_idle)
 
     def _close_idle(self) -> None:
-        """Connections note only that they were heard: reading the clock for every request would cost more than it tells."""
+        """Connections only note that the peer showed life: reading the clock for every request
+        would cost too much.
+        """
         now = self.loop.time()
         for connection in list(self.connections):
             if connection.showed_life():
                 connection.silent_since = now
             elif now - connection.silent_since > self.limits.idle_seconds_max:
-                # Not closed: that would wait until the peer has taken what it does not take.
+                # Aborted and not closed: closing would wait until the peer has received the rest,
+                # which it does not.
                 connection.abort()
         self._schedule_sweep()
 
-    # -- stopping -------------------------------------------------------------------------------------------------------------
+    # -- stopping
 
     def stop_accepting(self) -> None:
         if self._sweep is not None:
@@ -262,10 +275,10 @@ class Listener:
         self._socket.close()  # harmless the second time
 
     def close(self) -> None:
-        """Hang up on everybody, after sending what is already written."""
+        """Close all connections, after sending the responses that are already written."""
         for connection in list(self.connections):
             connection.close()
-        # The loop may end before the last of them is gone, and the process goes on.
+        # The loop may end before the last of them is closed, while the process continues.
         for _ in range(self._counted):
             self._budget.give_back()
         self._counted = 0
@@ -273,7 +286,7 @@ class Listener:
 
 
 def _bind(host: str, port: int, limits: ConnectionLimits) -> socket.socket:
-    """Binds at once, so that a taken port stops the node before it has done anything."""
+    """Binds at once, so that a port in use stops the node before it has any effect."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     bound.setblocking(False)
@@ -284,8 +297,8 @@ def _bind(host: str, port: int, limits: ConnectionLimits) -> socket.socket:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, limits.send_buffer_bytes)
     try:
         bound.bind((host, port))
-    except (OSError, OverflowError) as wrong:
+    except (OSError, OverflowError) as error:
         bound.close()
-        reason = wrong.strerror if isinstance(wrong, OSError) and wrong.strerror else str(wrong)
-        raise PortTaken(f"cannot listen on {host or '0.0.0.0'}:{port}: {reason}.") from wrong  # noqa: S104
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise PortTaken(f"cannot listen on {host or '0.0.0.0'}:{port}: {reason}.") from error  # noqa: S104
     return bound

@@ -1,10 +1,11 @@
-"""One connection to another node: requests out, their answers in, in the same order.
+"""One connection to another node: requests out, responses in, in the same order.
 
-It begins by asking ApiVersions; from then on every request goes in the highest version that both sides know. The other side is
-not trusted: an answer that is not the oldest request's, one that does not decode and a frame that is too large end the connection,
-and everybody who waits for something behind it is told.
+It begins with ApiVersions; from then on every request uses the highest version that both sides
+know. The peer is not trusted: a response with another correlation id than that of the oldest
+request, a response that does not decode, and a frame that is too large end the connection, and all
+waiting calls fail.
 
-No dialling and no retrying here: see :mod:`~barnabas.network.peers`.
+Connecting and retrying are not here: see :mod:`~barnabas.network.peers`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsR
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 from barnabas.wire.versions import Versions
 
-# Twice what a node takes in one request: the largest answers are fetches, and one batch may exceed the fetch's own limit.
+# Twice the largest request of a node: the largest responses are fetches, and one batch may exceed
+# the fetch's own limit.
 ANSWER_BYTES_MAX = 2 * 104_857_600
 _HEADER = struct.Struct(">hhih")
 _CORRELATION_ID = struct.Struct(">i")
@@ -42,7 +44,7 @@ except PackageNotFoundError:  # run from a source tree that was never installed
 
 
 class Call:
-    """A request and who waits for its answer. It is settled once; what comes later is ignored."""
+    """A request and the promise of its response. It is settled once; later outcomes are ignored."""
 
     __slots__ = ("abandoned", "answer", "request", "timer", "version_max")
 
@@ -56,7 +58,7 @@ class Call:
 
     @property
     def unwanted(self) -> bool:
-        """Nobody would look at an answer: it came too late, or who waited has left."""
+        """No caller waits for the response: it timed out or was abandoned."""
         return self.abandoned or self.answer.done
 
     def settle(self, outcome: Any) -> None:
@@ -71,7 +73,7 @@ class Call:
 
 
 class _Expected:
-    """An answer that is to come."""
+    """A response that has not arrived yet."""
 
     __slots__ = ("call", "correlation_id", "response", "version")
 
@@ -92,7 +94,9 @@ class PeerConnection(asyncio.BufferedProtocol):
         on_lost: Callable[[str], None],
         answer_bytes_max: int = ANSWER_BYTES_MAX,
     ) -> None:
-        """``on_ready`` is called once the peer has told its versions; ``on_lost`` once with the reason, at the end."""
+        """``on_ready`` is called once the peer has sent its versions; ``on_lost`` once with the
+        reason, at the end.
+        """
         self._reader = FrameReader(buffer, answer_bytes_max)
         self._client_id = client_id.encode()
         self._on_ready = on_ready
@@ -102,21 +106,23 @@ class PeerConnection(asyncio.BufferedProtocol):
         self._next_id = 0
         self._fault: str | None = None
         self._counted = False
-        # None until the peer has told.
+        # None until the peer has sent them.
         self.versions: dict[int, Versions] | None = None
-        # Whether the peer ever answered anything but the greeting.
+        # Whether the peer has answered any request besides ApiVersions.
         self.useful = False
 
     @property
     def open(self) -> bool:
-        """Requests may be sent: the peer has told its versions, and nobody has hung up."""
+        """Whether requests may be sent: the peer has sent its versions, and neither side has
+        closed.
+        """
         return self.versions is not None and self._fault is None and self._transport is not None and not self._transport.is_closing()
 
     @property
     def unanswered(self) -> int:
         return len(self._expected)
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------
+    # -- asking
 
     def send(self, call: Call) -> None:
         request = type(call.request)
@@ -127,7 +133,7 @@ class PeerConnection(asyncio.BufferedProtocol):
             self._send(call, version)
 
     def _version_for(self, request: type[Any], version_max: int | None) -> int | None:
-        assert self.versions is not None, "nothing is sent before the greeting"
+        assert self.versions is not None, "no request is sent before the peer's versions are known"
         key = declaration_of(request).key
         assert key is not None
         offered = self.versions.get(key)
@@ -161,25 +167,26 @@ class PeerConnection(asyncio.BufferedProtocol):
         self._transport.write(frame)
 
     def timed_out(self, call: Call) -> None:
-        """An answer that the oldest request did not get in time may never come, and holds up all behind it: begin again.
+        """Settle a call that timed out. If it is the oldest, its response may never come and would
+        delay all others, so the connection ends.
 
-        One that is only behind a slower request is forgotten, and its answer dropped when it comes.
+        A call behind a slower request is only settled, and its response is dropped when it comes.
         """
         call.settle(ErrorCode.REQUEST_TIMED_OUT)
         if self._expected and self._expected[0].call is call:
             self.close("no answer in time")
 
-    # -- being answered -------------------------------------------------------------------------------------------------------
+    # -- being answered
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports have the methods of asyncio.Transport without being one.
+        # uvloop's transports have the methods of asyncio.Transport without inheriting from it.
         self._transport = cast(asyncio.Transport, transport)
         self._counted = True
         descriptors.add()
         if self._fault is not None:
             self._transport.abort()
             return
-        self._greet(stable_versions(ApiKey.API_VERSIONS).highest)
+        self._send_api_versions(stable_versions(ApiKey.API_VERSIONS).highest)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return self._reader.target
@@ -190,53 +197,54 @@ class PeerConnection(asyncio.BufferedProtocol):
                 return
             try:
                 self._answered(frame)
-            except MalformedMessage as wrong:
-                self.close(str(wrong))
+            except MalformedMessage as error:
+                self.close(str(error))
                 return
         if self._reader.fault is not None:
             self.close(self._reader.fault)
 
     def _answered(self, frame: memoryview) -> None:
         if not self._expected:
-            raise MalformedMessage("an answer that nobody asked for")
+            raise MalformedMessage("a response without a request")
         expected = self._expected[0]
         if len(frame) < _CORRELATION_ID.size:
-            raise MalformedMessage(f"an answer of {len(frame)} bytes")
+            raise MalformedMessage(f"a response of {len(frame)} bytes")
         (correlation_id,) = _CORRELATION_ID.unpack_from(frame)
         if correlation_id != expected.correlation_id:
-            raise MalformedMessage(f"an answer to request {correlation_id} where that to {expected.correlation_id} was due")
+            raise MalformedMessage(f"a response to request {correlation_id} instead of {expected.correlation_id}")
         call = expected.call
         if expected.response is ApiVersionsResponse and self.versions is None:
-            outcome: Any = _read_greeting(frame, expected.version)
+            outcome: Any = _read_api_versions(frame, expected.version)
         else:
             self.useful = True
             outcome = None if call.unwanted else _read_answer(frame, expected)
-        # Only now: an answer that could not be read leaves its request among those that are told of the end.
+        # Removed only now: a request whose response could not be read must be among those that
+        # fail.
         self._expected.popleft()
         call.settle(outcome)
 
-    # -- the greeting ---------------------------------------------------------------------------------------------------------
+    # -- ApiVersions
 
-    def _greet(self, version: int) -> None:
-        greeting = Call(ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION), None)
-        greeting.answer.then(lambda answer: self._greeted(answer, version))
-        self._send(greeting, version)
+    def _send_api_versions(self, version: int) -> None:
+        call = Call(ApiVersionsRequest(client_software_name=SOFTWARE_NAME, client_software_version=SOFTWARE_VERSION), None)
+        call.answer.then(lambda answer: self._receive_api_versions(answer, version))
+        self._send(call, version)
 
-    def _greeted(self, answer: ApiVersionsResponse | ErrorCode, version: int) -> None:
+    def _receive_api_versions(self, answer: ApiVersionsResponse | ErrorCode, version: int) -> None:
         if isinstance(answer, ErrorCode):
             return
         offered = {each.api_key: Versions(each.min_version, each.max_version) for each in answer.api_keys}
         if answer.error_code == ErrorCode.UNSUPPORTED_VERSION and version > 0:
-            # An older node says, in version 0, how far it can follow.
+            # An older node answers in version 0 with the versions that it supports.
             known = offered.get(ApiKey.API_VERSIONS, Versions(0, 0))
-            self._greet(max(0, min(version - 1, known.highest)))
+            self._send_api_versions(max(0, min(version - 1, known.highest)))
         elif answer.error_code != ErrorCode.NONE:
-            self.close(f"the greeting was answered with error {answer.error_code}")
+            self.close(f"ApiVersions was answered with error {answer.error_code}")
         else:
             self.versions = offered
             self._on_ready()
 
-    # -- the end --------------------------------------------------------------------------------------------------------------
+    # -- the end
 
     def _give_descriptor_back(self) -> None:
         if self._counted:
@@ -244,7 +252,9 @@ class PeerConnection(asyncio.BufferedProtocol):
             descriptors.give_back()
 
     def close(self, reason: str) -> None:
-        """Hang up, and tell everybody who waits. Nothing is owed to the peer, so nothing is waited for."""
+        """Close the connection and fail all waiting calls. It does not wait, because nothing is
+        left to send to the peer.
+        """
         # The loop may end before the transport does.
         self._give_descriptor_back()
         if self._fault is None:
@@ -259,7 +269,7 @@ class PeerConnection(asyncio.BufferedProtocol):
     def connection_lost(self, error: Exception | None) -> None:
         self._give_descriptor_back()
         self._transport = None
-        reason = self._fault or (str(error) if error is not None else "the other side hung up")
+        reason = self._fault or (str(error) if error is not None else "the peer closed the connection")
         self._fault = reason
         self._fail_all()
         self._on_lost(reason)
@@ -270,10 +280,12 @@ class PeerConnection(asyncio.BufferedProtocol):
             each.call.settle(ErrorCode.NETWORK_EXCEPTION)
 
 
-def _read_greeting(frame: memoryview, version: int) -> Any:
-    """Which version it is in is only known from its error: a node that does not know ours answers in version 0."""
+def _read_api_versions(frame: memoryview, version: int) -> Any:
+    """The version is only known from the error: a node that does not support ours answers in
+    version 0.
+    """
     if len(frame) < _CORRELATION_ID.size + _ERROR_CODE.size:
-        raise MalformedMessage(f"an answer of {len(frame)} bytes to the greeting")
+        raise MalformedMessage(f"a response of {len(frame)} bytes to ApiVersions")
     if _ERROR_CODE.unpack_from(frame, _CORRELATION_ID.size)[0] == ErrorCode.UNSUPPORTED_VERSION:
         version = 0
     return _decode(ApiVersionsResponse, version, frame, _CORRELATION_ID.size)
@@ -284,13 +296,13 @@ def _read_answer(frame: memoryview, expected: _Expected) -> Any:
     if response_header_version(expected.response, expected.version) == 1:
         try:
             position = skip_tagged_fields(frame, position, len(frame))
-        except DECODE_ERRORS as wrong:
-            raise MalformedMessage(f"header of an answer: {wrong}") from wrong
+        except DECODE_ERRORS as error:
+            raise MalformedMessage(f"header of a response: {error}") from error
     return _decode(expected.response, expected.version, frame, position)
 
 
 def _decode(response: type[Any], version: int, frame: memoryview, position: int) -> Any:
     try:
         return decoder(response, version)(frame, position)[0]
-    except (*DECODE_ERRORS, OverflowError, MemoryError) as wrong:
-        raise MalformedMessage(f"{response.__name__} v{version} cannot be read: {wrong}") from wrong
+    except (*DECODE_ERRORS, OverflowError, MemoryError) as error:
+        raise MalformedMessage(f"{response.__name__} v{version} cannot be read: {error}") from error

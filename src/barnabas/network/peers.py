@@ -1,14 +1,16 @@
-"""Other nodes, as this one asks them: dialled when first needed, dialled again after they hung up.
+"""Clients of other nodes: they connect when first needed, and connect again after the peer closed.
 
-    idle -> dialling -> greeting -> ready
-      ^        |            |         |
-      +-- backing off <-----+---------+   cannot connect, hung up, or answered nonsense
+    idle -> dialling -> handshake -> ready
+      ^        |            |          |
+      +-- backing off <-----+----------+   cannot connect, closed, or invalid response
 
-Requests that come while there is no connection wait for it, in order. When it cannot be made they are all told NETWORK_EXCEPTION, and
-the next one waits until the backoff is over: who retries at once does not turn into a loop that burns the processor. A connection
-that was useful and then ended is replaced without waiting, since a node closes idle ones in good order.
+Requests that come while there is no connection wait for it, in order. When it cannot be made they
+all get NETWORK_EXCEPTION, and the next one waits until the backoff is over, so that a caller that
+retries at once does not spin. A connection that was useful and then ended is replaced without
+waiting, since it is normal for a node to close idle ones.
 
-Whether to try again, and where, is the caller's business: only it knows whether a request may be sent twice.
+The caller decides whether and where to try again: only it knows whether a request may be sent
+twice.
 """
 
 from __future__ import annotations
@@ -24,21 +26,23 @@ from barnabas.network.peer_connection import ANSWER_BYTES_MAX, Call, PeerConnect
 from barnabas.wire.frames import ReceiveBuffer
 from barnabas.wire.versions import Versions
 
-# As Kafka's brokers among themselves: a node that restarts is back within a second, so no one waits longer than that.
+# As between Kafka's brokers: a node that restarts is back within a second, so no request waits
+# longer than that.
 RECONNECT_BACKOFF_MS = 50
 RECONNECT_BACKOFF_MS_MAX = 1000
-# From the first packet to the peer's versions, where nobody says otherwise.
+# From the first packet to the peer's versions, unless the caller sets another.
 SETUP_TIMEOUT_MS = 10_000
-# Requests of one peer that are not answered yet; the next is refused. A node that is this far behind is not helped by more.
+# Unanswered requests of one peer; the next is refused. More requests would not help a node that is
+# this far behind.
 CALLS_WAITING_MAX = 4096
-# Addresses that are remembered. Nodes come and go, and the ones that went need not be kept: see Peers.at.
+# Addresses that are kept. Nodes come and go, and those that left are dropped: see Peers.at.
 PEERS_MAX = 1024
 
 Report = Callable[[str, str], None]
 
 
 class Peer:
-    """One listener of another node. Nothing is sent before the first request."""
+    """One listener of another node. It connects with the first request."""
 
     def __init__(
         self,
@@ -59,7 +63,7 @@ class Peer:
         self._answer_bytes_max = answer_bytes_max
         self._setup_timeout_ms = setup_timeout_ms
         self._waiting: deque[Call] = deque()
-        # From the moment of dialling; see the table above.
+        # Set from the start of dialling; see the table above.
         self._connection: PeerConnection | None = None
         self._dialling: asyncio.Task[None] | None = None
         self._setup: asyncio.TimerHandle | None = None
@@ -69,7 +73,9 @@ class Peer:
         self._closed = False
 
     def send(self, request: Any, *, timeout_ms: int, version_max: int | None = None) -> Promise[Any]:
-        """The response; or NETWORK_EXCEPTION, REQUEST_TIMED_OUT or UNSUPPORTED_VERSION, perhaps at once."""
+        """The response, or NETWORK_EXCEPTION, REQUEST_TIMED_OUT or UNSUPPORTED_VERSION, perhaps at
+        once.
+        """
         connection = self._connection
         unanswered = len(self._waiting) + (connection.unanswered if connection is not None else 0)
         if self._closed or unanswered >= CALLS_WAITING_MAX:
@@ -85,7 +91,7 @@ class Peer:
 
     @property
     def versions(self) -> dict[int, Versions] | None:
-        """What the other side speaks, by API key; None while there is no connection."""
+        """The versions that the peer supports, by API key; None while there is no connection."""
         return self._connection.versions if self._connection is not None else None
 
     @property
@@ -100,7 +106,7 @@ class Peer:
         elif self._connection is not None:
             self._connection.timed_out(call)
 
-    # -- connecting -----------------------------------------------------------------------------------------------------------
+    # -- connecting
 
     def _dial(self) -> None:
         if self._connection is not None or self._backing_off is not None:
@@ -119,11 +125,11 @@ class Peer:
     async def _connect(self, connection: PeerConnection) -> None:
         try:
             await asyncio.get_running_loop().create_connection(lambda: connection, self.host, self.port)
-        # Nobody checked the address: it came from a registration, and no resolver need like it.
-        except (OSError, ValueError, OverflowError) as wrong:
-            self._lost(str(wrong))
+        # The address is unchecked: it came from a registration, and a resolver may refuse it.
+        except (OSError, ValueError, OverflowError) as error:
+            self._lost(str(error))
         except asyncio.CancelledError:
-            self._lost("no connection in time")
+            self._lost("timed out while connecting")
         if self._closed:
             connection.close("closed here")
 
@@ -132,7 +138,7 @@ class Peer:
         if self._dialling is not None and not self._dialling.done():
             self._dialling.cancel()
         elif self._connection is not None:
-            self._connection.close("no answer to the greeting in time")
+            self._connection.close("no response to ApiVersions in time")
 
     def _send_waiting(self) -> None:
         self._stop_setup_timer()
@@ -155,13 +161,14 @@ class Peer:
         if self._closed:
             return
         if connection.useful or reason != self._reported:
-            # A node that is down is tried for as long as it is down; once is enough to say so.
+            # A node that is down is tried for as long as it is down; one report is enough.
             self._reported = reason
             self._report(f"{self.host}:{self.port}", reason)
         if self._backoff_ms:
             self._backing_off = asyncio.get_running_loop().call_later(self._backoff_ms / 1000, self._backed_off)
         if connection.versions is None:
-            # Those who came while it was being made; whoever comes from now on, also out of these very calls, belongs to the next.
+            # Fail the calls that waited for this connection. A call that is added from now on, even
+            # from inside these callbacks, waits for the next connection.
             failed, self._waiting = self._waiting, deque()
             for call in failed:
                 call.settle(ErrorCode.NETWORK_EXCEPTION)
@@ -195,8 +202,9 @@ class Peer:
 
 
 class Peers:
-    """All other nodes this one talks to. Who asks for different ``purpose``s gets different connections: a fetch that waits at the
-    other end for records must not hold up a heartbeat."""
+    """All other nodes that this one sends requests to. Each ``purpose`` has a connection of its
+    own: a fetch that waits at the peer for records must not delay a heartbeat.
+    """
 
     def __init__(
         self,
@@ -206,7 +214,9 @@ class Peers:
         answer_bytes_max: int = ANSWER_BYTES_MAX,
         setup_timeout_ms: int = SETUP_TIMEOUT_MS,
     ) -> None:
-        """``report(address, reason)`` is told of connections that could not be made, or ended; not again of one that goes on failing."""
+        """``report(address, reason)`` is called when a connection could not be made or ended, but
+        not again while it keeps failing for the same reason.
+        """
         self._client_id = client_id
         self._report = report or _ignore
         self._answer_bytes_max = answer_bytes_max
@@ -235,13 +245,13 @@ class Peers:
         return peer
 
     def _forget_idle(self) -> None:
-        """Whoever still holds one of them may use it on: it is only not shared any more."""
+        """A caller that still has one of them may use it; it is only not shared any more."""
         for address, peer in list(self._peers.items()):
             if peer.idle:
                 del self._peers[address]
 
     def close(self) -> None:
-        """Everybody who waits for an answer is told NETWORK_EXCEPTION, and so is everybody who asks from now on."""
+        """All calls that wait for a response get NETWORK_EXCEPTION, and so do all later ones."""
         self._closed = True
         for peer in self._peers.values():
             peer.close()

@@ -1,12 +1,16 @@
-"""Sending frames whose record batches are still on disk: bytes, then ``sendfile``, then bytes again.
+"""Sending frames whose record batches are still on disk: bytes, then ``sendfile``, then bytes
+again.
 
-uvloop has no sendfile of its own and its transport cannot be given file regions. So while the transport has nothing to write, its socket is
-used directly, through a duplicate of the descriptor that the loop does not know: the header goes out with MSG_MORE, so that it shares
-a packet with the records, and the kernel copies from the page cache to the socket. When the socket is full, the loop watches the
-duplicate. Everything sent while a frame is under way goes through here too, so the order is kept.
+uvloop has no sendfile of its own, and its transport does not accept file regions. So while the
+transport has nothing to write, the sender uses its socket directly, through a duplicate of the
+descriptor that the loop does not know: the header goes out with MSG_MORE, so that it shares a
+packet with the records, and the kernel copies from the page cache to the socket. When the socket is
+full, the loop watches the duplicate. While a frame is being sent, all later frames go through here
+too, so the order is kept.
 
-The duplicate is made when the first file region is sent. Afterwards it is kept for the next one, because making it takes several system
-calls, but only while descriptors are plentiful (:class:`Duplicates`).
+The duplicate is made when the first file region is sent. Afterwards it is kept for the next one,
+because making it takes several system calls, but only while descriptors are plentiful
+(:class:`Duplicates`).
 """
 
 from __future__ import annotations
@@ -21,14 +25,14 @@ from barnabas.env.descriptors import Descriptors
 from barnabas.wire.frames import OutFrame
 from barnabas.wire.types import RecordsSource
 
-# Answers that a peer has not taken; above this no more of its requests are read.
+# Response bytes that a peer has not received; above this, no more of its requests are read.
 UNSENT_BYTES_MAX = 1024 * 1024
-# One connection may keep the loop this long at most before others have their turn.
+# How many bytes one connection may send before others have their turn.
 BURST_BYTES_MAX = 4 * 1024 * 1024
 
 
 class _Region:
-    """How far a region has been sent."""
+    """The progress of sending one region."""
 
     __slots__ = ("end", "position", "source")
 
@@ -39,9 +43,11 @@ class _Region:
 
 
 class Duplicates:
-    """The second descriptors of one node's connections: counted, and given back when there are too few for new connections.
+    """The second descriptors of one node's connections: counted, and returned when too few are left
+    for new connections.
 
-    All on the loop's thread."""
+    All calls are on the loop's thread.
+    """
 
     def __init__(self, budget: Descriptors) -> None:
         self._budget = budget
@@ -70,14 +76,16 @@ class Duplicates:
         self._idle.discard(sender)
 
     def release_idle(self) -> bool:
-        """Whether there were any."""
+        """Returns whether there were any."""
         idle, self._idle = self._idle, set()
         for sender in idle:
             sender.give_duplicate_back()
         return bool(idle)
 
     def forget(self) -> None:
-        """The node has stopped. Its loop may end before asyncio reports the last connections as closed, and the process goes on."""
+        """The node has stopped. Its loop may end before asyncio reports the last connections as
+        closed, while the process continues.
+        """
         for _ in range(self._count):
             self._budget.give_back()
         self._count = 0
@@ -100,7 +108,7 @@ class Sender:
 
     @property
     def busy(self) -> bool:
-        """Something is on its way: whatever else is to be sent must queue behind it."""
+        """Whether a frame is being sent, so that later ones must queue behind it."""
         return bool(self._queue)
 
     def send(self, frame: OutFrame | bytes) -> None:
@@ -119,7 +127,8 @@ class Sender:
         if was_idle:
             self._pump()
         else:
-            self._progressed()  # backwards: the queue grew while the peer was not taking anything
+            # Progress can be negative: the queue grew while the peer received nothing.
+            self._progressed()
 
     def transport_drained(self) -> None:
         if self._waiting_for_transport:
@@ -131,7 +140,8 @@ class Sender:
         if self._closed or self._waiting_for_transport:
             return
         if self._transport.get_write_buffer_size():
-            # Older answers are still with the transport. With a limit of zero it tells us when the last has gone.
+            # The transport still holds older responses. With a limit of zero it reports when the
+            # last is sent.
             self._waiting_for_transport = True
             self._transport.set_write_buffer_limits(high=0)
             return
@@ -147,7 +157,8 @@ class Sender:
         except (BlockingIOError, InterruptedError):
             pass
         except OSError:
-            # The peer is gone; the transport notices too and tells the connection. Or a descriptor could not be had.
+            # Either the peer is gone, which the transport also notices and reports to the
+            # connection, or no descriptor was available.
             self._transport.abort()
             return
         self._watch(duplicate, bool(self._queue))
@@ -164,14 +175,16 @@ class Sender:
         return duplicate
 
     def give_duplicate_back(self) -> None:
-        """Only while nothing is on its way."""
+        """Only while nothing is being sent."""
         assert not self._watching, "the loop watches the duplicate"
         if self._socket is not None:
             self._duplicates.close(self._socket)
             self._socket = None
 
     def _watch(self, duplicate: socket.socket, wanted: bool) -> None:
-        """Have the loop call again whenever there is room, until everything has gone: not once for every time the socket is full."""
+        """Have the loop call again whenever there is room, until the queue is empty. The loop
+        watches all that time, instead of once for each full socket.
+        """
         if wanted and not self._watching:
             self._loop.add_writer(duplicate.fileno(), self._pump)
         elif not wanted and self._watching:
@@ -184,8 +197,9 @@ class Sender:
             size = min(first.end - first.position, BURST_BYTES_MAX)
             sent = os.sendfile(duplicate.fileno(), first.source.descriptor(), first.position, size)
             if sent == 0:
-                # The file ends before the region: it was truncated under us, and the frame cannot be completed.
-                raise OSError("a file region is shorter than was announced")
+                # The file is shorter than the region: it was truncated meanwhile, and the frame
+                # cannot be completed.
+                raise OSError("the file is shorter than the region to send")
             first.position += sent
             if first.position == first.end:
                 self._queue.popleft()

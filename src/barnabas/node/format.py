@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from barnabas.controller.bootstrap import bootstrap_records
+from barnabas.controller.core.bootstrap import bootstrap_records
 from barnabas.env.disk import Disk, write_atomically
 from barnabas.env.entropy import Entropy, random_uuid
 from barnabas.metadata.snapshot import BOOTSTRAP_CHECKPOINT, SnapshotDamaged, SnapshotId, decode_snapshot, encode_snapshot
 from barnabas.model.ids import METADATA_PARTITION, NodeId, Uuid
-from barnabas.raft.control_history import kraft_version_value, voters_value
-from barnabas.raft.voters import DYNAMIC_KRAFT_VERSION, VoterSet
+from barnabas.quorum.core.control_history import kraft_version_value, voters_value
+from barnabas.quorum.core.voters import DYNAMIC_KRAFT_VERSION, VoterSet
 from barnabas.records.control_batch import ControlType
 from barnabas.storage.file_names import partition_directory_name
 from barnabas.storage.meta_properties import MetaProperties, read_meta_properties, write_meta_properties

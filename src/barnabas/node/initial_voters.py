@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barnabas.config.addresses import host_and_port
 from barnabas.model.ids import NodeId, Uuid, parse_uuid
-from barnabas.raft.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter, VoterSet
+from barnabas.quorum.core.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter, VoterSet
 
 
 class WrongVoters(ValueError):

@@ -19,38 +19,39 @@ from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.api.dispatch import Dispatch
 from barnabas.config.addresses import host_and_port
 from barnabas.config.settings import BrokerSettings
-from barnabas.controller.controller import Controller
+from barnabas.controller.broker_lifecycle import RegistrationRefused
+from barnabas.controller.channel import ControllerChannel
+from barnabas.controller.controller_registration import register_controller
+from barnabas.controller.core.controller import Controller
+from barnabas.controller.driver import ControllerDriver
+from barnabas.env.awaiting import awaited
 from barnabas.env.clock import Clock, SystemClock
 from barnabas.env.disk import Disk, disk_sentence
 from barnabas.env.entropy import Entropy, SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
+from barnabas.logcare.directories.node_directories import NodeDirectories, log_directory_paths
+from barnabas.metadata.applier import MetadataApplier
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.listener import AtLimit, Listener, PortTaken
 from barnabas.network.peers import Peers
-from barnabas.node.broker_lifecycle import RegistrationRefused
-from barnabas.node.broker_parts import BrokerParts
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.controller_channel import ControllerChannel
-from barnabas.node.controller_driver import ControllerDriver
-from barnabas.node.controller_registration import register_controller
-from barnabas.node.directories import NodeDirectories, log_directory_paths
+from barnabas.node.addresses import OwnAddresses
+from barnabas.node.broker import BrokerRole
+from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
 from barnabas.node.format import FormatRefused, read_bootstrap
-from barnabas.node.ground import Ground
-from barnabas.node.metadata_applier import MetadataApplier
-from barnabas.node.metadata_delivery import MetadataDelivery
-from barnabas.node.metadata_log import MetadataLog
-from barnabas.node.own_addresses import OwnAddresses
-from barnabas.node.promises import awaited
-from barnabas.node.publishers.connection_limits import ConnectionLimitsPublisher
-from barnabas.node.quorum_driver import QuorumDriver
-from barnabas.node.quorum_identity import quorum_node
-from barnabas.node.readings import register_readings
-from barnabas.node.snapshots import Snapshots
-from barnabas.raft.quorum_state import QuorumStateDamaged
+from barnabas.node.metrics import register_readings
+from barnabas.node.quorum_events import QuorumEvents
+from barnabas.node_context import NodeContext
+from barnabas.quorum.core.quorum_state import QuorumStateDamaged
+from barnabas.quorum.delivery import MetadataDelivery
+from barnabas.quorum.driver import QuorumDriver
+from barnabas.quorum.identity import quorum_node
+from barnabas.quorum.metadata_log import MetadataLog
+from barnabas.quorum.snapshots import Snapshots
 from barnabas.storage.log_directory import DirectoryLocked
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.telemetry.prometheus import PrometheusPage
 
@@ -78,7 +79,7 @@ class Node:
         self,
         settings: BrokerSettings,
         *,
-        log: Log | None = None,
+        log: EventLog | None = None,
         disk: Disk | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
@@ -88,7 +89,7 @@ class Node:
     ) -> None:
         """Everything outside is a port: ``dial`` makes the way to other nodes, ``listen`` the way in."""
         self.settings = settings
-        self.log = log or Log()
+        self.log = log or EventLog()
         self.metrics = Metrics()
         self.node_id = NodeId(settings.integer("node.id"))
         self._disk = disk or RealDisk()
@@ -102,14 +103,11 @@ class Node:
         self._directories = NodeDirectories(settings, self.node_id, self._disk, self.log)
         self._addresses: OwnAddresses | None = None
         self._page: PrometheusPage | None = None
-        self._parts: BrokerParts | None = None
+        self._role: BrokerRole | None = None
         self._metadata_log: MetadataLog | None = None
         roles = settings.strings("process.roles")
         self._is_broker, self._is_controller = "broker" in roles, "controller" in roles
         self._registering: asyncio.Future[None] | None = None
-        self._controller: ControllerDriver
-        self._channel: ControllerChannel
-        self._delivery: MetadataDelivery
         self._quorum: QuorumDriver
         self._stops: list[Callable[[], None]] = []
         self.failure: BaseException | None = None
@@ -164,7 +162,7 @@ class Node:
         self._metadata_log = metadata_log = MetadataLog(
             self._disk, directories.metadata_path, self._metadata_log_settings(), clean=clean, now_ms=now_ms
         )
-        ground = self._ground()
+        context = self._context()
         applier = MetadataApplier(settings, self.node_id, self._fatal)
         peers = self._dial(
             f"node-{self.node_id}",
@@ -172,14 +170,14 @@ class Node:
             setup_timeout_ms=settings.integer("socket.connection.setup.timeout.ms"),
         )
         quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, peers)
-        controller = self._controller = ControllerDriver(
+        controller = ControllerDriver(
             Controller(self.node_id, self.cluster_id, settings, self._entropy, quorum),
             quorum,
             applier,
             self._clock,
             read_bootstrap(self._disk, directories.metadata_path),
         )
-        channel = self._channel = ControllerChannel(
+        channel = ControllerChannel(
             self.node_id,
             quorum,
             peers,
@@ -187,18 +185,18 @@ class Node:
             local=controller if self._is_controller else None,
             timeout_ms=settings.integer("controller.socket.timeout.ms"),
         )
-        parts = self._parts = BrokerParts(
-            ground, directories, found, applier, channel, quorum, peers, addresses, previous_epoch=previous_epoch
+        role = self._role = BrokerRole(
+            context, directories, found, applier, channel, quorum, peers, addresses, previous_epoch=previous_epoch
         )
-        self.broker = parts.broker
-        applier.publishers = [ConnectionLimitsPublisher(addresses.all), *(parts.publishers if self._is_broker else [])]
+        self.broker = role.broker
+        applier.publishers = [ConnectionLimitsPublisher(addresses.all), *(role.publishers if self._is_broker else [])]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
-        delivery = self._delivery = MetadataDelivery(metadata_log, applier, snapshots)
+        delivery = MetadataDelivery(metadata_log, applier, snapshots)
         self._serve(addresses, controller)
-        self._stops = [controller.stop, parts.stop, applier.stop, channel.close, snapshots.stop, quorum.close, peers.close]
+        self._stops = [controller.stop, role.stop, applier.stop, channel.close, snapshots.stop, quorum.close, peers.close]
 
         delivery.begin()
-        quorum.start()
+        quorum.start(QuorumEvents(delivery, controller, channel, self.log, self._fatal))
         for listener in addresses:
             if listener.for_controllers:
                 listener.start()
@@ -206,7 +204,7 @@ class Node:
             registration = addresses.controller_registration(self.node_id, Uuid(random_uuid(self._entropy)))
             self._registering = asyncio.ensure_future(register_controller(registration, channel))
         if self._is_broker:
-            await parts.start()
+            await role.start()
         else:
             applier.publish_from(0)
             await awaited(applier.caught_up)
@@ -219,8 +217,8 @@ class Node:
         controller.keep_log_moving(settings.integer("metadata.max.idle.interval.ms"))
         return Ready(addresses.bootstrap, self.node_id, self.cluster_id, self._page.port if self._page else None)
 
-    def _ground(self) -> Ground:
-        return Ground(
+    def _context(self) -> NodeContext:
+        return NodeContext(
             settings=self.settings,
             node_id=self.node_id,
             cluster_id=self.cluster_id,
@@ -242,30 +240,13 @@ class Node:
             directory_id=directories.metadata_directory_id,
             endpoints=addresses.for_controllers(),
         )
-        return QuorumDriver(
-            core,
-            log,
-            peers,
-            self._clock,
-            self._metadata_executor,
-            on_committed=self._committed,
-            on_leader=lambda epoch, start: self._controller.elected(epoch, start),
-            on_resigned=lambda _: self._controller.resigned(),
-            on_snapshot=lambda snapshot: self._delivery.snapshot_came(snapshot),
-            on_fatal=self._fatal,
-            on_leader_known=lambda _: self._channel.leader_changed(),
-            report=lambda problem: self.log.warning("quorum", problem=problem),
-        )
+        return QuorumDriver(core, log, peers, self._clock, self._metadata_executor)
 
     def _metadata_log_settings(self) -> LogSettings:
         return LogSettings(
             segment_bytes=self.settings.integer("metadata.log.segment.bytes"),
             segment_ms=self.settings.integer("metadata.log.segment.ms"),
         )
-
-    def _committed(self, high_watermark: int) -> None:
-        self._delivery.committed(high_watermark)
-        self._controller.committed(high_watermark)
 
     # -- network --------------------------------------------------------------------------------------------------------------
 
@@ -307,8 +288,8 @@ class Node:
 
     async def stop(self) -> None:
         """A clean end: nothing new, everything written down, the mark of a clean stop last."""
-        parts = self._parts
-        assert parts is not None
+        role = self._role
+        assert role is not None
         assert self._addresses is not None
         for listener in self._addresses:
             # The others need to reach this controller until one of them leads: they ask it for its vote.
@@ -316,7 +297,7 @@ class Node:
                 listener.stop_accepting()
         if self.failure is None:
             if self._is_broker:
-                await parts.leave()
+                await role.leave()
             await awaited(self._quorum.stop())
         for listener in self._addresses:
             listener.close()
@@ -331,7 +312,7 @@ class Node:
             assert self._metadata_log is not None
             try:
                 self._metadata_log.close()
-                self._directories.close(broker_epoch=parts.lifecycle.epoch)
+                self._directories.close(broker_epoch=role.lifecycle.epoch)
             except OSError as error:
                 # A full disk, say. Without the mark of a clean stop the next start recovers.
                 self.log.error("node could not be stopped cleanly", error=str(error))

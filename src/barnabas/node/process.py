@@ -14,13 +14,13 @@ from barnabas.config.settings import BrokerSettings
 from barnabas.env.disk import disk_sentence
 from barnabas.env.entropy import SystemEntropy, random_uuid
 from barnabas.env.real_disk import RealDisk
+from barnabas.logcare.directories.node_directories import log_directory_paths
+from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid, uuid_text
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.directories import log_directory_paths
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.node import Node, Ready
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 T = TypeVar("T")
 # A controlled stop takes milliseconds. Past this, somebody who sent a second signal, or a supervisor, is right to be impatient.
@@ -69,7 +69,9 @@ def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None)
     return chosen
 
 
-async def run_until_stopped(settings: BrokerSettings, log: Log, on_ready: Callable[[Ready], None], *, watch_stdin: bool = False) -> int:
+async def run_until_stopped(
+    settings: BrokerSettings, log: EventLog, on_ready: Callable[[Ready], None], *, watch_stdin: bool = False
+) -> int:
     """The process's exit code. SIGTERM and SIGINT stop cleanly; a second one does not wait.
 
     With ``watch_stdin`` so does the end of the standard input: a parent that holds its other end has then died."""

@@ -1,4 +1,6 @@
-"""``python -m barnabas.pipelines FILE...``: the same as ``barnabas pipelines run``, and what spark-submit ends up in."""
+"""``python -m barnabas.pipelines FILE...``: the same as ``barnabas pipelines run``; spark-submit
+ends up here.
+"""
 
 from __future__ import annotations
 

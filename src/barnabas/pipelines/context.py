@@ -1,4 +1,6 @@
-"""One run of one pipeline: what its sources, steps and sinks need to know, and the frames they have made so far."""
+"""One run of one pipeline: the settings that its sources, steps and sinks need, and the frames they
+have made so far.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,14 @@ class RunContext:
     checkpoint: str  # the folder of all pipelines; this one's is below it
     available_now: bool = False
     frames: dict[str, DataFrame] = field(default_factory=dict)
-    undecodable: list[Undecodable] = field(default_factory=list)  # a query for each of these is started beside the sinks'
-    beside: dict[str, Callable[[], StreamingQuery]] = field(default_factory=dict)  # queries a source needs, by their part's name
-    announced: set[tuple[str, str]] = field(default_factory=set)  # new columns (source and column) that a log line has named
-    before_start: list[Callable[[], None]] = field(default_factory=list)  # called when all frames are there and no query is
+    # A query for each of these is started beside the sinks'.
+    undecodable: list[Undecodable] = field(default_factory=list)
+    # Queries that a source needs, by their part's name.
+    beside: dict[str, Callable[[], StreamingQuery]] = field(default_factory=dict)
+    # New columns (source and column) that were logged already.
+    announced: set[tuple[str, str]] = field(default_factory=set)
+    # Called when all frames are built and no query has started.
+    before_start: list[Callable[[], None]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -39,10 +45,10 @@ class RunContext:
     def bootstrap(self) -> str:
         return self.pipeline.bootstrap
 
-    # -- frames ---------------------------------------------------------------------------------------------------------------
+    # -- frames -------------------------------------------------------------------------------
 
     def add(self, name: str, frame: DataFrame) -> None:
-        """From now on steps and sinks know it by this name."""
+        """Registers a frame: later steps and sinks read it by this name."""
         assert name not in self.frames, name
         self.frames[name] = frame
         frame.createOrReplaceTempView(name)
@@ -50,17 +56,18 @@ class RunContext:
     def frame(self, name: str) -> DataFrame:
         return self.frames[name]
 
-    # -- the cluster ----------------------------------------------------------------------------------------------------------
+    # -- the cluster --------------------------------------------------------------------------
 
     def spark_kafka_options(self) -> dict[str, str]:
         """For ``format("kafka")``, to read and to write."""
         return for_spark(self.bootstrap, self.pipeline.kafka)
 
     def client_config(self) -> dict[str, Any]:
-        """For a client of confluent-kafka in this process. Only texts but for the logger: leave that out before sending it to executors."""
+        """For a client of confluent-kafka in this process. All values are text except the logger:
+        remove that before sending the settings to executors."""
         return for_librdkafka(self.bootstrap, self.pipeline.kafka)
 
-    # -- the checkpoint -------------------------------------------------------------------------------------------------------
+    # -- the checkpoint -----------------------------------------------------------------------
 
     def query_name(self, part: str) -> str:
         return f"{self.name}.{part}"
@@ -69,11 +76,13 @@ class RunContext:
         return f"{self.checkpoint.rstrip('/')}/{self.name}/{part}"
 
     def kept(self, name: str) -> KeptText:
-        """A text that is decided once and stays: beside the queries' checkpoints, under a name no sink can have."""
+        """A text that is decided once and kept beside the queries' checkpoints, under a name that
+        no sink can have."""
         return KeptText(self.session, self.checkpoint_of(f"-kept/{name}"))
 
     def writer(self, frame: DataFrame, part: str, mode: str = "append") -> DataStreamWriter:
-        """With the query's name, checkpoint, output mode and trigger; what remains is where to and ``start()``."""
+        """A writer with the query's name, checkpoint, output mode and trigger; the caller adds the
+        destination and ``start()``."""
         writer = frame.writeStream.queryName(self.query_name(part)).outputMode(mode).option("checkpointLocation", self.checkpoint_of(part))
         trigger = self.pipeline.trigger
         if self.available_now or trigger.available_now:

@@ -1,22 +1,27 @@
-"""Records that could not be read, in a topic of their own: the same key, value and headers, and where they came from in headers more.
+"""Records that could not be decoded, in a topic of their own: with the same key, value and headers,
+and their origin in further headers.
 
-header                            what it says
-===============================   ==============================================================
-``barnabas.dead_letter.reason``     why it could not be read
-``barnabas.dead_letter.pipeline``   who could not
-``barnabas.dead_letter.source``     as which of its sources
-``barnabas.dead_letter.topic``      its position: ``.topic``, ``.partition``, ``.offset`` and ``.timestamp`` (milliseconds since 1970)
-``barnabas.dead_letter.file``       for lines of files, instead of the position
+header                              meaning
+=================================   ================================================================
+``barnabas.dead_letter.reason``     why it could not be decoded
+``barnabas.dead_letter.pipeline``   the pipeline that read it
+``barnabas.dead_letter.source``     the source of that pipeline
+``barnabas.dead_letter.topic``      its position: ``.topic``, ``.partition``, ``.offset`` and
+                                    ``.timestamp`` (milliseconds since 1970)
+``barnabas.dead_letter.file``       for lines of files, in place of the position
 
 A query of their own writes them, with a checkpoint of its own.
 
 guarantee       after a failure
-=============   =========================================================================================================
-exactly_once    each letter is there once: the letters of a batch and the note that the batch is written are one transaction,
-                as for any sink (:mod:`barnabas.pipelines.exactly_once`)
-at_least_once   the letters of the last batch may be there twice, with the same position (Spark's own Kafka sink)
+=============   ====================================================================================
+exactly_once    each letter is there once: the letters of a batch and the note that the batch is
+                written are one transaction, as for any sink
+                (:mod:`barnabas.pipelines.exactly_once`)
+at_least_once   the letters of the last batch may be there twice, with the same position (Spark's
+                own Kafka sink)
 
-:mod:`barnabas.pipelines.redrive` sends them to their topic again, each position once whatever the guarantee.
+:mod:`barnabas.pipelines.redrive` sends them to their topic again, each position once under both
+guarantees.
 """
 
 from __future__ import annotations
@@ -37,7 +42,8 @@ _HEADERS_TYPE = "array<struct<key: string, value: binary>>"
 
 
 def start(undecodable: DataFrame, source: SourceDeclaration, context: RunContext) -> StreamingQuery:
-    """``undecodable`` has ``value`` and ``reason``, and of Kafka's columns and ``file`` those there are."""
+    """``undecodable`` has ``value`` and ``reason``, and those of Kafka's columns and ``file`` that
+    its source has."""
     from pyspark.sql import functions as F
 
     assert source.decoding is not None
@@ -63,13 +69,14 @@ def records(undecodable: DataFrame, source: str, pipeline: str) -> DataFrame:
     from pyspark.sql import functions as F
 
     present = undecodable.columns
-    told = {REASON: F.col("reason"), PIPELINE: F.lit(pipeline), SOURCE: F.lit(source)}
-    told |= {PREFIX + name: F.col(name) for name in ("topic", "partition", "offset", "file") if name in present}
+    headers_added = {REASON: F.col("reason"), PIPELINE: F.lit(pipeline), SOURCE: F.lit(source)}
+    headers_added |= {PREFIX + name: F.col(name) for name in ("topic", "partition", "offset", "file") if name in present}
     if "timestamp" in present:
-        told[TIMESTAMP] = F.unix_millis("timestamp")
-    headers: Column = F.array(*(_header(name, column) for name, column in told.items()))
+        headers_added[TIMESTAMP] = F.unix_millis("timestamp")
+    headers: Column = F.array(*(_header(name, column) for name, column in headers_added.items()))
     if "headers" in present:
-        # A record that comes here a second time has these headers already: the new ones replace them.
+        # A record that becomes a dead letter again has these headers already: the new ones replace
+        # them.
         before = F.filter(F.coalesce("headers", F.array().cast(_HEADERS_TYPE)), lambda each: ~each["key"].startswith(PREFIX))
         headers = F.concat(before, headers)
     key = F.col("key") if "key" in present else F.lit(None).cast("binary")

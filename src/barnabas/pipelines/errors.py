@@ -1,11 +1,13 @@
-"""What a person is told when a pipeline cannot do what it was asked: one sentence.
+"""The errors of pipelines: each is one sentence for the user.
 
 PipelineError
-├── DeclarationError    the file is wrong: where, and what was expected
-├── CannotRun           it cannot be started here: no PySpark, no Java, no broker, no topic
-├── SchemaTakenOver     a source's new columns were accepted: the run begins again with them (never shown)
+├── DeclarationError    the file is invalid: the place, and the expected value
+├── CannotRun           it cannot start here: no PySpark, no Java, no broker, no topic
+├── SchemaTakenOver     a source's new columns were accepted: the run starts again with
+│                       them (never shown)
 └── RunFailed           it was running and ended by itself
-    └── SchemaChanged   because a source has other columns than the pipeline remembers: where it is declared, and what changed
+    └── SchemaChanged   because a source's columns differ from the remembered ones:
+                        where it is declared, and the changes
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""A database behind a JDBC address: which driver speaks to it, and the few sentences of SQL in which databases differ.
+"""A database behind a JDBC address: its driver, and the few SQL statements in which databases
+differ.
 
-================   ============================   ======================================================
-address            driver                         upsert
-================   ============================   ======================================================
-jdbc:postgresql:   org.postgresql                 INSERT ... ON CONFLICT (keys) DO UPDATE
-jdbc:mariadb:      org.mariadb.jdbc               INSERT ... ON DUPLICATE KEY UPDATE
-jdbc:sqlite:       org.xerial (embedded)          INSERT ... ON CONFLICT (keys) DO UPDATE
-================   ============================   ======================================================
+address            driver                  upsert
+================   =====================   =======================================
+jdbc:postgresql:   org.postgresql          INSERT ... ON CONFLICT (keys) DO UPDATE
+jdbc:mariadb:      org.mariadb.jdbc        INSERT ... ON DUPLICATE KEY UPDATE
+jdbc:sqlite:       org.xerial (embedded)   INSERT ... ON CONFLICT (keys) DO UPDATE
 
-Drivers are the JVM's, so that Spark's own reader and writer use them on every executor, and there is nothing to install.
+Drivers run in the JVM, so that Spark's own reader and writer use them on every executor, and there
+is nothing to install.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from barnabas.pipelines.declaration.fields import Fields
 
-# SQLite has one writer at a time; others wait this long for it before they are told that it is busy.
+# SQLite allows one writer at a time; others wait this long before they get a "busy" error.
 _SQLITE_BUSY_MS = "30000"
-# What drivers say when the database is away, restarting or busy, as opposed to when it understood us and says no.
+# Messages of drivers when the database is down, restarting or busy, as opposed to when it refuses a
+# statement.
 _AWAY = re.compile(
     r"refused|connection attempt failed|connection has been closed|terminating connection"
     r"|is (?:starting up|shutting down|not yet accepting)"
@@ -41,7 +42,7 @@ class Dialect:
     driver: str
     package: str
     quote: str
-    text_type: str  # what a value is cast to, to have it as text
+    text_type: str  # the type for casting a value to text
     options: dict[str, str]  # properties of a connection
 
     def name(self, identifier: str) -> str:
@@ -52,11 +53,11 @@ class Dialect:
         return ", ".join(self.name(each) for each in identifiers)
 
 
-# A text goes into a column of any type that can be read from it (uuid, jsonb, an enum), as in a literal.
+# The server converts a text to the column's type (uuid, jsonb, an enum), as for a literal.
 _POSTGRESQL_OPTIONS = {"stringtype": "unspecified", "reWriteBatchedInserts": "true", "tcpKeepAlive": "true", "connectTimeout": "10"}
 DIALECTS = {
     "jdbc:postgresql:": Dialect("org.postgresql.Driver", "org.postgresql:postgresql:42.7.7", '"', "text", _POSTGRESQL_OPTIONS),
-    # Spark quotes names as the standard says it.
+    # Spark quotes names as in standard SQL.
     "jdbc:mariadb:": Dialect(
         "org.mariadb.jdbc.Driver",
         "org.mariadb.jdbc:mariadb-java-client:3.5.3",
@@ -73,7 +74,7 @@ class JdbcDatabase:
     url: str
     user: str | None
     password: str | None
-    options: tuple[tuple[str, str], ...]  # of the driver or of Spark, as they are
+    options: tuple[tuple[str, str], ...]  # passed on to the driver or to Spark
 
     @property
     def scheme(self) -> str:
@@ -98,7 +99,8 @@ class JdbcDatabase:
 
     @contextmanager
     def connection(self, session: SparkSession) -> Iterator[JdbcConnection]:
-        """From the driver, made as Spark makes its own: it knows where packages' classes are, which the JVM's DriverManager does not."""
+        """A connection from the driver, opened the way Spark does it: Spark knows where the classes
+        of packages are, unlike the JVM's DriverManager."""
         jvm: Any = session._jvm  # noqa: SLF001 - the JVM has the JDBC drivers
         options = jvm.PythonUtils.toScalaMap(self.spark_options())
         jdbc_options = jvm.org.apache.spark.sql.execution.datasources.jdbc.JDBCOptions(self.url, "barnabas", options)
@@ -114,7 +116,7 @@ class JdbcConnection:
         self._connection = connection
 
     def execute(self, statement: str, *parameters: str | int) -> int:
-        """How many rows it changed."""
+        """Returns the number of changed rows."""
         prepared = self._prepared(statement, parameters)
         try:
             return int(prepared.executeUpdate())
@@ -159,8 +161,8 @@ def declare_database(own: Fields) -> JdbcDatabase:
     return JdbcDatabase(url, own.optional_text("user"), own.optional_text("password"), tuple(own.optional_texts_by_name("options").items()))
 
 
-def is_away(wrong: BaseException) -> bool:
-    """Whether waiting may help."""
+def is_unavailable(wrong: BaseException) -> bool:
+    """Whether a retry may help."""
     text = str(wrong)
     java = getattr(wrong, "java_exception", None)
     if java is not None:

@@ -1,8 +1,9 @@
-"""One way to say how a cluster is spoken to, for two clients: Java's inside Spark, and librdkafka's in our own process.
+"""One notation of a cluster's client settings for two clients: Java's inside Spark, and librdkafka
+in our own process.
 
-A file says it with librdkafka's simple names, which can all be said in Java's: ``security.protocol``, ``sasl.mechanism``,
-``sasl.username``, ``sasl.password``, ``ssl.ca.location``. Java's other names (``max.poll.records``) go to Spark alone, unless librdkafka
-knows them too.
+A file uses librdkafka's simple names, which all have an equivalent in Java: ``security.protocol``,
+``sasl.mechanism``, ``sasl.username``, ``sasl.password``, ``ssl.ca.location``. Java's other names
+(``max.poll.records``) go to Spark alone, unless librdkafka knows them too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _LOGIN_MODULES = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
-# What librdkafka understands of what a file may say; it refuses to start with names it does not know.
+# The names of a file that librdkafka understands; it refuses to start with unknown names.
 _SHARED = frozenset(
     {
         "security.protocol",
@@ -39,7 +40,8 @@ _NOT_JAVAS = frozenset({"sasl.username", "sasl.password", "ssl.ca.location", "ss
 
 
 class ClusterAddress(NamedTuple):
-    """What a declared pipeline also has: where a cluster is and how to talk to it."""
+    """The part of a declared pipeline that other tools have too: the addresses of a cluster and the
+    client settings."""
 
     bootstrap: str
     kafka: Mapping[str, str]
@@ -51,7 +53,7 @@ _silence.propagate = False
 
 
 def for_spark(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, str]:
-    """Options of Spark's connector, which hands on what begins with ``kafka.``."""
+    """Options of Spark's connector, which passes on those that start with ``kafka.``."""
     java = {name: value for name, value in kafka.items() if name not in _NOT_JAVAS}
     mechanism = kafka.get("sasl.mechanism", "")
     if "sasl.username" in kafka and "sasl.jaas.config" not in kafka:
@@ -64,7 +66,8 @@ def for_spark(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_librdkafka(bootstrap: str, kafka: Mapping[str, str]) -> dict[str, Any]:
-    """Configuration of a confluent-kafka client. What it logs is dropped: it comes back as errors of calls as well."""
+    """Configuration of a confluent-kafka client. Its log is dropped: its errors are returned by
+    calls as well."""
     shared = {name: value for name, value in kafka.items() if name in _SHARED}
     if shared.get("ssl.endpoint.identification.algorithm") == "":
         shared["ssl.endpoint.identification.algorithm"] = "none"

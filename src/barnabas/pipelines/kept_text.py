@@ -1,5 +1,7 @@
-"""A small text beside a checkpoint, decided once at the first start and the same at every later one: an inferred schema, a number of
-writers. It lies where the checkpoint lies, which on a cluster is not a local folder."""
+"""A small text beside a checkpoint, decided at the first start and the same at every later one: an
+inferred schema, a number of writers. It is stored where the checkpoint is, which on a cluster is
+not a local folder.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ class KeptText:
             return None
 
     def write(self, text: str) -> None:
-        """Whole or not at all, also where there was another text."""
+        """Atomic, also when it replaces another text."""
         if self._is_hadoops():
             self._write_by_hadoop(text)
             return
@@ -40,7 +42,8 @@ class KeptText:
     def _is_hadoops(self) -> bool:
         if has_scheme(self.path):
             return True
-        # Where Spark's default is another file system, it keeps a path without a scheme there, and so must we.
+        # If Spark's default is another file system, Spark resolves a path without a scheme there,
+        # and so must we.
         default = self._session._jsparkSession.sessionState().newHadoopConf().get("fs.defaultFS")  # noqa: SLF001 - as below
         return default is not None and not str(default).startswith("file:")
 
@@ -63,7 +66,8 @@ class KeptText:
             stream.write(text.encode())
         finally:
             stream.close()
-        # A FileSystem does not move onto what is there, and only returns that it did not; a FileContext is told to, as Spark's own logs do.
+        # A FileSystem does not rename onto an existing file, and only returns false; a FileContext
+        # can overwrite, as Spark's own logs do.
         how = self._session.sparkContext._gateway.new_array(jvm.org.apache.hadoop.fs.Options.Rename, 1)  # type: ignore[union-attr]  # noqa: SLF001
         how[0] = jvm.org.apache.hadoop.fs.Options.Rename.OVERWRITE
         jvm.org.apache.hadoop.fs.FileContext.getFileContext(where.toUri(), configuration).rename(fresh, where, how)
@@ -79,7 +83,8 @@ _LOCAL = re.compile(r"file:(?://(?:localhost)?)?(?=/)")
 
 
 def has_scheme(path: str) -> bool:
-    """Such a path is Hadoop's to understand, also when it means this machine: ``file:///checkpoints``, ``s3a://bucket/checkpoints``."""
+    """Hadoop resolves such a path, also when it is on this machine: ``file:///checkpoints``,
+    ``s3a://bucket/checkpoints``."""
     return _SCHEME.match(path) is not None
 
 

@@ -1,7 +1,8 @@
-"""Kinds of sources, steps, sinks and formats: a name in a file leads to a module, which is imported when a pipeline uses it.
+"""Kinds of sources, steps, sinks and formats: a name in a file selects a module, which is imported
+when a pipeline uses it.
 
-A module is all there is to a kind: how it is declared (pure, so that a file is checked without Spark) and what it does on Spark. Its
-Spark imports stand inside its functions.
+The module is the whole kind: its declaration (pure, so that a file can be checked without Spark)
+and its work on Spark. Its Spark imports are inside its functions.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ KindModule = TypeVar("KindModule")
 
 
 class Kinds(Generic[KindModule]):
-    """Fields of a file and the modules behind them. Several fields may lead to one module: ``topic``, ``topics`` and ``pattern``."""
+    """Fields of a file and their modules. Several fields may share a module: ``topic``, ``topics``
+    and ``pattern``."""
 
     def __init__(self, noun: str, package: str, modules: dict[str, str]) -> None:
         self._noun = noun
@@ -27,7 +29,7 @@ class Kinds(Generic[KindModule]):
         return list(self._modules)
 
     def add(self, name: str, module: str) -> None:
-        """For kinds of one's own: the module's full name."""
+        """For custom kinds: the module's full name."""
         self._modules[name] = module
 
     def of(self, name: str) -> KindModule:
@@ -37,8 +39,8 @@ class Kinds(Generic[KindModule]):
         except ModuleNotFoundError as missing:
             if missing.name != module:
                 raise
-            raise CannotRun(f"This version of Barnabas has no {self._noun} of the kind {name!r}.") from missing
+            raise CannotRun(f"This release of Barnabas has no {self._noun} of the kind {name!r}.") from missing
 
     def constant(self, name: str, constant: str, default: object) -> object:
-        """What a kind may say about itself and need not."""
+        """An optional constant of a kind's module."""
         return getattr(cast(ModuleType, self.of(name)), constant, default)

@@ -1,5 +1,6 @@
-"""Which Maven packages a pipeline needs: those of the kinds it uses and those its file asks for, and no others, because each costs time at
-every start."""
+"""Which Maven packages a pipeline needs: those of the kinds it uses and those its file names, and
+no others, because each costs time at every start.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +36,13 @@ def packages_of(pipelines: Iterable[PipelineDeclaration]) -> list[str]:
             kind = getattr(declared, "kind", None)
             if declared is not None and kind in FORMATS.names:
                 found |= dict.fromkeys(_packages(FORMATS, kind, declared.settings))
-        # Besides, not instead: who adds a file system does not mean to lose the connector.
+        # In addition: a user who adds a file system does not mean to lose the connector.
         found |= dict.fromkeys(listed(pipeline.spark.get(PACKAGES_SETTING, "")))
     return list(found)
 
 
 def listed(text: str) -> list[str]:
-    """What stands between commas."""
+    """The items of a list separated by commas."""
     return [each.strip() for each in text.split(",") if each.strip()]
 
 

@@ -9,9 +9,10 @@
 
     pipeline.sink("alerts_out", from_="large", topic="alerts", key="account")
 
-A model is a function from frames to a frame; its name is the view's, and its parameters name what it reads. So logic is tested without a
-pipeline, and the wiring is read without the logic. Everything else is said as in a file: the fields are the same and so are the checks;
-errors name the line of the call.
+A model is a function from frames to a frame; its name is the view's, and its parameters name its
+inputs. So logic can be tested without a pipeline, and the wiring can be read without the logic.
+Everything else is as in a file: the fields are the same and so are the checks; errors name the line
+of the call.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ Model = TypeVar("Model", bound=Callable[..., Any])
 
 
 class Pipeline:
-    """``settings`` are the fields at the top of a file: bootstrap, checkpoint, kafka, spark, trigger."""
+    """``settings`` are the fields at the top of a file: bootstrap, checkpoint, kafka, spark,
+    trigger."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         self._place = _caller()
@@ -43,7 +45,7 @@ class Pipeline:
 
     @classmethod
     def from_file(cls, path: str) -> Pipeline:
-        """``DeclarationError`` when something in it is wrong."""
+        """Raises ``DeclarationError`` when the file is invalid."""
         from barnabas.pipelines.declaration.read import read_pipeline
 
         declaration = read_pipeline(path)
@@ -63,7 +65,7 @@ class Pipeline:
         return self
 
     def model(self, function: Model) -> Model:
-        """A decorator: the function is a step called as it is called."""
+        """A decorator: the function becomes a step of the same name."""
         inputs = list(inspect.signature(function).parameters)
         place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
         self._steps.append(located({"view": function.__name__, "python": function, "inputs": inputs}, place))
@@ -73,7 +75,8 @@ class Pipeline:
         return self._put(self._sinks, "sink", name, {"from": from_, **fields})
 
     def declaration(self) -> PipelineDeclaration:
-        """Checked. ``DeclarationError`` names the file and line of the call that was wrong."""
+        """The checked declaration. ``DeclarationError`` names the file and line of the faulty
+        call."""
         if self._file is not None:
             return self._file
         whole = {
@@ -92,15 +95,16 @@ class Pipeline:
         checkpoint: str | None = None,
         session: SparkSession | None = None,
     ) -> None:
-        """Until it is stopped, or with ``available_now`` until all that is there is done. ``session`` is used as it is and not stopped."""
-        from barnabas.pipelines.running.heartbeat import beating
+        """Runs until it is stopped; with ``available_now``, until all available data is processed.
+        ``session`` is used as it is and not stopped."""
+        from barnabas.pipelines.running.heartbeat import heartbeats
         from barnabas.pipelines.running.job import run_declarations
         from barnabas.pipelines.running.runner import start
 
         if session is None:
             run_declarations([self.declaration()], master=master, available_now=available_now, checkpoint=checkpoint)
             return
-        with beating([self.declaration()], checkpoint) as heart:
+        with heartbeats([self.declaration()], checkpoint) as heart:
             run = start([self.declaration()], session, checkpoint=checkpoint, available_now=available_now)
             heart.running()
             try:
@@ -117,7 +121,7 @@ class Pipeline:
 
 
 def _caller() -> Place:
-    """Where the code outside this module stands that called."""
+    """The file and line outside this module that made the call."""
     frame = sys._getframe(1)  # noqa: SLF001
     while frame.f_code.co_filename == __file__ and frame.f_back is not None:
         frame = frame.f_back

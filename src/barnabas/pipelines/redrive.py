@@ -1,18 +1,20 @@
-"""Dead letters sent to their topics again, for after the pipeline or its schema was mended.
+"""Sends dead letters to their topics again, after the pipeline or its schema was fixed.
 
-What was done is known by the offsets of the group ``barnabas.redrive.<topic>``: letters before them are done with. Letters go out and
-offsets forward in one transaction, so a redrive that is interrupted, or run twice, sends no letter twice. The end is that of the moment it
-begins: letters that come back while it runs wait for the next one.
+The offsets of the group ``barnabas.redrive.<topic>`` record the progress: letters before them are
+done. Letters are sent and offsets committed in one transaction, so a redrive that is interrupted,
+or run twice, sends no letter twice. It ends at the offsets that the topic has when it starts:
+letters that come back while it runs wait for the next redrive.
 
-The topic may have several letters for one source record. A redrive sends the first of them and drops the others, also those that come
-after an earlier redrive (:mod:`redriven_positions`).
+The topic may have several letters for one source record. A redrive sends the first of them and
+drops the others, also those that come after an earlier redrive (:mod:`redriven_positions`).
 
-With a filter some letters stay. A group's offset cannot say "all but these", so they are written to the end of the dead-letter topic again,
-in the same transaction; their first copies lie before the offset then and mean nothing any more. The same becomes of letters that have no
-topic to go back to, such as lines of files.
+With a filter some letters stay. A group's offset cannot express "all but these", so they are
+written to the end of the dead-letter topic again, in the same transaction; their first copies then
+lie before the offset and no longer count. The same happens to letters without a topic to return to,
+such as lines of files.
 
-A record sent again has lost the letter's headers and has ``barnabas.redriven`` instead: how many times by now. ``attempts_max`` leaves
-those alone that come back for ever.
+A record that is sent again has ``barnabas.redriven`` in place of the letter's headers: the number
+of times it was sent. ``attempts_max`` skips those that come back for ever.
 """
 
 from __future__ import annotations
@@ -36,9 +38,10 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message, Producer, TopicPartition
 
 REDRIVEN = "barnabas.redriven"
-# One transaction's letters: small enough to be over before its timeout, large enough that the commits do not matter.
+# Letters in one transaction: few enough to finish before its timeout, enough that the commits do
+# not matter.
 BATCH_RECORDS_MAX = 500
-# Time for a broker to answer, or to hand over the next letters.
+# Time for a broker to answer, or to return the next letters.
 PATIENCE_SECONDS = 30.0
 _POLL_SECONDS = 0.5
 
@@ -47,9 +50,9 @@ Headers = list[tuple[str, str | bytes | None]]
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which letters go out. All that is None does not matter."""
+    """Which letters are sent. None matches all."""
 
-    reason: re.Pattern[str] | None = None  # found somewhere in the reason
+    reason: re.Pattern[str] | None = None  # searched for in the reason
     topic: str | None = None  # the original one
     attempts_max: int | None = None
 
@@ -67,9 +70,10 @@ class Letter:
     key: bytes | None
     value: bytes | None
     headers: Headers
-    topic: str | None  # where it came from; None: not from a topic
+    topic: str | None  # its origin; None: not from a topic
     reason: str
-    position: Position | None  # of the source record; None: not from a topic, so that repeats cannot be told
+    # Of the source record; None: not from a topic, so that repeats cannot be recognised.
+    position: Position | None
     attempts: int  # how many times it was sent again already
 
     @property
@@ -80,13 +84,13 @@ class Letter:
 
 @dataclass(slots=True)
 class Redriven:
-    """What a redrive did, or with ``dry_run`` would do."""
+    """The result of a redrive; with ``dry_run``, the result it would have."""
 
     dry_run: bool
     sent: Counter[str] = field(default_factory=Counter)  # by topic
     left: int = 0
-    repeats: int = 0  # letters of a source record that has one already: neither sent nor left
-    forgotten: int = 0  # positions that did not fit into memory: repeats of those were not recognised
+    repeats: int = 0  # letters of a source record that was sent already: neither sent nor left
+    forgotten: int = 0  # positions that did not fit into memory: their repeats were not recognised
     reasons: Counter[str] = field(default_factory=Counter)  # of those that were sent
 
     @property
@@ -106,7 +110,8 @@ def redrive(
     selection: Selection | None = None,
     dry_run: bool = False,
 ) -> Redriven:
-    """``CannotRun`` when the topic is not there or no broker answers, ``RunFailed`` when it ended in the middle: run it again then."""
+    """Raises ``CannotRun`` when the topic does not exist or no broker answers, ``RunFailed`` when
+    it ended before it was complete: run it again then."""
     from confluent_kafka import Consumer, KafkaException
 
     config = for_librdkafka(bootstrap, kafka or {})
@@ -122,14 +127,15 @@ def redrive(
                 cluster.create(topic_of(dead_letters), partitions=1, config=TOPIC_CONFIG)
             with ExitStack() as at_end:
                 producer = None if dry_run else at_end.enter_context(_producer(config, dead_letters))
-                # Both after the producer: taking over its transactional id has ended whatever an interrupted redrive had under way.
+                # Both after the producer: initialising its transactional id has ended the
+                # transaction of an interrupted redrive.
                 done = read_positions(config, dead_letters) if remembers else Positions()
                 remaining = _assign(consumer, dead_letters)
                 redriving = _Redriving(dead_letters, selection or Selection(), report, consumer, producer, done)
                 for batch in _batches(consumer, remaining):
                     redriving.redrive(batch)
-        except KafkaException as wrong:
-            raise RunFailed(f"The redrive of {dead_letters!r} ended in the middle: {wrong.args[0].str()}.") from wrong
+        except KafkaException as error:
+            raise RunFailed(f"The redrive of {dead_letters!r} ended before it was complete: {error.args[0].str()}.") from error
     return report
 
 
@@ -179,22 +185,22 @@ class _Redriving:
 
 def letter_of(message: Any) -> Letter:
     headers: Headers = list(message.headers() or [])
-    told = {name: _text(value) for name, value in headers}
-    topic = told.get(TOPIC)
-    attempts = told.get(REDRIVEN, "0")
+    by_name = {name: _text(value) for name, value in headers}
+    topic = by_name.get(TOPIC)
+    attempts = by_name.get(REDRIVEN, "0")
     return Letter(
         key=message.key(),
         value=message.value(),
         headers=headers,
         topic=topic or None,
-        reason=told.get(REASON, ""),
-        position=_position(told),
+        reason=by_name.get(REASON, ""),
+        position=_position(by_name),
         attempts=int(attempts) if attempts.isdecimal() else 0,
     )
 
 
-def _position(told: Mapping[str, str]) -> Position | None:
-    topic, partition, offset, timestamp = (told.get(each, "") for each in (TOPIC, PARTITION, OFFSET, TIMESTAMP))
+def _position(by_name: Mapping[str, str]) -> Position | None:
+    topic, partition, offset, timestamp = (by_name.get(each, "") for each in (TOPIC, PARTITION, OFFSET, TIMESTAMP))
     if not topic or not partition.isdecimal() or not offset.isdecimal():
         return None
     return Position(topic, int(partition), int(offset), int(timestamp) if timestamp.lstrip("-").isdecimal() else None)
@@ -208,14 +214,15 @@ def _text(value: str | bytes | None) -> str:
 def _producer(config: dict[str, Any], dead_letters: str) -> Iterator[Producer]:
     from confluent_kafka import Producer
 
-    # One id for the topic: a second redrive at the same time fences the first instead of sending everything twice.
+    # One id for the topic: a second redrive at the same time fences the first, so they cannot send
+    # everything twice.
     with closing_producer(Producer({**config, "transactional.id": group_of(dead_letters)})) as producer:
         producer.init_transactions(PATIENCE_SECONDS)
         yield producer
 
 
 def _assign(consumer: Consumer, topic: str) -> dict[int, int]:
-    """Begins at the group's offsets; answers where each partition with something to read ends."""
+    """Starts at the group's offsets; returns the end of each partition with unread letters."""
     from confluent_kafka import TopicPartition
 
     found = consumer.list_topics(topic, timeout=PATIENCE_SECONDS).topics[topic]
@@ -226,7 +233,8 @@ def _assign(consumer: Consumer, topic: str) -> dict[int, int]:
     ends: dict[int, int] = {}
     for each in committed:
         if each.error is not None:
-            # An offset that could not be read looks like one that was never committed, and that would begin at the start again.
+            # An offset that could not be read looks like one that was never committed, and the
+            # redrive would start from the beginning.
             raise RunFailed(f"The offset that an earlier redrive of {topic!r} committed cannot be read: {each.error.str()}.")
         first, end = consumer.get_watermark_offsets(TopicPartition(topic, each.partition), timeout=PATIENCE_SECONDS)
         start = max(each.offset, first)  # a group without an offset has a negative one
@@ -238,7 +246,8 @@ def _assign(consumer: Consumer, topic: str) -> dict[int, int]:
 
 
 def _batches(consumer: Consumer, ends: dict[int, int]) -> Iterator[list[Message]]:
-    """Until every partition was read to its end; markers of transactions take offsets too, so positions count, not records."""
+    """Until every partition was read to its end. Markers of transactions take offsets too, so
+    positions count, not records."""
     from confluent_kafka import KafkaException
 
     deadline = time.monotonic() + PATIENCE_SECONDS
@@ -255,7 +264,7 @@ def _batches(consumer: Consumer, ends: dict[int, int]) -> Iterator[list[Message]
             if position.offset >= ends.get(position.partition, position.offset + 1):
                 del ends[position.partition]
         if time.monotonic() > deadline:
-            raise RunFailed(f"No more dead letters came within {PATIENCE_SECONDS:g} seconds, though there are some; run it again.")
+            raise RunFailed(f"No more dead letters arrived within {PATIENCE_SECONDS:g} seconds, although there are more; run it again.")
 
 
 def _after(messages: list[Message]) -> list[TopicPartition]:

@@ -1,19 +1,23 @@
-"""Which source records a redrive has dealt with, so that a repeated dead letter is not sent a second time.
+"""The source records that a redrive has sent, so that a repeated dead letter is not sent a second
+time.
 
-A dead letter may be in its topic more than once: a writer that is not exactly once repeats the letters of its last batch after a crash, and
-a pipeline with a new checkpoint reads its topic from the beginning. All of them carry the position of the same source record. A redrive
-sends each position once, also when the repeats lie beyond the point that an earlier redrive reached.
+A dead letter may be in its topic more than once: a writer that is not exactly once repeats the
+letters of its last batch after a crash, and a pipeline with a new checkpoint reads its topic from
+the beginning. All of them carry the position of the same source record. A redrive sends each
+position once, also when the repeats lie beyond the point that an earlier redrive reached.
 
-So every transaction of a redrive also writes one record with the positions it sent, to ``barnabas.redriven.<dead-letter topic>``. The next
-redrive reads that topic before it begins. Positions that a redrive leaves in the topic (a filter does not take them) are remembered only
-until it ends, because a later redrive may send them.
+So every transaction of a redrive also writes one record with the positions it sent, to
+``barnabas.redriven.<dead-letter topic>``. The next redrive reads that topic before it starts.
+Positions that a redrive leaves in the topic (because of a filter) are remembered only until it
+ends, because a later redrive may send them.
 
-limit                     why this number                                      beyond it
-=======================   ==================================================   ================================================
-``POSITIONS_MAX``         about 100 MB of memory in the redriving process      the older half is forgotten: repeats of those letters
-                                                                               are sent again, and the command says so
-``_TOPIC_BYTES_MAX``      twice to four times ``POSITIONS_MAX``                the broker deletes the oldest positions: the same
-=======================   ==================================================   ================================================
+limit                  why this number                         beyond it
+====================   =====================================   =====================================
+``POSITIONS_MAX``      about 100 MB of memory in the           the older half is forgotten: repeats
+                       redriving process                       of those letters are sent again, and
+                                                               the command says so
+``_TOPIC_BYTES_MAX``   twice to four times ``POSITIONS_MAX``   the broker deletes the oldest
+                                                               positions: the same
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from barnabas.pipelines.errors import RunFailed
 # A position takes about 200 bytes in memory.
 POSITIONS_MAX = 500_000
 _TOPIC_BYTES_MAX = 64 * 1024 * 1024
-# The broker deletes whole segments, so they are small against the topic.
+# The broker deletes whole segments, so they are small compared with the topic.
 _SEGMENT_BYTES = 8 * 1024 * 1024
 TOPIC_CONFIG = {
     "cleanup.policy": "delete",
@@ -38,14 +42,15 @@ TOPIC_CONFIG = {
     "retention.bytes": str(_TOPIC_BYTES_MAX),
     "segment.bytes": str(_SEGMENT_BYTES),
 }
-# Time for a broker to hand over the next records.
+# Time for a broker to return the next records.
 _PATIENCE_SECONDS = 30.0
 _POLL_SECONDS = 0.5
 _RECORDS_AT_ONCE = 1000
 
 
 class Position(NamedTuple):
-    """Where a source record is. The timestamp tells a record from the one that has its offset after the topic was deleted and made anew."""
+    """The position of a source record. The timestamp distinguishes it from a record with the same
+    offset after the topic was deleted and created again."""
 
     topic: str
     partition: int
@@ -63,7 +68,7 @@ class Positions:
         self.forgotten = 0
 
     def add(self, position: Position) -> bool:
-        """Whether it is new."""
+        """Returns whether the position is new."""
         if position in self._newer or position in self._older:
             return False
         if len(self._newer) >= self._generation_max:
@@ -92,8 +97,8 @@ def decode(value: bytes) -> Iterator[Position]:
 
 
 def read_positions(config: Mapping[str, Any], dead_letters: str) -> Positions:
-    """What earlier redrives of this topic sent. Their topic exists; the producer of the redrive that reads is initialised, so that no
-    earlier one can commit after the reading."""
+    """The positions that earlier redrives of this topic sent. Their topic exists; the producer of
+    the current redrive is initialised, so that no earlier one can commit after this read."""
     from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
     positions = Positions()

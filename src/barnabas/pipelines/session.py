@@ -1,8 +1,10 @@
-"""Spark's session: with the packages the pipelines need, quiet, and refused in one sentence where it cannot be had.
+"""Spark's session: quiet, with the packages that the pipelines need, and refused with one sentence
+where Spark is not available.
 
-What the JVM writes to stderr (Ivy's report, Spark's log, stack traces of Python workers) goes to a file instead: the JVM inherits our
-stderr when it is started, so that is pointed at the file for the moment of starting. Under ``spark-submit`` the JVM runs already; it
-has its own log and must have been given the packages (``--packages $(barnabas pipelines packages FILE)``).
+The JVM's output to stderr (Ivy's report, Spark's log, stack traces of Python workers) goes to a
+file instead: the JVM inherits our stderr when it is started, so stderr is redirected to the file
+during the start. Under ``spark-submit`` the JVM runs already; it has its own log and must have been
+given the packages (``--packages $(barnabas pipelines packages FILE)``).
 """
 
 from __future__ import annotations
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
 
 DEFAULT_MASTER = "local[*]"
 DEFAULT_LOG = ".barnabas/spark.log"
-# Local and small: the default of 200 is for clusters, and each costs a task and a state store in every batch.
+# Local and small: the default of 200 is for clusters, and each partition costs a task and a state
+# store in every batch.
 _LOCAL_SHUFFLE_PARTITIONS = "4"
 _DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-# Steps that name functions of the user's.
+# Steps that call functions of the user.
 _PYTHON_STEPS = frozenset({"python", "state"})
 _EXTENSIONS_SETTING = "spark.sql.extensions"
 _ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
@@ -48,7 +51,8 @@ def open_session(
     log: str | os.PathLike[str] = DEFAULT_LOG,
     packages: Sequence[str] = (),
 ) -> SparkSession:
-    """``settings`` win over the files'; ``packages`` come on top of those the pipelines need. Ended by its ``stop()``."""
+    """``settings`` take precedence over those in the files; ``packages`` are added to those the
+    pipelines need. The caller calls ``stop()``."""
     check_spark()
     from pyspark.sql import SparkSession
 
@@ -60,48 +64,50 @@ def open_session(
         builder = builder.master(master or DEFAULT_MASTER)
         wanted = {**_local_settings(master or DEFAULT_MASTER), **wanted}
     elif master is not None:
-        raise CannotRun("--master is said to spark-submit, not to the pipeline it runs.")
+        raise CannotRun("Give --master to spark-submit, not to the pipeline it runs.")
     for name, value in wanted.items():
         builder = builder.config(name, value)
     if submitted:
         return _without_jars_in_python(builder.getOrCreate())
-    # Workers run the interpreter that has our dependencies, not whichever `python3` comes first. PySpark looks only here for it:
-    # spark.pyspark.python is for spark-submit.
+    # Workers run the interpreter that has our dependencies, not the first `python3` of the path.
+    # PySpark reads only this variable: spark.pyspark.python is for spark-submit.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     path = Path(log)
     with _jvm_stderr_to(path), _keeping_ctrl_c():
         try:
             session = builder.getOrCreate()
-        except Exception as wrong:
-            raise CannotRun(f"Spark did not start{_reason(path)}; {path} has the rest.") from wrong
+        except Exception as error:
+            raise CannotRun(f"Spark did not start{_reason(path)}; {path} has the rest.") from error
     _ignore_sigterm(session)
     session.sparkContext.setLogLevel("WARN")
     return _without_jars_in_python(session)
 
 
 def close_session(session: SparkSession) -> None:
-    """Also when the JVM has ended. The JVM itself ends with this process, whose end it sees on its stdin."""
+    """Also works when the JVM has ended. The JVM itself ends with this process, because its stdin
+    closes."""
     with suppress(*jvm_gone()), warnings.catch_warnings():
-        # PySpark warns that a JVM that is gone cannot be shut down cleanly.
+        # PySpark warns that a JVM that has ended cannot be shut down cleanly.
         warnings.simplefilter("ignore", RuntimeWarning)
         session.stop()
 
 
 def check_spark() -> None:
-    """``CannotRun`` says what to install."""
+    """``CannotRun`` names the packages to install."""
     missing = [name for name in ("pyspark", "pandas", "pyarrow") if importlib.util.find_spec(name) is None]
     if missing:
         are = "is" if len(missing) == 1 else "are"
-        raise CannotRun(f"Pipelines run on Spark, and {' and '.join(missing)} {are} not installed: pip install 'barnabas[spark]'.")
+        raise CannotRun(f"Pipelines need Spark, but {' and '.join(missing)} {are} not installed: pip install 'barnabas[spark]'.")
     if not is_submitted() and java() is None:
         home = os.environ.get("JAVA_HOME")
         where = f"in JAVA_HOME ({home})" if home else "on the PATH and no JAVA_HOME"
-        raise CannotRun(f"Spark needs Java 17 or later, and there is no java {where}: install a JRE.")
+        raise CannotRun(f"Spark needs Java 17 or later, but there is no java {where}: install a JRE.")
 
 
 def _silence_pyspark() -> None:
-    """PySpark writes every error that SQL may make to stderr, as a line of JSON with its stack traces, and py4j every call into the JVM
-    that fails and every exception of a function that the JVM calls. We say it in a sentence; Spark's log has the traces."""
+    """PySpark writes every error of SQL to stderr, as a line of JSON with stack traces, and py4j
+    every failed call into the JVM and every exception of a function that the JVM calls. We print a
+    sentence; Spark's log has the traces."""
     from pyspark.logger import PySparkLogger
 
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
@@ -117,22 +123,24 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def jvm_gone() -> tuple[type[Exception], ...]:
-    """What calls into a JVM raise when it has ended. A call that was under way raises the base class of all of py4j's errors."""
+    """The exceptions of calls into a JVM that has ended. A call in progress raises the base class
+    of all of py4j's errors."""
     from py4j.protocol import Py4JError
 
     return Py4JError, ConnectionError
 
 
 def _ignore_sigterm(session: SparkSession) -> None:
-    """A signal to the process group (``timeout``) or to all processes of a service (systemd) would end the JVM under the driver, in the
-    middle of a batch. The driver gets the same signal and ends the JVM in order; a driver that dies takes it along, too."""
+    """A signal to the process group (``timeout``) or to all processes of a service (systemd) would
+    end the JVM under the driver, in the middle of a batch. The driver gets the same signal and
+    shuts the JVM down cleanly; if the driver dies, the JVM ends too."""
     jvm: Any = session._jvm  # noqa: SLF001 - the JVM's own handlers are reached through it alone
     jvm.sun.misc.Signal.handle(jvm.sun.misc.Signal("TERM"), jvm.sun.misc.SignalHandler.SIG_IGN)
 
 
 @contextmanager
 def _keeping_ctrl_c() -> Iterator[None]:
-    """PySpark takes Ctrl-C for itself when it starts. A handler that is there already stays."""
+    """PySpark installs its own Ctrl-C handler when it starts. An existing handler stays."""
     before = signal.getsignal(signal.SIGINT)
     try:
         yield
@@ -148,12 +156,12 @@ def java() -> str | None:
 
 
 def log_name() -> str:
-    """Where people find what Spark has to say."""
+    """The name of Spark's log for users."""
     return "Spark's log" if is_submitted() else DEFAULT_LOG
 
 
 def is_submitted() -> bool:
-    """Whether spark-submit started this process: then it says where the JVM listens."""
+    """Whether spark-submit started this process: then a variable holds the port of the JVM."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
@@ -163,12 +171,14 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.metricsEnabled": "false",
-        # The default of 15 s is not enough for a Python worker to start on a machine that is busy, and a query would fail.
+        # The default of 15 s is too short for a Python worker to start on a busy machine, and a
+        # query would fail.
         "spark.python.authenticate.socketTimeout": "120s",
     }
     if not own_python_is_in(os.getcwd(), pipelines):
-        # Spark starts its workers with `python -m`, which looks for modules in the working directory first: a file there that is called
-        # like a standard module (grp.py) would break them.
+        # Spark starts its workers with `python -m`, which searches for modules in the working
+        # directory first: a file there with the name of a standard module (grp.py) would break
+        # them.
         wanted["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     extensions = []
     if DELTA in needed:
@@ -187,8 +197,9 @@ def settings_for(pipelines: Sequence[PipelineDeclaration], settings: Mapping[str
 
 
 def own_python_is_in(folder: str, pipelines: Sequence[PipelineDeclaration]) -> bool:
-    """Whether workers must import from there: a pipeline has Python code of its own, which lies there or which this process, too, would
-    import from there (a package below the folder, with ``python -m``)."""
+    """Whether workers must import from there: a pipeline has Python code of its own that lies
+    there, or that this process, too, would import from there (a package below the folder, with
+    ``python -m``)."""
     folder = os.path.abspath(folder)
     imports_from_there = folder in (os.path.abspath(each) for each in sys.path)
     return any(
@@ -205,14 +216,15 @@ def _local_settings(master: str) -> dict[str, str]:
     }
     if master.startswith("local"):
         settings["spark.sql.shuffle.partitions"] = _LOCAL_SHUFFLE_PARTITIONS
-        # One machine: not the name it has in some network, which may not resolve.
+        # A single machine does not need its network name, which may not resolve.
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
 
 
 def _without_jars_in_python(session: SparkSession) -> SparkSession:
-    """Spark gives Python every jar of its packages, for those that have modules inside. Workers forget what they know of archives before
-    each task and read them again: 300 ms of every task, with the connector and what it depends on. Jars without modules are taken out."""
+    """Spark puts every jar of its packages on Python's path, for those that contain modules.
+    Workers drop their knowledge of archives before each task and read them again: 300 ms of every
+    task, with the connector and its dependencies. So jars without modules are removed."""
     from pyspark import SparkFiles
 
     context = session.sparkContext
@@ -249,7 +261,7 @@ def _jvm_stderr_to(path: Path) -> Iterator[None]:
 
 
 def _reason(log: Path) -> str:
-    """The last thing the JVM said that looks like a reason."""
+    """The last message of the JVM that looks like a reason."""
     lines = log.read_text("utf-8", errors="replace").splitlines()[-200:]
     for line in reversed(lines):
         if "unresolved dependency" in line or "Exception" in line:

@@ -8,14 +8,16 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-# For each question to the cluster. Longer than an election of a new coordinator takes.
+# For each request to the cluster. Longer than the election of a new coordinator takes.
 ANSWER_SECONDS_MAX = 60.0
 
 
 def open_producer(config: Mapping[str, Any], *, known_topic: str) -> Any:
-    """It has ended what earlier producers of its transactional id had begun, and waited for what they were committing.
+    """An initialised producer: the transactions of earlier producers of its transactional id are
+    ended or committed.
 
-    ``known_topic`` is one that exists: the cluster is asked about it, and asking about all of them may be a long answer.
+    ``known_topic`` exists: a metadata request names it, because the metadata of all topics may be
+    large.
     """
     producer = Producer(dict(config))
     _connect(producer, known_topic)
@@ -31,20 +33,23 @@ def open_producer(config: Mapping[str, Any], *, known_topic: str) -> Any:
 
 @contextmanager
 def closing_producer(producer: Producer) -> Iterator[Producer]:
-    """The producer's threads and connections end with the block. Records that it has not sent by then are dropped.
+    """The producer's threads and connections end with the block. Unsent records are dropped.
 
-    A block that fails may leave a transaction open, and librdkafka's ``close`` would wait for the broker to abort it, without a limit and
-    perhaps for one that is away. Such a producer is only let go: it ends with the last reference to it."""
+    A block that fails may leave a transaction open, and librdkafka's ``close`` would wait without a
+    limit for the broker to abort it, perhaps for one that is down. Such a producer is only dropped:
+    it ends with the last reference to it."""
     yield producer
     producer.purge()
     producer.close()
 
 
 def _connect(producer: Any, known_topic: str) -> None:
-    """librdkafka looks for its coordinator when it is opened, and again only after half a second if no connection was up by then.
+    """librdkafka looks for its coordinator when it is opened, and again only after half a second if
+    no connection was up by then.
 
-    The first question may be answered over the connection to a bootstrap address, which is closed as soon as the nodes are known; the
-    second goes to a node. A cluster that does not answer is for the opening itself to report.
+    The first request may be answered over the connection to a bootstrap address, which is closed as
+    soon as the nodes are known; the second goes to a node. The initialisation itself reports a
+    cluster that does not answer.
     """
     with suppress(KafkaException):
         for _ in range(2):

@@ -1,4 +1,6 @@
-"""Building batches: for log records we write ourselves, for recompression, for control batches and snapshots."""
+"""Building batches: for records that Barnabas writes itself, for recompression, for control batches
+and snapshots.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,9 @@ def build_batch(
     transactional: bool = False,
     control: bool = False,
 ) -> bytearray:
-    """One sealed batch. Offsets of the records must rise from ``base_offset``; with ``LOG_APPEND_TIME`` the last record's
-    timestamp counts for all."""
+    """One sealed batch. Offsets of the records must rise from ``base_offset``; with
+    ``LOG_APPEND_TIME`` the last record's timestamp applies to all.
+    """
     body = bytearray()
     count = 0
     last_offset = base_offset

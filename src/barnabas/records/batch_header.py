@@ -1,10 +1,11 @@
-"""The header of a record batch (magic 2): 61 bytes that say all a broker needs to know.
+"""The header of a record batch (magic 2): the 61 bytes that a broker needs.
 
-Between socket and segment a batch stays closed: the broker reads this header, checks the checksum over the rest, and patches the
-two fields that are its own to set. Those two, the base offset and the leader epoch, lie in front of the checksummed part
-for exactly this reason; changing anything behind byte 21 means computing the checksum again (:func:`restamp`).
+Between socket and segment a batch stays closed: the broker reads this header, checks the checksum
+over the rest, and sets two fields, the base offset and the leader epoch. Those two lie in front of
+the checksummed part for exactly this reason; a change behind byte 21 requires a new checksum
+(:func:`restamp`).
 
-    0 base offset        8 batch length     12 leader epoch     16 magic      17 crc-32c of what follows
+    0 base offset        8 batch length     12 leader epoch     16 magic      17 crc-32c of the rest
     21 attributes       23 last offset delta  27 base timestamp  35 max timestamp
     43 producer id      51 producer epoch   53 base sequence    57 record count   61 records
 """
@@ -27,7 +28,7 @@ _UINT32 = struct.Struct(">I")
 _INT16 = struct.Struct(">h")
 
 HEADER_BYTES = _LAYOUT.size
-LENGTH_OVERHEAD_BYTES = 12  # base offset and length, which the length does not count
+LENGTH_OVERHEAD_BYTES = 12  # base offset and length, which the length excludes
 LEADER_EPOCH_POSITION = 12
 MAGIC_POSITION = 16
 CRC_POSITION = 17
@@ -36,7 +37,8 @@ ATTRIBUTES_LOW_BYTE_POSITION = 22
 BASE_TIMESTAMP_POSITION = 27
 MAX_TIMESTAMP_POSITION = 35
 MAGIC = 2
-# A record has at least a length, attributes, two deltas, two lengths and a header count, of one byte each.
+# A record has at least a length, attributes, two deltas, two lengths and a header count, of one
+# byte each.
 RECORD_BYTES_MIN = 7
 
 CODEC_MASK = 0x07
@@ -55,7 +57,9 @@ class TimestampType(IntEnum):
 
 
 class BatchHeader(NamedTuple):
-    """Made by :func:`read_header`, past the constructor: it would take longer than reading the bytes."""
+    """:func:`read_header` makes it without calling the constructor, which would take longer than
+    reading the bytes.
+    """
 
     base_offset: int
     batch_length: int
@@ -77,7 +81,8 @@ class BatchHeader(NamedTuple):
 
     @property
     def last_offset(self) -> int:
-        # The delta survives compaction even when the last record did not, so it and not the count says where the batch ends.
+        # The delta survives compaction even when the last record did not, so the delta and not the
+        # count gives the end of the batch.
         return self.base_offset + self.last_offset_delta
 
     @property
@@ -109,7 +114,7 @@ def advance_sequence(sequence: int, by: int) -> int:
 
 
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """``struct.error`` when fewer than 61 bytes are there."""
+    """Raises ``struct.error`` for fewer than 61 bytes."""
     return tuple.__new__(BatchHeader, _LAYOUT.unpack_from(buffer, position))
 
 
@@ -118,15 +123,17 @@ def write_header(buffer: bytearray | memoryview, header: BatchHeader, position: 
 
 
 def read_offset_and_length(buffer: Buffer, position: int) -> tuple[int, int]:
-    """What is needed to step from one batch to the next."""
+    """The two numbers with which to step from one batch to the next."""
     offset, length = _OFFSET_AND_LENGTH.unpack_from(buffer, position)
     return offset, length
 
 
 def assign_offset(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
-    """The broker's signature on a batch: where it lies and in which leader's time. Outside the checksum.
+    """Set the fields that belong to the broker: base offset and leader epoch. Both are outside the
+    checksum.
 
-    ``batch`` must be exactly one batch: the length between the two fields is written as it was, so that one call does.
+    ``batch`` must be exactly one batch: the length between the two fields is written back
+    unchanged, so that one call suffices.
     """
     _SIGNATURE.pack_into(batch, 0, base_offset, len(batch) - LENGTH_OVERHEAD_BYTES, leader_epoch)
 

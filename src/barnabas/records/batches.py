@@ -1,4 +1,6 @@
-"""Walking over concatenated batches without opening them: in a request, in a chunk read from a segment, in a snapshot."""
+"""Walking over concatenated batches without opening them: in a request, in a chunk read from a
+segment, in a snapshot.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from barnabas.records.batch_header import HEADER_BYTES, LENGTH_OVERHEAD_BYTES, M
 
 
 class CorruptBatch(ValueError):
-    """Bytes that cannot be a batch, with where and why."""
+    """Bytes that cannot be a batch, with their position and the reason."""
 
 
 def walk(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-    """Positions and headers of the whole batches in ``buffer``; stops before one that is cut off.
+    """Positions and headers of the whole batches in ``buffer``; stops before an incomplete one.
 
-    ``CorruptBatch`` when a header cannot be one: nothing behind it can be found any more.
+    Raises ``CorruptBatch`` for an invalid header, because the next batch cannot be found then.
     """
     end = len(buffer)
     while end - position >= HEADER_BYTES:
@@ -28,13 +30,13 @@ def walk(buffer: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]]
 
 
 def check_shape(header: BatchHeader, position: int) -> None:
-    """Whether a header can be one at all, before anything is believed that it says."""
+    """Check that a header is possible at all, before its values are used."""
     if header.batch_length < HEADER_BYTES - LENGTH_OVERHEAD_BYTES:
         raise CorruptBatch(f"batch at position {position} has length {header.batch_length}")
     if header.magic != MAGIC:
         raise CorruptBatch(f"batch at position {position} has magic {header.magic}, not {MAGIC}")
     if header.last_offset_delta < 0 or header.base_offset < 0:
-        raise CorruptBatch(f"batch at position {position} spans offsets {header.base_offset} to {header.last_offset}, which is no range")
+        raise CorruptBatch(f"batch at position {position} spans offsets {header.base_offset} to {header.last_offset}, which is not a range")
 
 
 def check_crc(batch: Buffer, header: BatchHeader) -> None:

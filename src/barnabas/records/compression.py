@@ -1,11 +1,13 @@
-"""The four codecs of record batches, in the framings Kafka's clients write and read.
+"""The four codecs of record batches, in the framings that Kafka's clients write and read.
 
 - gzip and zstd are plain streams;
-- snappy comes in two shapes: xerial's framing (Java, most others) and one bare block (librdkafka); we write xerial's, as Java does;
-- lz4 is the frame format with 64 KiB independent blocks. It is framed here by hand because Java's reader refuses linked
-  blocks, which is what the lz4 library makes by default.
+- snappy has two forms: xerial's framing (Java, most others) and one bare block (librdkafka);
+  Barnabas writes xerial's, as Java does;
+- lz4 is the frame format with independent blocks of 64 KiB. The frame is written by hand here,
+  because Java's reader refuses linked blocks, which are the default of the lz4 library.
 
-Decompression never grows past a bound given by the caller: a megabyte from the wire can hold terabytes of zeros.
+Decompression never grows past a bound given by the caller: a megabyte from the network can hold
+terabytes of zeros.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-# The largest batch is 1 MB by default and text compresses tenfold; a hundredfold and more is an attack or a test.
+# The largest batch is 1 MB by default and text compresses tenfold; a factor of a hundred is an
+# attack or a test.
 DECOMPRESSED_BYTES_MAX = 128 * 1024 * 1024
 
 DEFAULT_LEVELS = {Codec.GZIP: 6, Codec.LZ4: 9, Codec.ZSTD: 3}
@@ -60,7 +63,9 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
 
 
 def decompress(codec: int, data: Buffer, size_bytes_max: int = DECOMPRESSED_BYTES_MAX) -> Buffer:
-    """``DecompressionFailed`` when the data is damaged or would exceed ``size_bytes_max``."""
+    """Raises ``DecompressionFailed`` when the data is damaged or would exceed
+    ``size_bytes_max``.
+    """
     match codec:
         case Codec.NONE:
             return data
@@ -77,19 +82,21 @@ def decompress(codec: int, data: Buffer, size_bytes_max: int = DECOMPRESSED_BYTE
 
 
 def _inflate(module: object, data: Buffer, size_bytes_max: int) -> bytearray:
-    """Decompress into a buffer of known size, four times larger at every attempt, so that memory follows what is really there."""
+    """Decompress into a buffer of known size, four times larger at every attempt, so that memory
+    follows the actual size of the data.
+    """
     size = min(size_bytes_max, max(4096, 8 * len(data)))
     while True:
         out = bytearray(size)
         try:
             written = module.decompress_into(data, out)  # type: ignore[attr-defined]
-        except cramjam.DecompressionError as wrong:
-            if "write whole buffer" not in str(wrong):
-                raise DecompressionFailed(str(wrong)) from wrong
+        except cramjam.DecompressionError as error:
+            if "write whole buffer" not in str(error):
+                raise DecompressionFailed(str(error)) from error
             if size >= size_bytes_max:
-                raise DecompressionFailed(f"more than {size_bytes_max} bytes after decompression") from wrong
+                raise DecompressionFailed(f"more than {size_bytes_max} bytes after decompression") from error
             size = min(size_bytes_max, size * 4)
-            out.clear()  # before the next attempt takes its own
+            out.clear()  # freed before the next attempt allocates its own
         else:
             del out[written:]
             return out
@@ -129,8 +136,8 @@ def _snappy_block(block: Buffer, size_bytes_max: int) -> bytes:
         if size > size_bytes_max:
             raise DecompressionFailed(f"snappy block announces {size} bytes where {size_bytes_max} are allowed")
         return bytes(cramjam.snappy.decompress_raw(block))
-    except cramjam.DecompressionError as wrong:
-        raise DecompressionFailed(str(wrong)) from wrong
+    except cramjam.DecompressionError as error:
+        raise DecompressionFailed(str(error)) from error
 
 
 def _compress_lz4(data: Buffer) -> bytes:

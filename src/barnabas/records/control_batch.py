@@ -1,6 +1,7 @@
-"""Control batches: what the cluster writes between users' records and consumers never see.
+"""Control batches: records that the cluster writes between users' records, and that consumers skip.
 
-The key of a control record is two int16, a version and one of :class:`ControlType`; the value depends on the type.
+The key of a control record is two int16, a version and one of :class:`ControlType`; the value
+depends on the type.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def control_key(kind: ControlType) -> bytes:
 
 
 def read_control_type(record: Record) -> int:
-    """The raw type: readers must skip types they do not know."""
+    """The raw type: readers must skip types that they do not know."""
     if record.key is None or len(record.key) < _KEY.size:
         raise ValueError("control record without a type in its key")
     kind: int = _KEY.unpack_from(record.key)[1]
@@ -61,9 +62,11 @@ def build_end_transaction(kind: ControlType, *, coordinator_epoch: int, producer
 
 
 def read_end_transaction(batch: Buffer) -> tuple[ControlType, int] | None:
-    """How a transaction ended and the coordinator's epoch, or None for a control batch of another kind.
+    """The outcome of a transaction and the coordinator's epoch, or None for a control batch of
+    another kind.
 
-    Compaction leaves the marker of a transaction that is wholly cleaned away as an empty batch, which also says nothing.
+    When a transaction is wholly cleaned away, compaction leaves its marker as an empty batch, which
+    is None too.
     """
     record = next(open_batch(batch), None)
     if record is None:
@@ -72,5 +75,5 @@ def read_end_transaction(batch: Buffer) -> tuple[ControlType, int] | None:
     if kind not in (ControlType.ABORT, ControlType.COMMIT) or record.value is None:
         return None
     if len(record.value) < _MARKER.size:
-        raise ValueError(f"the end of a transaction in {len(record.value)} bytes")
+        raise ValueError(f"the marker of a transaction has {len(record.value)} bytes")
     return ControlType(kind), _MARKER.unpack_from(record.value)[1]

@@ -1,9 +1,10 @@
-"""Single records, for the few who must open a batch: consumers of internal topics, the cleaner, tools, and validation that
-depends on keys.
+"""Single records, for the few readers that must open a batch: consumers of internal topics, the
+cleaner, tools, and validation that depends on keys.
 
-A record is a length and then, all numbers zig-zag: attributes, timestamp delta, offset delta, key, value, headers. Reading
-checks that every part lies inside its record and that the records fill the batch exactly; a batch that passed its checksum
-and fails here was built wrong by its producer.
+A record is a length and then, all numbers zig-zag: attributes, timestamp delta, offset delta, key,
+value, headers. Reading checks that every part lies inside its record and that the records fill the
+batch exactly. When a batch passes its checksum and fails here, its producer has built it
+incorrectly.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Header = tuple[str, bytes | None]
 
 
 class MalformedRecord(ValueError):
-    """A record whose parts do not fit into it."""
+    """A record with parts that do not fit into it."""
 
 
 class Record(NamedTuple):
@@ -32,7 +33,9 @@ class Record(NamedTuple):
 
 
 def open_batch(batch: Buffer, size_bytes_max: int = DECOMPRESSED_BYTES_MAX) -> Iterator[Record]:
-    """The records of one whole batch, decompressed. ``MalformedRecord`` or ``DecompressionFailed`` when it cannot be read."""
+    """The records of one whole batch, decompressed. Raises ``MalformedRecord`` or
+    ``DecompressionFailed`` for an unreadable batch.
+    """
     header = read_header(batch)
     body = decompress(header.codec, batch[HEADER_BYTES : header.size_bytes], size_bytes_max)
     return read_records(header, body)
@@ -46,8 +49,8 @@ def read_records(header: BatchHeader, body: Buffer) -> Iterator[Record]:
     for index in range(header.record_count):
         try:
             record, position = _read_record(header, body, position, append_time)
-        except (IndexError, MalformedVarint) as wrong:
-            raise MalformedRecord(f"record {index} of {header.record_count} is cut off: {wrong}") from wrong
+        except (IndexError, MalformedVarint) as error:
+            raise MalformedRecord(f"record {index} of {header.record_count} is cut off: {error}") from error
         yield record
     if position != len(body):
         raise MalformedRecord(f"{len(body) - position} bytes remain after the last of {header.record_count} records")
@@ -58,7 +61,7 @@ def _read_record(header: BatchHeader, body: Buffer, position: int, append_time: 
     end = position + length
     if length < RECORD_BYTES_MIN - 1 or end > len(body):
         raise MalformedRecord(f"record of {length} bytes where {len(body) - position} remain")
-    position += 1  # attributes: none are defined, and unknown ones must not matter
+    position += 1  # skip the attributes: none are defined, and unknown ones must not matter
     timestamp_delta, position = read_varlong(body, position)
     offset_delta, position = read_varint(body, position)
     key, position = _read_bytes(body, position, end, "key")
@@ -72,7 +75,7 @@ def _read_record(header: BatchHeader, body: Buffer, position: int, append_time: 
         if name is None:
             raise MalformedRecord("header key is null")
         header_value, position = _read_bytes(body, position, end, "header value")
-        # Java's clients read what is not UTF-8 with replacement characters, so it cannot be called wrong.
+        # Java's clients decode invalid UTF-8 with replacement characters, so it is not an error.
         headers.append((name.decode(errors="replace"), header_value))
     if position != end:
         raise MalformedRecord(f"record of {length} bytes ends {end - position} bytes before its end")
@@ -92,7 +95,7 @@ def _read_bytes(body: Buffer, position: int, end: int, what: str) -> tuple[bytes
 
 
 def write_record(out: bytearray, *, offset_delta: int, timestamp_delta: int, record: Record) -> None:
-    """Append one record; only its key, value and headers are taken from ``record``."""
+    """Append one record; only key, value and headers are taken from ``record``."""
     body = bytearray(1)
     write_varint(body, timestamp_delta)
     write_varint(body, offset_delta)

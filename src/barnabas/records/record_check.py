@@ -1,7 +1,8 @@
-"""Whether the records inside a batch are built right, without building them in Python.
+"""A check of the records inside a batch that does not build them as Python objects.
 
-One pass over the bytes, all numbers inlined: about 0.6 us a record, a seventh of what opening it costs. Each part must lie inside its
-record, offset deltas must count up from zero, and the last record must end where the batch ends.
+One pass over the bytes, all numbers inlined: about 0.6 us a record, a seventh of the cost of
+opening it. Each part must lie inside its record, offset deltas must count up from zero, and the
+last record must end where the batch ends.
 """
 
 from __future__ import annotations
@@ -10,18 +11,19 @@ from barnabas.model.buffers import Buffer
 from barnabas.records.batch_header import RECORD_BYTES_MIN
 from barnabas.wire.varint import MalformedVarint, read_uvarint, read_varint, read_varlong
 
-# As they stand in the bytes, zig-zag.
+# In zig-zag, as in the bytes.
 _LENGTH_MIN = 2 * (RECORD_BYTES_MIN - 1)
 _NULL = 1
-# A lone record of a hundred bytes or more, without a key, has eight bytes before its value and a zero behind it, the count of its headers.
-# Where all these and the size are as in one that was found right, this one is right too: producers send many that look alike.
+# A lone record of a hundred bytes or more, without a key, has eight bytes before its value, and
+# behind it a zero, the count of its headers. When these bytes and the size equal those of a record
+# that passed the check, this record passes too: producers send many similar records.
 _BEFORE_VALUE_BYTES = 8
 _right_before_value: set[tuple[int, bytes]] = set()
 _REMEMBERED_MAX = 4096
 
 
 class RecordFault(ValueError):
-    """What is wrong with which record."""
+    """The index of an invalid record, and the fault in it."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
@@ -30,9 +32,10 @@ class RecordFault(ValueError):
 
 
 def check_records(body: Buffer, record_count: int, records_max: int, *, keys_required: bool = False) -> None:
-    """Check the first ``records_max`` of ``record_count`` uncompressed records; ``RecordFault`` names the first bad one.
+    """Check the first ``records_max`` of ``record_count`` uncompressed records; ``RecordFault``
+    names the first bad one.
 
-    That the records fill the body exactly can only be said when all of them were checked.
+    Whether the records fill the body exactly is only known when all of them are checked.
     """
     end = len(body)
     if record_count == 1 and not keys_required:
@@ -45,7 +48,8 @@ def check_records(body: Buffer, record_count: int, records_max: int, *, keys_req
     index = 0
     try:
         for index in range(record_count if record_count < records_max else records_max):
-            # Zig-zag numbers of one and two bytes are decoded in place: they are nearly all there are.
+            # Zig-zag numbers of one and two bytes are decoded in place: nearly all numbers have
+            # that size.
             number = body[position]
             if number < 0x80:
                 position += 1
@@ -57,7 +61,7 @@ def check_records(body: Buffer, record_count: int, records_max: int, *, keys_req
             stop = position + (number >> 1)
             if number & 1 or number < _LENGTH_MIN or stop > end:
                 raise RecordFault(index, f"record of {number >> 1} bytes where {end - position} remain")
-            # One byte of attributes, then the timestamp delta, of which anything is right.
+            # One byte of attributes, then the timestamp delta, which may have any value.
             if body[position + 1] < 0x80:
                 position += 2
             else:
@@ -76,10 +80,10 @@ def check_records(body: Buffer, record_count: int, records_max: int, *, keys_req
                 number, position = read_uvarint(body, position)
                 if not number & 1:
                     position += number >> 1
-                elif number != _NULL:  # minus one may also come in more bytes than it needs
+                elif number != _NULL:  # minus one may also take more bytes than it needs
                     raise RecordFault(index, f"key has length {-((number + 1) // 2)}")
             if keys_required and number == _NULL:
-                raise RecordFault(index, "a compacted topic takes no record without a key")
+                raise RecordFault(index, "a compacted topic accepts only records with a key")
             number = body[position]
             if number < 0x80:
                 position += 1
@@ -100,8 +104,8 @@ def check_records(body: Buffer, record_count: int, records_max: int, *, keys_req
                 position += 1
             if position != stop:
                 raise RecordFault(index, f"the parts of a record end {stop - position} bytes off")
-    except (IndexError, MalformedVarint) as wrong:
-        raise RecordFault(index, f"record is cut off: {wrong}") from wrong
+    except (IndexError, MalformedVarint) as error:
+        raise RecordFault(index, f"record is cut off: {error}") from error
     if record_count <= records_max and position != end:
         raise RecordFault(record_count - 1, f"{end - position} bytes remain after the last record")
     if record_count == 1 and not keys_required and value_position == _BEFORE_VALUE_BYTES and value_end == end - 1:

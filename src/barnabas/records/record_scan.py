@@ -1,8 +1,10 @@
-"""Finding keys and records in a batch's body without building records: for who must look at every record of a log.
+"""Finding keys and records in a batch's body without building records, for code that must look at
+every record of a log.
 
-One pass with all numbers inlined, so that compaction costs about half a microsecond a record (``docs/decisions/0009``). It checks what it
-relies on: that each record lies inside the body, each key inside its record, that offset deltas rise and the records fill the body
-exactly. What lies behind the key is not looked into, except for whether there is a value.
+One pass with all numbers inlined, so that compaction costs about half a microsecond a record
+(``docs/decisions/0009``). It checks the facts that it relies on: each record lies inside the body,
+each key inside its record, offset deltas rise, and the records fill the body exactly. Behind the
+key it only looks whether there is a value.
 """
 
 from __future__ import annotations
@@ -17,23 +19,27 @@ from barnabas.wire.varint import MalformedVarint, read_uvarint, read_varlong, wr
 
 
 class ScannedRecords(NamedTuple):
-    """The records of one batch, side by side: of the record at an index its key, and its offset less the batch's base offset."""
+    """The records of one batch in parallel lists: keys, and offsets relative to the base offset of
+    the batch.
+    """
 
     keys: list[bytes]
     deltas: list[int]
-    # Indexes of the few that are special. A record without a key has an empty one above.
+    # Indexes of the few special records. A record without a key has an empty one above.
     tombstones: list[int]
     keyless: list[int]
 
 
 def body_of(batch: Buffer, header: BatchHeader) -> bytes:
-    """The records of one whole batch, decompressed, as ``bytes``: indexing those is faster than indexing any other buffer."""
+    """The records of one whole batch, decompressed, as ``bytes``, which are faster to index than
+    any other buffer.
+    """
     body = memoryview(batch)[HEADER_BYTES:]
     return bytes(decompress(header.codec, body) if header.codec else body)
 
 
 def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
-    """``MalformedRecord`` when the body is not what the header says."""
+    """Raises ``MalformedRecord`` when the body does not match the header."""
     count, end = header.record_count, len(body)
     if count < 0 or count * RECORD_BYTES_MIN > end:
         raise MalformedRecord(f"{count} records cannot fit into {end} bytes")
@@ -45,7 +51,8 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
     position = 0
     try:
         for index in range(count):
-            # Zig-zag numbers of one and two bytes are decoded in place: they are nearly all there are.
+            # Zig-zag numbers of one and two bytes are decoded in place: nearly all numbers have
+            # that size.
             number = body[position]
             position += 1
             if number >= 0x80:
@@ -57,7 +64,7 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
                     number, position = read_uvarint(body, position - 1)
             if number & 1:
                 raise MalformedRecord(f"record {index} of {count} has a length below zero")
-            # Where this is behind the end, so is the next record, or what follows the last.
+            # When this is beyond the end, so is the next record, or the bytes that follow the last.
             stop = position + (number >> 1)
             position += 1  # attributes
             while body[position] >= 0x80:  # timestamp
@@ -86,11 +93,12 @@ def scan_records(header: BatchHeader, body: bytes) -> ScannedRecords:
                 raise MalformedRecord(f"record {index} of {count} has a key of {number >> 1} bytes and ends before it")
             add_key(body[position:key_end])
             number = body[key_end]
-            if number == 1 or (number == 0x81 and read_uvarint(body, key_end)[0] == 1):  # minus one, in a byte or in more than it needs
+            # Minus one, in one byte or in more than it needs.
+            if number == 1 or (number == 0x81 and read_uvarint(body, key_end)[0] == 1):
                 tombstones.append(index)
             position = stop
-    except (IndexError, MalformedVarint) as wrong:
-        raise MalformedRecord(f"a record is cut off: {wrong}") from wrong
+    except (IndexError, MalformedVarint) as error:
+        raise MalformedRecord(f"a record is cut off: {error}") from error
     if position != end:
         raise MalformedRecord(f"the last of {count} records ends at {position} of {end} bytes")
     return ScannedRecords(keys, _offset_deltas(deltas, header.last_offset_delta), tombstones, keyless)
@@ -109,7 +117,7 @@ def _offset_deltas(numbers: list[int], last_offset_delta: int) -> list[int]:
 
 
 def record_bounds(body: bytes, count: int) -> list[int]:
-    """Where each record begins, and behind the last where it ends: only the lengths are read."""
+    """The position of each record, and the end of the last: only the lengths are read."""
     bounds: list[int] = []
     add = bounds.append
     position = 0
@@ -126,8 +134,8 @@ def record_bounds(body: bytes, count: int) -> list[int]:
                 else:
                     number, position = read_uvarint(body, position)
                     position += number >> 1
-    except (IndexError, MalformedVarint) as wrong:
-        raise MalformedRecord(f"a record is cut off: {wrong}") from wrong
+    except (IndexError, MalformedVarint) as error:
+        raise MalformedRecord(f"a record is cut off: {error}") from error
     if position != len(body):
         raise MalformedRecord(f"{count} records end at {position} of {len(body)} bytes")
     add(position)
@@ -135,9 +143,11 @@ def record_bounds(body: bytes, count: int) -> list[int]:
 
 
 def timestamp_delta_max(body: bytes, starts: list[int], *, known_max: int) -> int:
-    """The largest timestamp delta of the records that begin at ``starts``, of which none is above ``known_max``; at least one."""
+    """The largest timestamp delta of the records that begin at ``starts``. None of them is above
+    ``known_max``; there is at least one.
+    """
     largest: int | None = None
-    # From the end, because timestamps mostly rise: then the first look finds the largest there can be.
+    # From the end, because timestamps mostly rise: then the first look finds the largest possible.
     for position in reversed(starts):
         while body[position] >= 0x80:  # length
             position += 1
@@ -160,7 +170,9 @@ def timestamp_delta_max(body: bytes, starts: list[int], *, known_max: int) -> in
 
 
 def rebase_record(out: bytearray, record: bytes, shift_ms: int) -> int:
-    """Append a record with its timestamp delta raised by ``shift_ms``, and all else as it was; the new delta."""
+    """Append a record with its timestamp delta raised by ``shift_ms`` and everything else
+    unchanged; returns the new delta.
+    """
     _, position = read_uvarint(record, 0)
     delta, rest = read_varlong(record, position + 1)
     delta += shift_ms

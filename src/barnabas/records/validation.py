@@ -1,11 +1,12 @@
-"""What a broker demands of a batch before it is appended, with the error codes Kafka answers.
+"""The checks that a broker makes before it appends a batch, with Kafka's error codes.
 
-The batch stays closed. Its header and checksum are always checked; of an uncompressed batch also the first records, and all
-of them where the topic is compacted and keys are required. What is *not* checked, and Apache Kafka does check by decompressing
-and reading every batch, is the inside of compressed batches and the records after the sixteenth: a producer that computes a right
-checksum over garbage can hurt the readers of its own topic, and nobody else. ``docs/decisions`` argues this.
+The batch stays closed. Its header and checksum are always checked; of an uncompressed batch also
+the first records, and all of them where the topic is compacted and keys are required. Two things
+are *not* checked that Apache Kafka does check by decompressing and reading every batch: the inside
+of compressed batches, and the records after the sixteenth. A producer that computes a valid
+checksum over garbage can hurt only the readers of its own topic. ``docs/decisions`` argues this.
 
-A topic's own wishes (another codec, an upper bound on age) do need every record; only those open the batch.
+Only topic settings that need every record (another codec, a bound on age) open the batch.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ from barnabas.records.compression import Codec, DecompressionFailed, decompress
 from barnabas.records.record import MalformedRecord, Record, read_records
 from barnabas.records.record_check import RecordFault, check_records
 
-# Enough that a batch built by hand is checked whole, few enough to cost a big batch next to nothing.
+# Enough to check a small batch whole, and few enough to cost a big batch next to nothing.
 CHECKED_RECORDS_MAX = 16
 LONG_MAX = 2**63 - 1
 _ALL_RECORDS = 2**31
-_OLDEST_BATCH_BYTES_MIN = 14  # what a message of magic 0 has behind its length: less was never a batch
-_MAGIC_SEEN_BYTES = 17  # base offset, length, leader epoch and magic: the least that can be told from garbage
+_OLDEST_BATCH_BYTES_MIN = 14  # the bytes behind the length in the smallest message of magic 0
+# Base offset, length, leader epoch and magic: fewer bytes look like garbage.
+_MAGIC_SEEN_BYTES = 17
 
 _FRAME_MAGICS = {Codec.GZIP: b"\x1f\x8b", Codec.LZ4: b"\x04\x22\x4d\x18", Codec.ZSTD: b"\x28\xb5\x2f\xfd"}
 
@@ -54,7 +56,7 @@ class RecordError(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """Why a batch is not appended: an answer, not an exception."""
+    """Why a batch is not appended: a value, not an exception."""
 
     code: ErrorCode
     message: str
@@ -62,7 +64,9 @@ class Refused(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """A batch ready for its offset: the producer's own bytes, or rebuilt ones where the topic asked for another codec."""
+    """A batch ready for its offset: the producer's own bytes, or rebuilt ones where the topic uses
+    another codec.
+    """
 
     batch: memoryview
     header: BatchHeader
@@ -71,7 +75,7 @@ class Accepted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchRules:
-    """A topic's demands, made from its configuration once and not per request."""
+    """A topic's rules for batches, computed from its configuration once and not per request."""
 
     size_bytes_max: int = 1_048_588
     timestamp_type: TimestampType = TimestampType.CREATE_TIME
@@ -80,7 +84,7 @@ class BatchRules:
     codec: Codec | None = None  # None keeps the producer's
     codec_level: int | None = None
     keys_required: bool = False
-    plain: bool = field(init=False)  # nothing here needs a batch to be opened or changed
+    plain: bool = field(init=False)  # no rule requires opening or changing a batch
 
     def __post_init__(self) -> None:
         plain = (
@@ -93,7 +97,9 @@ class BatchRules:
 
 
 def validate(records: memoryview | None, rules: BatchRules, now_ms: int) -> Accepted | Refused:
-    """Check what one Produce request holds for one partition: exactly one batch."""
+    """Check the records of one partition in one Produce request, which must be exactly one
+    batch.
+    """
     if records is None or len(records) < HEADER_BYTES:
         return _too_short(records)
     header = read_header(records)
@@ -114,7 +120,7 @@ def validate(records: memoryview | None, rules: BatchRules, now_ms: int) -> Acce
     ) = header
     size_bytes = len(records)
     if magic != MAGIC or batch_length + LENGTH_OVERHEAD_BYTES != size_bytes:
-        return _wrong_frame(header, size_bytes)
+        return _invalid_frame(header, size_bytes)
     if base_offset:
         return Refused(ErrorCode.INVALID_RECORD, f"the base offset of a produced batch must be 0, not {base_offset}")
     if size_bytes > rules.size_bytes_max:
@@ -136,12 +142,14 @@ def validate(records: memoryview | None, rules: BatchRules, now_ms: int) -> Acce
     except RecordFault as fault:
         return _refused(fault)
     if max_timestamp > now_ms + rules.timestamp_after_ms_max:
-        return _wrong_timestamps(records, header, rules, now_ms)
-    return tuple.__new__(Accepted, (records, header, -1))  # as Accepted(...), at half the price
+        return _invalid_timestamps(records, header, rules, now_ms)
+    return tuple.__new__(Accepted, (records, header, -1))  # equals Accepted(...), at half the cost
 
 
 def _validate_unusual(records: memoryview, header: BatchHeader, rules: BatchRules, now_ms: int) -> Accepted | Refused:
-    """Batches with attributes, and topics with wishes: everything that most batches are spared."""
+    """Batches with attributes and topics with special rules: the checks that most batches do not
+    need.
+    """
     attributes = header.attributes
     if attributes & CONTROL_BIT:
         return Refused(ErrorCode.INVALID_RECORD, "clients may not write control records")
@@ -149,7 +157,7 @@ def _validate_unusual(records: memoryview, header: BatchHeader, rules: BatchRule
         return Refused(ErrorCode.INVALID_RECORD, "a transactional batch needs a producer id")
     append_time = rules.timestamp_type is TimestampType.LOG_APPEND_TIME
     if attributes & LOG_APPEND_TIME_BIT and append_time:
-        return Refused(ErrorCode.INVALID_TIMESTAMP, "append time is the broker's to set, a producer may not claim it")
+        return Refused(ErrorCode.INVALID_TIMESTAMP, "producers must not set the timestamp type to LogAppendTime")
     if attributes & CODEC_MASK or rules.codec or rules.keys_required or rules.timestamp_before_ms_max != LONG_MAX:
         rebuilt = _open_where_needed(records, header, rules, now_ms)
         if rebuilt is not None:
@@ -162,9 +170,10 @@ def _validate_unusual(records: memoryview, header: BatchHeader, rules: BatchRule
         restamp(records, attributes | LOG_APPEND_TIME_BIT, now_ms)
         return Accepted(records, read_header(records), now_ms)
     if header.max_timestamp > now_ms + rules.timestamp_after_ms_max:
-        return _wrong_timestamps(records, header, rules, now_ms)
+        return _invalid_timestamps(records, header, rules, now_ms)
     if attributes & LOG_APPEND_TIME_BIT:
-        # The topic keeps the producers' time, so a bit that says otherwise would make readers take the wrong field.
+        # The topic keeps the producers' time, so an append-time bit would make readers use the
+        # wrong field.
         restamp(records, attributes & ~LOG_APPEND_TIME_BIT, header.max_timestamp)
         header = read_header(records)
     return Accepted(records, header, -1)
@@ -177,10 +186,10 @@ def _too_short(records: memoryview | None) -> Refused:
             return Refused(ErrorCode.CORRUPT_MESSAGE, f"the batch announces a length of {length}")
     if records is not None and len(records) >= _MAGIC_SEEN_BYTES and records[_MAGIC_SEEN_BYTES - 1] > MAGIC:
         return Refused(ErrorCode.CORRUPT_MESSAGE, f"record batches have magic {MAGIC}, not {records[_MAGIC_SEEN_BYTES - 1]}")
-    return Refused(ErrorCode.INVALID_RECORD, "a produce request must hold exactly one record batch a partition, whole")
+    return Refused(ErrorCode.INVALID_RECORD, "a produce request must hold exactly one whole record batch per partition")
 
 
-def _wrong_frame(header: BatchHeader, size_bytes: int) -> Refused:
+def _invalid_frame(header: BatchHeader, size_bytes: int) -> Refused:
     if not 0 <= header.magic <= MAGIC:
         return Refused(ErrorCode.CORRUPT_MESSAGE, f"record batches have magic {MAGIC}, not {header.magic}")
     if header.magic != MAGIC:
@@ -189,7 +198,7 @@ def _wrong_frame(header: BatchHeader, size_bytes: int) -> Refused:
         return Refused(ErrorCode.CORRUPT_MESSAGE, f"the batch announces a length of {header.batch_length}")
     return Refused(
         ErrorCode.INVALID_RECORD,
-        f"a produce request must hold exactly one whole batch a partition; this one has {header.size_bytes} of {size_bytes} bytes",
+        f"a produce request must hold exactly one whole record batch per partition; this one has {header.size_bytes} of {size_bytes} bytes",
     )
 
 
@@ -206,7 +215,9 @@ def _refused(fault: RecordFault) -> Refused:
 
 
 def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRules, now_ms: int) -> Accepted | Refused | None:
-    """For batches that are compressed or that the topic wants looked into. None: the batch may stay as it is."""
+    """For batches that are compressed or whose topic needs their records. None means that the batch
+    may stay as it is.
+    """
     recompress = rules.codec is not None and rules.codec != header.codec
     old_counts = rules.timestamp_before_ms_max != LONG_MAX and rules.timestamp_type is TimestampType.CREATE_TIME
     if not (recompress or rules.keys_required or old_counts):
@@ -221,8 +232,8 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
         opened = list(read_records(header, body))
     except RecordFault as fault:
         return (_without_keys(header, body) if rules.keys_required else None) or _refused(fault)
-    except (DecompressionFailed, MalformedRecord) as wrong:
-        return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {wrong}")
+    except (DecompressionFailed, MalformedRecord) as error:
+        return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {error}")
     if rules.timestamp_type is TimestampType.CREATE_TIME:
         refused = _check_timestamps(opened, rules, now_ms)
         if refused is not None:
@@ -233,10 +244,12 @@ def _open_where_needed(records: memoryview, header: BatchHeader, rules: BatchRul
 
 
 def _without_keys(header: BatchHeader, body: Buffer) -> Refused | None:
-    """All records without a key, where that is what is wrong: the check stops at the first, the producer wants to know each."""
+    """All records without a key, when that is the fault: the check stops at the first, and the
+    producer needs the whole list.
+    """
     try:
         missing = tuple(
-            RecordError(index, "a compacted topic takes no record without a key")
+            RecordError(index, "a compacted topic accepts only records with a key")
             for index, record in enumerate(read_records(header, body))
             if record.key is None
         )
@@ -266,7 +279,9 @@ def _recompress(header: BatchHeader, opened: list[Record], rules: BatchRules, no
 
 
 def _plausible(codec: int, body: memoryview) -> bool:
-    """Whether compressed bytes at least begin like what they claim to be. Snappy has no magic that all its writers use."""
+    """Whether compressed bytes at least begin like their codec. Snappy has no magic that all its
+    writers use.
+    """
     if codec == Codec.SNAPPY:
         return True
     magic = _FRAME_MAGICS.get(Codec(codec)) if codec in _FRAME_MAGICS else None
@@ -279,12 +294,14 @@ def _undecodable(codec: int) -> Refused:
     return Refused(ErrorCode.INVALID_RECORD, f"the compressed records do not begin like {Codec(codec).name.lower()}")
 
 
-def _wrong_timestamps(records: memoryview, header: BatchHeader, rules: BatchRules, now_ms: int) -> Refused:
-    """The header alone condemns the batch; opening it now only tells the producer which records."""
+def _invalid_timestamps(records: memoryview, header: BatchHeader, rules: BatchRules, now_ms: int) -> Refused:
+    """The header alone is enough to refuse the batch; opening it only tells the producer which
+    records are invalid.
+    """
     try:
         opened = list(read_records(header, decompress(header.codec, records[HEADER_BYTES:])))
-    except (DecompressionFailed, MalformedRecord) as wrong:
-        return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {wrong}")
+    except (DecompressionFailed, MalformedRecord) as error:
+        return Refused(ErrorCode.INVALID_RECORD, f"the batch cannot be read: {error}")
     return _check_timestamps(opened, rules, now_ms) or Refused(
         ErrorCode.INVALID_TIMESTAMP, f"the batch's largest timestamp {header.max_timestamp} is too far in the future"
     )

@@ -1,9 +1,11 @@
-"""Incremental fetch sessions (KIP-227): a client names its partitions once and then only what changed; so do the answers.
+"""Incremental fetch sessions (KIP-227): a client names its partitions once, and from then on only
+changes; responses likewise.
 
-A session is an id, an epoch that counts its requests, and the partitions in the order in which they shall be served next. Answers
-leave out partitions that have nothing new. There is room for ``slots`` sessions; when it is full, a newcomer takes the place of
-one that has been silent for :data:`EVICTION_MS`, or of the smallest that is older than that if the newcomer is larger, since it saves
-more; or it gets none and must send full requests, which works as well.
+A session is an id, an epoch that counts its requests, and the partitions in the order in which they
+are served next. Responses leave out partitions without news. There is room for ``slots`` sessions.
+When it is full, a new session replaces one that was idle for :data:`EVICTION_MS`, or the smallest
+that is older than that if the new one is larger, since a larger session saves more. Otherwise the
+client gets no session and must send full requests, which works as well.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from barnabas.replication.reads import PartitionRead
 NO_SESSION = 0
 INITIAL_EPOCH, FINAL_EPOCH = 0, -1
 EVICTION_MS = 120_000
-# Finding the smallest session means to look at all of them; how large it was is good enough for this long.
+# The search for the smallest session looks at all of them, so its result is used for this long.
 SMALLEST_KNOWN_MS = 1000
 _EPOCH_MAX = 2**31 - 1
 _ID_BITS = 31
@@ -27,7 +29,8 @@ _ANY_SIZE = 2**31
 
 
 class FetchedPartition:
-    """One partition of a fetch: what is asked for, and in a session what was last told."""
+    """One partition of a fetch: the request for it, and in a session the offsets that were last
+    sent."""
 
     __slots__ = (
         "current_leader_epoch",
@@ -35,9 +38,9 @@ class FetchedPartition:
         "index",
         "last_fetched_epoch",
         "log_start_offset",
+        "sent_high_watermark",
+        "sent_log_start_offset",
         "size_bytes_max",
-        "told_high_watermark",
-        "told_log_start_offset",
         "topic",
         "topic_id",
     )
@@ -54,7 +57,8 @@ class FetchedPartition:
         last_fetched_epoch: int,
         log_start_offset: int = -1,
     ) -> None:
-        """``log_start_offset`` is the asking follower's; consumers have none."""
+        """``log_start_offset`` is the log start of the follower that fetches; consumers have
+        none."""
         self.topic = topic
         self.topic_id = topic_id
         self.index = index
@@ -63,8 +67,8 @@ class FetchedPartition:
         self.current_leader_epoch = current_leader_epoch
         self.last_fetched_epoch = last_fetched_epoch
         self.log_start_offset = log_start_offset
-        self.told_high_watermark = -1
-        self.told_log_start_offset = -1
+        self.sent_high_watermark = -1
+        self.sent_log_start_offset = -1
 
     @property
     def key(self) -> PartitionKey:
@@ -72,8 +76,8 @@ class FetchedPartition:
 
     def take(self, newer: FetchedPartition) -> None:
         if newer.current_leader_epoch != self.current_leader_epoch:
-            # A follower drops an answer that was meant for another leader epoch, and the high watermark in it.
-            self.told_high_watermark = -1
+            # A follower drops a response for another leader epoch, and with it the high watermark.
+            self.sent_high_watermark = -1
         self.fetch_offset = newer.fetch_offset
         self.size_bytes_max = newer.size_bytes_max
         self.current_leader_epoch = newer.current_leader_epoch
@@ -81,25 +85,27 @@ class FetchedPartition:
         self.log_start_offset = newer.log_start_offset
 
     def news(self, read: PartitionRead) -> bool:
-        """Whether an incremental answer must mention this, and remember it as told."""
+        """Whether an incremental response must include this partition. Remembers the offsets as
+        sent."""
         if read.error or read.diverging is not None:
-            # The next answer mentions the partition again, whatever its offsets are then. A follower that cuts its log takes no high
-            # watermark from the answer that made it do so, and on an idle partition it would never hear of it again.
-            self.told_high_watermark = -1
+            # The next response includes the partition again, whatever its offsets are then. A
+            # follower that truncates its log takes no high watermark from the response that made it
+            # do so, and on an idle partition it would never receive it again.
+            self.sent_high_watermark = -1
             return True
         changed = (
             read.region is not None
             or read.records is not None
             or read.preferred_replica >= 0
-            or read.high_watermark != self.told_high_watermark
-            or read.log_start_offset != self.told_log_start_offset
+            or read.high_watermark != self.sent_high_watermark
+            or read.log_start_offset != self.sent_log_start_offset
         )
-        self.told_high_watermark, self.told_log_start_offset = read.high_watermark, read.log_start_offset
+        self.sent_high_watermark, self.sent_log_start_offset = read.high_watermark, read.log_start_offset
         return changed
 
 
 class PartitionKey(NamedTuple):
-    """By name or by id, as the request's version has it; the other is empty."""
+    """By name or by id, depending on the version of the request; the other is empty."""
 
     topic: str
     topic_id: Uuid
@@ -127,14 +133,15 @@ class FetchSession:
             self.partitions.pop(key, None)
 
     def serve_last(self, served: Iterable[FetchedPartition]) -> None:
-        """Who got data now waits behind the others, so that a busy partition cannot starve its neighbours."""
+        """Partitions that got data move behind the others, so that a busy partition cannot starve
+        its neighbours."""
         for each in served:
             if self.partitions.pop(each.key, None) is not None:
                 self.partitions[each.key] = each
 
 
 class FetchContext(NamedTuple):
-    """What one request is to its session."""
+    """One request in its session."""
 
     session: FetchSession | None
     partitions: list[FetchedPartition]
@@ -149,8 +156,8 @@ class FetchSessions:
     def __init__(self, slots: int, entropy: Entropy) -> None:
         self.slots = slots
         self._entropy = entropy
-        self._sessions: dict[int, FetchSession] = {}  # longest unused first
-        self._too_small = 0  # newcomers up to this size find no place
+        self._sessions: dict[int, FetchSession] = {}  # least recently used first
+        self._too_small = 0  # new sessions up to this size find no room
         self._too_small_until_ms = 0
 
     def __len__(self) -> int:
@@ -169,7 +176,7 @@ class FetchSessions:
         uses_topic_ids: bool,
         now_ms: int,
     ) -> FetchContext | ErrorCode:
-        """The partitions a request is about, or the error that sends the client back to a full request."""
+        """The partitions of a request, or the error that makes the client send a full request."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
             if session_id != NO_SESSION:
                 self._sessions.pop(session_id, None)
@@ -185,7 +192,8 @@ class FetchSessions:
             return ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
         session.update(named, forgotten)
         if not session.partitions:
-            # Nothing is left to tell of: Kafka closes such a session, and tells the client by answering with no session.
+            # No partition is left: Kafka closes such a session, and tells the client so by a
+            # response without a session.
             del self._sessions[session_id]
             return FetchContext(None, [], incremental=False)
         session.epoch = 1 if epoch == _EPOCH_MAX else epoch + 1
@@ -207,7 +215,7 @@ class FetchSessions:
         return session
 
     def _victim(self, size: int, now_ms: int) -> FetchSession | None:
-        """Whose place a newcomer of ``size`` partitions may take."""
+        """The session whose room a new one of ``size`` partitions may take."""
         longest_unused = next(iter(self._sessions.values()), None)
         if longest_unused is None:
             return None

@@ -1,15 +1,19 @@
-"""A follower's side of one connection to one leader: what to ask next, and what to do with the answer. No clock, no network.
+"""A follower's side of one connection to one leader: the next request, and the handling of its
+response. No clock, no network.
 
-    fetching --out of range--> asking the leader's end --it is not below ours--> asking its start --> fetching
-        |                             `--it is below ours: cut there--> fetching
-        |--it was moved to remote storage--> asking where the leader's local log begins --> building, from remote storage --> fetching
-        |--diverging epoch: cut, and fetch again
-        |--an error, a damaged batch, no answer--> backing off --> fetching
-        |--the epoch is too old--> failed, until the metadata brings a newer one
+    fetching  --offset out of range-->         asks for the leader's end offset
+                its end is below ours:           truncate to it --> fetching
+                otherwise:                       asks for its start offset --> fetching
+    fetching  --offset is in remote storage--> asks where the leader's local log begins
+                                               --> building from remote storage --> fetching
+    fetching  --diverging epoch-->             truncate --> fetching
+    fetching  --error, damaged batch, no response--> backing off --> fetching
+    fetching  --the epoch is too old-->        failed, until the metadata brings a newer one
 
-One request is under way at a time; fetches go by topic id, which all brokers that send their epochs with them (version 15) know.
-Partitions that back off or failed are left out of the fetch. An answer counts for a partition only if it is still followed in the epoch,
-and at the offset, for which it was asked.
+One request is in flight at a time. Fetches name topics by id, which works with every broker that
+also takes the replica epoch (version 15). Partitions that back off or failed are left out of the
+fetch. A response counts for a partition only if the partition is still followed in the epoch, and
+at the offset, of the request.
 """
 
 from __future__ import annotations
@@ -45,10 +49,11 @@ from barnabas.wire.messages.list_offsets import (
 from barnabas.wire.types import RecordsSource
 
 LATEST, EARLIEST, EARLIEST_LOCAL, EARLIEST_PENDING_UPLOAD = -1, -2, -4, -6
-# The first wait after something failed is this part of replica.fetch.backoff.ms, and then it doubles: after an election the leader often
-# hears of it some milliseconds after its followers, and a whole second lost there is a second in which nothing is acknowledged.
+# The first wait after a failure is this fraction of replica.fetch.backoff.ms, and then it doubles:
+# after an election the leader often learns of it some milliseconds after its followers, and during
+# a whole second of waiting no record would be acknowledged.
 FIRST_BACKOFF_PART = 32
-# How long throttled partitions rest before somebody looks whether they may be fetched again.
+# How long throttled partitions rest before the throttle is checked again.
 THROTTLE_LOOK_MS = 100
 
 Request = FetchRequest | ListOffsetsRequest
@@ -84,13 +89,14 @@ _TIMESTAMPS = {
 
 @dataclass(frozen=True, slots=True)
 class TieredStart:
-    """Where to begin behind a leader that has moved the older part of its log to remote storage."""
+    """Where a follower begins whose leader has moved the older part of its log to remote
+    storage."""
 
     offset: int
     leader_epoch: int
-    """Of the leader's batch at ``offset``."""
+    """The epoch of the leader's batch at ``offset``."""
     log_start_offset: int
-    """Of the leader's whole log."""
+    """The start of the leader's whole log."""
 
 
 class Followed:
@@ -105,9 +111,9 @@ class Followed:
         self.resumes_ms = 0
         self.failures = 0  # in a row
         self.failed = False
-        self.asked: Asked | None = None  # in the request that is under way
+        self.asked: Asked | None = None  # in the request in flight
         self.building = False  # from remote storage
-        # The leader's log start offset, when it said that what was asked for is remote.
+        # The leader's log start offset, from the response that the requested offset is remote.
         self.leader_start = partition.log.log_start_offset
 
     @property
@@ -142,10 +148,13 @@ class FollowerFetch:
         on_tiered: Callable[[Partition, TieredStart, Callable[[bool], None]], None] = _not_tiered,
         skips_tiered: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``on_event(what, partition, detail)`` hears of what an operator should know. Partitions that are ``throttled`` are left out of
-        a fetch; ``on_bytes`` counts what came. ``on_tiered(partition, start, built)`` restarts a partition at ``start`` with what remote
-        storage knows of everything below, and then says whether it did; meanwhile the partition is not fetched. ``skips_tiered()`` says
-        whether a new replica begins behind all that is remote (KIP-1023), and not already where the leader's local log does."""
+        """``on_event(what, partition, detail)`` receives events for the operator. Partitions
+        that are ``throttled`` are left out of a fetch; ``on_bytes`` counts received bytes.
+        ``on_tiered(partition, start, built)`` restarts a partition at ``start`` with the state
+        of everything below from remote storage, and then calls ``built`` with whether it
+        succeeded; until then the partition is not fetched. ``skips_tiered()`` returns whether a
+        new replica begins behind everything remote (KIP-1023), instead of where the leader's
+        local log begins."""
         self._replica_id = replica_id
         self._limits = limits
         self._replica_epoch = replica_epoch
@@ -160,7 +169,7 @@ class FollowerFetch:
         self._under_way: Request | None = None
         self.failures = 0  # of whole requests, and of single partitions
 
-    # -- partitions -----------------------------------------------------------------------------------------------------------
+    # -- partitions --------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self._followed)
@@ -178,14 +187,15 @@ class FollowerFetch:
     def forget(self, partition: Partition) -> None:
         self._followed.pop((partition.topic_id, partition.partition.partition), None)
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------
+    # -- requests ---------------------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:
         return self._under_way is not None
 
     def next_request(self, now_ms: int) -> Request | None:
-        """What to send now; None while a request is under way, and when there is nothing to ask before :meth:`resumes_ms`."""
+        """The request to send now; None while one is in flight, and when there is none before
+        :meth:`resumes_ms`."""
         if self._under_way is not None:
             return None
         ready = {
@@ -202,7 +212,8 @@ class FollowerFetch:
         return self._under_way
 
     def resumes_ms(self, now_ms: int) -> int | None:
-        """When to ask for the next request, if there was none; None when nothing is followed that could be asked for."""
+        """When to call :meth:`next_request` again after it returned None; None when no partition
+        can be fetched."""
         waiting = [each.resumes_ms for each in self._followed.values() if not each.failed and not each.building]
         if not waiting:
             return None
@@ -260,10 +271,11 @@ class FollowerFetch:
             )
         return ListOffsetsRequest(replica_id=self._replica_id, isolation_level=0, topics=list(topics.values()))
 
-    # -- answers --------------------------------------------------------------------------------------------------------------
+    # -- responses --------------------------------------------------------------------------------
 
     def answered(self, response: Response | ErrorCode, now_ms: int, *, wall_ms: int) -> None:
-        """The answer to the request that is under way, or why there is none. ``wall_ms`` is the time by which segments age."""
+        """The response to the request in flight, or the reason why there is none. ``wall_ms`` is
+        the time by which segments age."""
         request, self._under_way = self._under_way, None
         if isinstance(request, FetchRequest) and isinstance(response, FetchResponse):
             self._fetched(response, now_ms, wall_ms)
@@ -276,7 +288,7 @@ class FollowerFetch:
                         self._guard(each, now_ms, lambda each=each, answer=answer: self._locate(each, answer, now_ms))  # type: ignore[misc]
             for each in self._followed.values():
                 if each.asked is not None and each.ask is not Ask.DATA:
-                    # Left out of the answer.
+                    # The response has no entry for this partition.
                     self._back_off(each, now_ms)
         elif request is not None:
             self._lose(now_ms)
@@ -284,7 +296,7 @@ class FollowerFetch:
             each.asked = None
 
     def _lose(self, now_ms: int) -> None:
-        """Nobody knows what the leader made of the request."""
+        """It is unknown whether the leader has handled the request."""
         self._session.lost()
         for each in self._followed.values():
             if each.asked is not None:
@@ -302,13 +314,14 @@ class FollowerFetch:
         for topic in response.responses:
             for data in topic.partitions:
                 each = self._followed.get((topic.topic_id, data.partition_index))
-                # Followed anew, or cut, since it was asked: then the answer is about something else.
+                # The partition may have changed its epoch or been truncated since the request; then
+                # the response does not apply.
                 if each is not None and each.ask is Ask.DATA and each.asked == each.now:
                     self._guard(each, now_ms, lambda each=each, data=data: self._take(each, data, now_ms, wall_ms))  # type: ignore[misc]
 
-    def _guard(self, each: Followed, now_ms: int, deed: Callable[[], None]) -> None:
+    def _guard(self, each: Followed, now_ms: int, action: Callable[[], None]) -> None:
         try:
-            deed()
+            action()
         except CorruptBatch as damage:
             self._on_event("a leader sent a damaged batch", each.partition, str(damage))
             self._back_off(each, now_ms)
@@ -333,24 +346,28 @@ class FollowerFetch:
             diverging = EpochStart(data.diverging_epoch.epoch, max(0, data.diverging_epoch.end_offset))
             self._cut(partition, "a log was cut where its leader's diverged", lambda: partition.truncate_by_epoch(diverging))
             if each.asked == each.now:
-                # There was nothing to cut, so asking again at once would only repeat this.
+                # There was nothing to truncate, so the same request at once would get the same
+                # response.
                 self._back_off(each, now_ms)
         else:
             records = data.records
             if records:
-                # What came over a network is bytes already; a simulated one may hand over the file.
+                # Records from a network are bytes already; the simulated network may pass on the
+                # file.
                 batches = records.read() if isinstance(records, RecordsSource) else records
                 appended = partition.append_as_follower(batches, leader_epoch=each.leader_epoch, now_ms=wall_ms)
                 self._on_bytes(partition, appended)
                 if not appended:
-                    # Not one whole batch of this epoch: the same question will have the same answer for a while.
+                    # The response has no whole batch of this epoch, and the same request will get
+                    # the same response for a while.
                     self._back_off(each, now_ms)
                     return
             partition.learn_offsets(high_watermark=data.high_watermark, log_start_offset=data.log_start_offset)
             each.failures = 0
 
     def _cut(self, partition: Partition, what: str, cut: Callable[[], None]) -> None:
-        """After an unclean election a leader may lack what was committed. Then that is lost here too, but never without a word."""
+        """Truncate and report it. After an unclean election a leader may lack committed records:
+        then they are lost here too, but never silently."""
         before, committed = partition.log.log_end_offset, partition.high_watermark
         cut()
         end = partition.log.log_end_offset
@@ -358,11 +375,12 @@ class FollowerFetch:
         self._on_event(what, partition, f"{before} to {end}{loss}")
 
     def _locate(self, each: Followed, answer: ListOffsetsPartitionResponse, now_ms: int) -> None:
-        """Our end is not in the leader's log. Behind its end there is nothing to have; below its start there is nothing left."""
+        """The leader's log does not have our end offset: its end is below ours, or its start is
+        above it."""
         code = known_error(answer.error_code)
         partition = each.partition
         if each.ask is Ask.PENDING_UPLOAD and not code and answer.offset < 0:
-            # This leader does not know yet what is remote.
+            # This leader does not know yet which offsets are remote.
             each.ask = Ask.LOCAL_START
         elif code or answer.offset < 0:
             self._refused(each, code or ErrorCode.UNKNOWN_SERVER_ERROR, now_ms)
@@ -381,7 +399,8 @@ class FollowerFetch:
                 self._on_event("a log ended before its leader's began", partition, f"{partition.log.log_end_offset} to {answer.offset}")
                 partition.restart_at(answer.offset)
             else:
-                # In range after all, and yet refused: the leader's log moves, or cannot place our epoch.
+                # The offset is in range after all, and still refused: the leader's log moves, or
+                # does not know our epoch.
                 self._back_off(each, now_ms)
 
     def _build(self, each: Followed, start: TieredStart, now_ms: int) -> None:
@@ -398,7 +417,7 @@ class FollowerFetch:
 
     def _refused(self, each: Followed, code: ErrorCode, now_ms: int) -> None:
         if code is ErrorCode.FENCED_LEADER_EPOCH:
-            # There is a newer leader epoch, and the metadata will tell.
+            # There is a newer leader epoch, which the metadata will bring.
             each.failed = True
         else:
             self._back_off(each, now_ms)

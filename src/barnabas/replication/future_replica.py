@@ -1,17 +1,22 @@
-"""A copy of a replica's log in another directory of the same broker, on its way to take the replica's place.
+"""A copy of a replica's log in another directory of the same broker, on its way to take the
+replica's place.
 
-It is fed from the current log, which goes on being led or following, until it has everything; then the two are exchanged in one turn of
-the loop. Until then it is nobody's replica, and losing it costs the copying again:
+It is fed from the current log, which still leads or follows, until it has everything; then the two
+are exchanged in one turn of the loop. Until then it is no replica, and losing it only costs another
+copy. Events in between:
 
-======================================  ==============================================================================================
-the current log is cut                  so is the copy, and what was read before the cut is not appended
-its start moves up                      the copy's does; a copy that ends below begins anew at the start
-it is compacted, retired                what is copied already stays; what is not is read from what is left
-the node stops, is killed, loses power  the copy is found under its name; what the current log does not have, by leader epochs, is cut
-======================================  ==============================================================================================
+- The current log is truncated: so is the copy, and pieces that were read before the truncation are
+  not appended.
+- The start of the current log moves up: so does the copy's. A copy that ends below the new start
+  begins again there.
+- The current log is compacted or segments are retired: copied batches stay, and the others are read
+  from the log as it is now.
+- The node stops, is killed or loses power: the next start finds the copy under its name, and
+  truncates the part that the current log does not have, by leader epochs.
 
-The copy's own list of producers and epochs would do, but the current log may know more than its batches say: producers whose batches are
-gone, the epoch of a leader that has written nothing. So the exchange hands both over.
+The copy has its own producers and epochs, but the current log may know more than its batches
+contain: producers whose batches are gone, or the epoch of a leader that has written nothing. So the
+exchange hands both over.
 """
 
 from __future__ import annotations
@@ -27,19 +32,21 @@ class FutureReplica:
     __slots__ = ("_cleaned_to", "_settled_cuts", "_source", "cuts", "directory", "log")
 
     def __init__(self, source: Log, log: Log, directory: LogDirectory) -> None:
-        """``source`` is the current log, ``directory`` where the copy lies."""
+        """``source`` is the current log, ``directory`` the directory of the copy."""
         self._source = source
         self.log = log
         self.directory = directory
-        self.cuts = 0  # of the current log: what was read of it before may not be true any more
+        # of the current log: pieces that were read before a truncation may be invalid
+        self.cuts = 0
         self._settled_cuts = -1
-        # What was compacted before the first of it was copied is so in the copy. What is compacted meanwhile may have been copied before.
+        # Batches that were compacted before the first of them was copied are compacted in the copy
+        # too. Batches that are compacted during the copy may have been copied before.
         empty = log.log_end_offset == log.log_start_offset
         self._cleaned_to = source.cleaned_to if empty else None
 
     @property
     def lag(self) -> int:
-        """Records that are still to be copied, as far as offsets can tell."""
+        """The number of records still to be copied, as far as offsets show."""
         return self._source.log_end_offset - self.log.log_end_offset
 
     @property
@@ -47,11 +54,13 @@ class FutureReplica:
         return self._settled_cuts == self.cuts and self.log.log_end_offset == self._source.log_end_offset
 
     def source_was_cut(self) -> None:
-        """Only noted: an error of this disk must not be taken for one of the other."""
+        """Only note the truncation: an error of the copy's disk must not be taken for one of the
+        current log's."""
         self.cuts += 1
 
     def settle(self) -> None:
-        """Cut what the current log does not have, and begin where it begins. ``OSError`` is of the copy's directory."""
+        """Truncate the part that the current log does not have, and begin where it begins.
+        ``OSError`` comes from the copy's directory."""
         source, log = self._source, self.log
         while self._settled_cuts != self.cuts and log.log_end_offset > log.log_start_offset:
             epoch = log.leader_epochs.last_written(log.log_end_offset)
@@ -70,7 +79,8 @@ class FutureReplica:
             log.advance_start(first)
 
     def next_piece(self, size_bytes_max: int) -> FileRegion | None:
-        """Where to read what comes next, to be released; None when there is nothing. ``OSError`` is of the current log's directory."""
+        """The region to read next, which the caller releases; None when there is nothing.
+        ``OSError`` comes from the current log's directory."""
         source = self._source
         try:
             read = source.read(self.log.log_end_offset, size_bytes_max=size_bytes_max, end_offset=source.log_end_offset, at_least_one=True)
@@ -84,8 +94,8 @@ class FutureReplica:
         return any(segment.file is region.file for segment in self._source.segments)
 
     def append(self, data: memoryview, now_ms: int, *, batches_max: int) -> int:
-        """Append the first whole batches of what was read; how many bytes of it are done with. ``CorruptBatch`` when it is not what was
-        written."""
+        """Append the first whole batches of a piece that was read. Returns the number of bytes that
+        are done. Raises ``CorruptBatch`` when a batch is corrupt."""
         done = 0
         log = self.log
         for position, header in walk(data):
@@ -98,7 +108,8 @@ class FutureReplica:
             elif header.last_offset >= log.log_end_offset:
                 if log.log_end_offset != log.log_start_offset:
                     raise CorruptBatch(f"batch at offset {header.base_offset} came where {log.log_end_offset} was expected")
-                # Records were deleted up to somewhere inside this batch, and an empty log begins with the whole of it.
+                # Records were deleted up to an offset inside this batch, and an empty log begins
+                # with the whole batch.
                 start = log.log_start_offset
                 log.truncate_fully(header.base_offset)
                 log.append_as_follower(batch, header, now_ms)
@@ -108,7 +119,8 @@ class FutureReplica:
         return done
 
     def take_over(self) -> None:
-        """Become what the current log is, in all that its batches do not say. Nothing may be appended to either from here on."""
+        """Take over the state of the current log that its batches do not contain. Nothing may be
+        appended to either log from here on."""
         source, log = self._source, self.log
         assert self.complete
         log.leader_epochs.entries = list(source.leader_epochs.entries)

@@ -1,11 +1,14 @@
-"""Who is in sync: what the controller has committed, and the one change that is on its way to it.
+"""The in-sync replicas: the set that the controller has committed, and the one change that is in
+flight to it.
 
-    committed --propose--> pending --controller agreed--> committed (with its partition epoch)
-                              |--- controller refused, and says that nothing was done --> committed as before
-                              |--- the outcome is unknown --> pending, until the metadata tells
+    committed --propose-->                            pending
+    pending   --controller agreed-->                  committed, with a new partition epoch
+    pending   --controller refused, nothing done-->   committed as before
+    pending   --the outcome is unknown-->             pending, until the metadata brings it
 
-While a change is pending the *maximal* ISR counts: everybody committed, and everybody who may just have been committed. It is larger
-than the truth or equal to it, so a high watermark below all of its ends is below all of the truth's as well.
+While a change is pending the *maximal* ISR counts: all replicas that are committed, and all that
+may just have been committed. It contains the true set, so a high watermark below all of its end
+offsets is below those of the true set as well.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from dataclasses import dataclass
 from barnabas.metadata.topics import RECOVERED, PartitionImage
 from barnabas.model.errors import ErrorCode
 
-# The controller knows this partition epoch and has not done what was asked, nor has any other: it is safe to go back.
+# The controller knows this partition epoch and has not made the change, nor will another
+# controller: it is safe to go back.
 _NOT_DONE = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
-# The partition is not what we take it for. Metadata that says so is on its way; asking again would not help.
+# The partition has changed. Metadata with the change is on its way, so asking again would not help.
 _AWAIT_METADATA = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -33,7 +37,7 @@ _AWAIT_METADATA = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class InSync:
-    """A member of a wished-for ISR, in the incarnation in which the leader has seen it (KIP-903)."""
+    """A member of a proposed ISR, in the incarnation in which the leader has seen it (KIP-903)."""
 
     broker_id: int
     broker_epoch: int
@@ -41,7 +45,7 @@ class InSync:
 
 @dataclass(frozen=True, slots=True)
 class IsrChange:
-    """What a leader asks the controller for, exactly as it was when it was asked."""
+    """A leader's proposal to the controller, exactly as it was when it was sent."""
 
     isr: tuple[InSync, ...]
     leader_epoch: int
@@ -55,7 +59,7 @@ class IsrChange:
 
 @dataclass(frozen=True, slots=True)
 class IsrAnswer:
-    """The controller's word about one partition."""
+    """The controller's response for one partition."""
 
     isr: tuple[int, ...]
     leader_epoch: int
@@ -63,7 +67,8 @@ class IsrAnswer:
 
 
 class Isr:
-    """Of one leader epoch. Invariant: ``committed`` is a part of ``maximal``, and they differ only while something is pending."""
+    """The in-sync replicas of one leader epoch. Invariant: ``committed`` is a subset of
+    ``maximal``, and they differ only while a change is pending."""
 
     __slots__ = ("committed", "leader_epoch", "maximal", "partition_epoch", "pending")
 
@@ -75,7 +80,7 @@ class Isr:
         self.maximal = frozenset(image.isr)
 
     def follow(self, image: PartitionImage) -> None:
-        """Metadata that this leader has not heard of yet decides what is pending too: whether it was done, or came too late."""
+        """Newer metadata also decides a pending change: it was made, or it came too late."""
         if image.partition_epoch > self.partition_epoch:
             self._commit(image.isr, image.partition_epoch)
 
@@ -87,14 +92,15 @@ class Isr:
         return change
 
     def agreed(self, change: IsrChange, answer: IsrAnswer) -> bool:
-        """Whether the answer tells something new. Answers to what is no longer pending are out of date."""
+        """Whether the response brings a newer state. Responses to a change that is no longer
+        pending are outdated."""
         if change is not self.pending or answer.leader_epoch != self.leader_epoch or answer.partition_epoch < self.partition_epoch:
             return False
         self._commit(answer.isr, answer.partition_epoch)
         return True
 
     def refused(self, change: IsrChange, code: ErrorCode) -> bool:
-        """Whether to ask again."""
+        """Whether to propose the change again."""
         if change is not self.pending:
             return False
         if code in _NOT_DONE:
@@ -107,5 +113,6 @@ class Isr:
         self.maximal = frozenset(isr)
 
 
-# Kafka's leaders have nothing to recover either: whoever was elected without being in sync starts from what it has.
+# As in Kafka, a leader has nothing to recover: one that was elected without being in sync starts
+# from its own log.
 REPORTED_RECOVERY_STATE = RECOVERED

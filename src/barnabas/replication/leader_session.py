@@ -1,6 +1,8 @@
-"""A follower's half of a fetch session (KIP-227): what its leader remembers, so that a request names only what has changed.
+"""A follower's half of a fetch session (KIP-227): it knows what its leader remembers, so that a
+request names only what has changed.
 
-The other half is :mod:`~barnabas.replication.fetch_sessions`. Whenever the two might disagree, the session begins anew with a full request.
+The other half is :mod:`~barnabas.replication.fetch_sessions`. Whenever the two might disagree, a
+new session begins with a full request.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from barnabas.model.ids import Uuid
 from barnabas.replication.fetch_sessions import INITIAL_EPOCH, NO_SESSION
 
 _EPOCH_MAX = 2**31 - 1
-# Nobody's fault: the leader had no more room, or is another process by now. The next request is a full one, at once.
+# Expected errors: the leader had no more room, or has restarted. The next request is a full one,
+# without a pause.
 SESSION_LOST = frozenset(
     {ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH, ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR}
 )
@@ -22,7 +25,7 @@ Key = tuple[Uuid, int]  # topic id and partition
 
 
 class Asked(NamedTuple):
-    """What a fetch says about one partition."""
+    """The entry of one partition in a fetch."""
 
     leader_epoch: int
     offset: int
@@ -39,7 +42,8 @@ class LeaderSession:
         self._remembered: dict[Key, Asked] = {}
 
     def update(self, wanted: Mapping[Key, Asked]) -> tuple[list[Key], list[Key]]:
-        """The partitions that the next request must name, and those it must tell to forget."""
+        """The partitions that the next request must name, and those that it tells the leader to
+        forget."""
         remembered = self._remembered
         if self.epoch == INITIAL_EPOCH:
             self._remembered = dict(wanted)
@@ -54,7 +58,7 @@ class LeaderSession:
 
     def answered(self, session_id: int) -> None:
         if session_id == NO_SESSION:
-            # The leader has no room: full requests, which works as well.
+            # The leader has no room: send full requests, which works as well.
             self.session_id, self.epoch = NO_SESSION, INITIAL_EPOCH
         elif session_id != self.session_id or self.epoch == INITIAL_EPOCH:
             self.session_id, self.epoch = session_id, 1
@@ -62,7 +66,8 @@ class LeaderSession:
             self.epoch = 1 if self.epoch == _EPOCH_MAX else self.epoch + 1
 
     def lost(self, code: ErrorCode | None = None) -> None:
-        """The next request is a full one; it ends the old session where the leader may still have it."""
+        """The next request is a full one; it ends the old session where the leader may still have
+        it."""
         if code is ErrorCode.FETCH_SESSION_ID_NOT_FOUND:
             self.session_id = NO_SESSION
         self.epoch = INITIAL_EPOCH

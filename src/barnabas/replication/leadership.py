@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.metadata.topics import PartitionImage
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.isr import InSync, Isr, IsrChange
 from barnabas.replication.progress import UNKNOWN_REPLICA_EPOCH, ReplicaProgress
-from barnabas.replication.surroundings import Surroundings
 
 
 class Leadership:
-    __slots__ = ("_node_id", "_surroundings", "epoch_start_offset", "followers", "isr")
+    __slots__ = ("_cluster_view", "_node_id", "epoch_start_offset", "followers", "isr")
 
     def __init__(
         self,
         image: PartitionImage,
-        surroundings: Surroundings,
+        cluster_view: ClusterView,
         *,
         node_id: int,
         log_end_offset: int,
@@ -29,7 +29,7 @@ class Leadership:
     ) -> None:
         """``before`` where this node led in the epoch before: what it knows of its followers stays true."""
         self._node_id = node_id
-        self._surroundings = surroundings
+        self._cluster_view = cluster_view
         self.epoch_start_offset = log_end_offset
         self.isr = Isr(image)
         self.followers: dict[int, ReplicaProgress] = {}
@@ -39,7 +39,7 @@ class Leadership:
             in_sync = replica in image.isr
             known = before.followers.get(replica) if before is not None else None
             if known is None:
-                known = ReplicaProgress(caught_up_ms=now_ms if in_sync else -surroundings.lag_ms_max - 1, caught_up=in_sync)
+                known = ReplicaProgress(caught_up_ms=now_ms if in_sync else -cluster_view.lag_ms_max - 1, caught_up=in_sync)
             else:
                 known.lead_again(log_end_offset, in_sync=in_sync, now_ms=now_ms)
             self.followers[replica] = known
@@ -48,7 +48,7 @@ class Leadership:
         """New metadata of the same leader epoch."""
         self.isr.follow(image)
         others = [replica for replica in image.replicas if replica != self._node_id]
-        lag_ms_max = self._surroundings.lag_ms_max
+        lag_ms_max = self._cluster_view.lag_ms_max
         self.followers = {
             replica: self.followers.get(replica) or ReplicaProgress(caught_up_ms=-lag_ms_max - 1, caught_up=False) for replica in others
         }
@@ -75,7 +75,7 @@ class Leadership:
         """Below this nothing is left on any replica that is alive."""
         lowest = log_start_offset
         for replica, progress in self.followers.items():
-            broker = self._surroundings.broker(replica)
+            broker = self._cluster_view.broker(replica)
             if progress.log_start_offset < lowest and broker is not None and not broker.fenced:
                 lowest = progress.log_start_offset
         return lowest
@@ -94,7 +94,7 @@ class Leadership:
 
     def shrink(self, log_end_offset: int, *, now_ms: int) -> IsrChange | None:
         """Put those out who have not kept up. Every follower is looked at: who fell back no longer holds the high watermark."""
-        lag_ms_max = self._surroundings.lag_ms_max
+        lag_ms_max = self._cluster_view.lag_ms_max
         behind = {
             replica
             for replica, progress in self.followers.items()
@@ -112,7 +112,7 @@ class Leadership:
 
     def _epoch_of(self, broker: int) -> int:
         if broker == self._node_id:
-            return self._surroundings.own_epoch()
+            return self._cluster_view.own_epoch()
         progress = self.followers.get(broker)
         known = progress.replica_epoch if progress is not None else None
         return UNKNOWN_REPLICA_EPOCH if known is None else known
@@ -123,5 +123,5 @@ class Leadership:
 
     def _eligible(self, replica: int, progress: ReplicaProgress) -> bool:
         """Whether the controller would let it in: alive, staying, and in the incarnation in which it fetched."""
-        broker = self._surroundings.broker(replica)
+        broker = self._cluster_view.broker(replica)
         return broker is not None and broker.active and progress.replica_epoch in (UNKNOWN_REPLICA_EPOCH, broker.epoch)

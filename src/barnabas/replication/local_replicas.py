@@ -1,4 +1,4 @@
-"""All replicas on this node, by topic and by topic id, and the directories they lie in."""
+"""All replicas on this node, by topic and by topic id, and their directories."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from barnabas.replication.partition import Partition
 from barnabas.replication.throttle import ReplicationThrottles
 from barnabas.storage.log_directory import LogDirectory
 
-# Of replicas that were never made. Whoever names more than this many in advance is forgotten again, oldest first.
+# The limit for requested directories of replicas that do not exist yet; beyond it the oldest
+# requests are forgotten.
 PREFERENCES_MAX = 10_000
 
 
@@ -19,19 +20,19 @@ class LocalReplicas:
     def __init__(
         self, directories: Sequence[LogDirectory], on_failure: Callable[[LogDirectory, OSError], None], *, unopened: Sequence[str] = ()
     ) -> None:
-        """``on_failure`` is told once of a directory that had to be given up; ``unopened`` are the paths of more than these, which could
-        not even be opened."""
+        """``on_failure`` is called once for a directory that failed; ``unopened`` are the paths of
+        further directories that could not be opened."""
         self.directories = list(directories)
         self.unopened = tuple(unopened)
-        # Where replicas shall go that are not here yet, and of which somebody has said it.
+        # Directories requested for replicas that do not exist yet.
         self._preferred: dict[TopicPartition, LogDirectory] = {}
         self.by_topic: dict[str, dict[int, Partition]] = {}
         self.topic_names: dict[Uuid, str] = {}
         self.throttles = ReplicationThrottles()
         self._on_failure = on_failure
-        # Told, every time, of a directory without room for what somebody wanted to write.
+        # Called every time a directory has no room for a write.
         self.on_full: Callable[[LogDirectory, OSError], None] = lambda _, __: None
-        # Told of replicas that must be fetched again.
+        # Called for replicas that must be fetched again.
         self.on_damage: Callable[[Partition], None] = lambda _: None
 
     def get(self, topic: str, partition: int) -> Partition | None:
@@ -67,19 +68,21 @@ class LocalReplicas:
 
     @property
     def all_online(self) -> bool:
-        """Whether every directory that this node should have is there: what lies in none of them is nowhere."""
+        """Whether every directory of this node is online: only then is a replica that lies in none
+        of them missing."""
         return not self.unopened and all(directory.online for directory in self.directories)
 
     def prefer(self, partition: TopicPartition, directory: LogDirectory) -> None:
-        """The replica, once it is made here, shall be in this directory."""
+        """Put the replica into this directory once it is created here."""
         self._preferred.pop(partition, None)
         if len(self._preferred) >= PREFERENCES_MAX:
             del self._preferred[next(iter(self._preferred))]
         self._preferred[partition] = directory
 
     def directory_for_new(self, partition: TopicPartition, *, full: Collection[LogDirectory] = ()) -> LogDirectory | None:
-        """Where the replica goes: to the directory that somebody chose, or to the one that holds the fewest and is not cordoned. Where
-        all are, the controller had not heard of it when it chose this node, and the first must do. Those that are ``full`` come last."""
+        """The directory of a new replica: the requested one, or the one with the fewest replicas
+        that is not cordoned. If all are cordoned, the controller did not know that when it chose
+        this node, and the first one is used. Directories that are ``full`` come last."""
         preferred = self._preferred.pop(partition, None)
         if preferred is not None and preferred.online:
             return preferred
@@ -94,8 +97,8 @@ class LocalReplicas:
         partition.directory.high_watermarks[partition.partition] = lambda: partition.high_watermark
 
     def disk_failed(self, directory: LogDirectory, error: OSError) -> None:
-        """Nothing can be believed of this directory any more; the others go on. Unless it is only full: then what was asked for was not
-        done, its asker hears of it, and may ask again."""
+        """Take the directory offline; the others stay in use. A directory that is only full stays
+        online: the write failed, its caller gets the error, and may try again."""
         if out_of_room(error):
             self.on_full(directory, error)
         elif directory.online:
@@ -106,7 +109,7 @@ class LocalReplicas:
             self._on_failure(directory, error)
 
     def damaged(self, partition: Partition, offset: int) -> bool:
-        """A batch was found that is not what was written. Whether the replica is taken out of service for it."""
+        """A corrupt batch was found. Returns whether the replica is taken out of service for it."""
         if not partition.found_damage(offset):
             return False
         self.on_damage(partition)

@@ -14,73 +14,57 @@ Where a partition has one replica, as on a node of its own, none of this costs a
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from barnabas.env.disk import out_of_room
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import NO_NODE, TopicPartition, Uuid
+from barnabas.model.ids import TopicPartition, Uuid
 from barnabas.model.promise import Promise
 from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, HEADER_BYTES, TRANSACTIONAL_BIT, BatchHeader, read_header
 from barnabas.records.batches import CorruptBatch
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.validation import Accepted, Refused, validate
+from barnabas.replication.cluster_view import ClusterView
+from barnabas.replication.commit_progress import CommitProgress
 from barnabas.replication.following import append_fetched, begin_tiered, truncation_offset
 from barnabas.replication.future_replica import FutureReplica
+from barnabas.replication.health import ReplicaHealth
 from barnabas.replication.isr import IsrAnswer, IsrChange
 from barnabas.replication.leadership import Leadership
-from barnabas.replication.surroundings import Surroundings
+from barnabas.replication.role import Role
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.replication.verification import Verification, Verifications
-from barnabas.replication.waiting_fetch import WaitingFetch
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.log import Appended, Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.producer_state import Producer, SentBatch
 
 ACKS_ALL = -1
-# How many appends are remembered apart that no consumer sees yet. Beyond it they are taken together, and a consumer that waits for many
-# bytes may be woken a little late.
-INVISIBLE_APPENDS_MAX = 1024
 
 _NOT_LEADER = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker does not lead the partition")
 _OFFLINE = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory has failed")
 _TOO_FEW_REPLICAS = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "fewer replicas are in sync than min.insync.replicas demands")
 # The only refusal that is not the last word: with a verification the same batch may be welcome.
 NOT_VERIFIED = Refused(ErrorCode.INVALID_TXN_STATE, "no transaction of this producer is open here")
+# A producer's batch, the acks it asks for, and the word of its transaction's coordinator if that was asked.
+ProducedBatch: TypeAlias = tuple[memoryview | None, int, Verification | None]
 _REPLICATED: Final[Promise[ErrorCode]] = Promise.kept(ErrorCode.NONE)
 
 
 class Partition:
     __slots__ = (
-        "_alone",
-        "_cleared",
-        "_invisible",
-        "_replicating",
-        "_unstable_bytes",
-        "_waiting",
-        "_waiting_followers",
+        "cluster_view",
         "counters",
-        "cut_unwritten",
-        "damage",
         "directory",
-        "future",
-        "high_watermark",
-        "image",
-        "isr",
-        "lag",
-        "leader",
-        "leader_epoch",
-        "leadership",
-        "leads",
+        "health",
         "log",
         "node_id",
         "partition",
-        "replicas",
-        "surroundings",
+        "progress",
+        "role",
         "topic_id",
         "verifications",
     )
@@ -95,39 +79,51 @@ class Partition:
         node_id: int,
         high_watermark: int,
         counters: TopicCounters,
-        surroundings: Surroundings | None = None,
+        cluster_view: ClusterView | None = None,
     ) -> None:
         self.partition = partition
         self.topic_id = topic_id
         self.log = log
         self.directory = directory
         self.node_id = node_id
-        self.high_watermark = high_watermark
-        # Opening a log replays ends of transactions without knowing which of them everybody has.
-        log.producers.replicated_up_to(high_watermark)
         self.counters = counters
-        self.surroundings = surroundings or Surroundings()
-        self.image: PartitionImage | None = None
-        self.leads = False
-        self.leader: int = NO_NODE
-        self.leader_epoch = -1
-        self.replicas: tuple[int, ...] = ()
-        self.isr: tuple[int, ...] = ()  # as committed by the controller, as far as this node knows
-        self.leadership: Leadership | None = None
-        self.damage: int | None = None  # the offset of a batch on this disk that is not what it was
-        self.cut_unwritten = False  # the log was cut, and the disk had no room to write that down
-        self.future: FutureReplica | None = None  # while it moves to another directory
-        self.lag = 0  # of a follower: how many records its leader has committed that are not here
-        self._alone = False  # the only replica
-        self._waiting: dict[WaitingFetch, None] = {}
-        self._waiting_followers: dict[WaitingFetch, None] = {}
-        # Appended since readers of committed data were last woken.
-        self._unstable_bytes = 0
-        # Appended and not yet below the high watermark: end offsets and sizes.
-        self._invisible: deque[tuple[int, int]] = deque()
-        self._replicating: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by end offset
-        self._cleared: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by log start offset
+        self.cluster_view = cluster_view or ClusterView()
+        self.role = Role()
+        self.progress = CommitProgress(high_watermark)
+        self.health = ReplicaHealth()
         self.verifications = Verifications()
+        # Opening a log replays the ends of transactions without knowing which of them are on all replicas.
+        log.producers.replicated_up_to(high_watermark)
+
+    # -- what others ask for most ---------------------------------------------------------------------------------------------
+
+    @property
+    def leads(self) -> bool:
+        return self.role.leads
+
+    @property
+    def leader(self) -> int:
+        return self.role.leader
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.role.leader_epoch
+
+    @property
+    def replicas(self) -> tuple[int, ...]:
+        return self.role.replicas
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        return self.role.isr
+
+    @property
+    def leadership(self) -> Leadership | None:
+        return self.role.leadership
+
+    @property
+    def high_watermark(self) -> int:
+        return self.progress.high_watermark
 
     # -- roles ----------------------------------------------------------------------------------------------------------------
 
@@ -135,54 +131,48 @@ class Partition:
         """Be what the metadata says. A new leader writes its epoch down before it takes anything from producers.
 
         ``now_ms`` is of the clock that does not jump. Metadata that is older than what the controller answered is left alone."""
-        leadership = self.leadership
+        role = self.role
+        leadership, led, epoch = role.leadership, role.leads, role.leader_epoch
         if leadership is not None and image.partition_epoch < leadership.isr.partition_epoch:
             return
-        led, epoch = self.leads, self.leader_epoch
-        self.image, self.replicas, self.leader, self.leader_epoch = image, image.replicas, image.leader, image.leader_epoch
-        # In a directory that failed nothing is led any more, whatever the metadata says: nothing may be written there.
-        self.leads = image.leader == self.node_id and self.online
-        self._alone = image.replicas == (self.node_id,)
-        if not self.leads:
-            self.isr = image.isr
+        role.take(image, node_id=self.node_id, online=self.online)
+        if not role.leads:
+            role.isr = image.isr
             if led or epoch != image.leader_epoch:
                 self.resign()
-            if self.damage is not None and image.leader != self.node_id and self.node_id not in image.isr:
-                self._drop_damage(self.damage)
+            damage = self.health.damage
+            if damage is not None and image.leader != self.node_id and self.node_id not in image.isr:
+                self._drop_damage(damage)
             return
-        self.lag = 0
+        role.lag = 0
         if leadership is None or not led or epoch != image.leader_epoch:
             end = self.log.log_end_offset
-            self.log.leader_epochs.assign(self.leader_epoch, end)
-            self.leadership = Leadership(
-                image, self.surroundings, node_id=self.node_id, log_end_offset=end, now_ms=now_ms, before=leadership if led else None
+            self.log.leader_epochs.assign(role.leader_epoch, end)
+            role.leadership = Leadership(
+                image, self.cluster_view, node_id=self.node_id, log_end_offset=end, now_ms=now_ms, before=leadership if led else None
             )
         else:
             leadership.follow(image)
-        assert self.leadership is not None
-        self.isr = self.leadership.isr.committed
+        assert role.leadership is not None
+        role.isr = role.leadership.isr.committed
         self._advance_high_watermark()
 
     def resign(self) -> None:
-        """Stop leading; readers who wait here must learn it and look elsewhere."""
-        self.leads = False
-        self.leadership = None
-        for waiting in [*self._waiting, *self._waiting_followers]:
-            waiting.complete()
-        for promises in (self._replicating, self._cleared):
-            while promises:
-                promises.popleft()[1].resolve(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        """Stop leading; requests that wait here end, so that their clients look for the new leader."""
+        self.role.leads = False
+        self.role.leadership = None
+        self.progress.end_all_waits(ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     @property
     def online(self) -> bool:
-        return self.directory.failure is None and self.damage is None
+        return self.directory.failure is None and self.health.damage is None
 
     def found_damage(self, offset: int) -> bool:
         """The batch at ``offset`` does not match its checksum any more. Whether others have it: then nothing is served from here until
         this replica has left the in-sync ones, and may drop what it has and fetch it again. The only copy is kept as it is."""
-        if self.damage is not None or set(self.isr) <= {self.node_id}:
+        if self.health.damage is not None or set(self.role.isr) <= {self.node_id}:
             return False
-        self.damage = offset
+        self.health.damage = offset
         self.resign()
         return True
 
@@ -192,69 +182,62 @@ class Partition:
         except CorruptBatch:
             # Nothing can be found in its segment any more.
             self.restart_at(self.log.log_start_offset)
-        self.damage = None
+        self.health.damage = None
 
     # -- producing ------------------------------------------------------------------------------------------------------------
 
     def append(self, records: memoryview | None, acks: int, now_ms: int, verification: Verification | None = None) -> Appended | Refused:
-        """Append one producer's batch. ``OSError`` when the disk failed: the directory must be taken offline.
+        """The case of :meth:`append_batches` with one batch."""
+        return self.append_batches(((records, acks, verification),), now_ms)[0]
 
-        The first batch of a transaction needs a ``verification`` by its coordinator, and is :data:`NOT_VERIFIED` without."""
-        if not self.leads:
-            return _NOT_LEADER if self.online else _OFFLINE
-        log = self.log
-        settings = log.settings
-        if self.cut_unwritten:
+    def append_batches(self, batches: Sequence[ProducedBatch], now_ms: int) -> Sequence[Appended | Refused]:
+        """Append producers' batches with one write. The outcomes of the first batches, at least of one: the caller comes again with the
+        rest. ``OSError`` means that the disk failed and none of these batches was written: the directory must be taken offline.
+
+        A batch that is refused comes alone, and so does one of a transaction: its check needs the batches before it in the log. The first
+        batch of a transaction needs a verification by the coordinator, and is :data:`NOT_VERIFIED` without."""
+        role, log = self.role, self.log
+        if not role.leads:
+            return [_NOT_LEADER if self.online else _OFFLINE]
+        if self.health.cut_unwritten:
             self._write_cut()
-        if acks == ACKS_ALL and not self._alone and self.under_min_isr:
-            return _TOO_FEW_REPLICAS
-        if (
-            records is not None
-            and len(records) >= HEADER_BYTES
-            and records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT
-            and not self._transaction_is_open(read_header(records), verification)
-        ):
-            # Before anything is changed in the batch: it may come again, verified.
-            return NOT_VERIFIED
-        counters = self.counters
-        valid = validate(records, settings.rules, now_ms)
-        if isinstance(valid, Refused):
-            counters.batches_refused.value += 1
-            return valid
-        batch, header, append_time_ms = valid
-        outcome = log.append(batch, header, self.leader_epoch, now_ms, append_time_ms)
-        if isinstance(outcome, Refused):
-            counters.batches_refused.value += 1
-            return outcome
-        if not outcome.duplicate:
-            counters.bytes_in.value += len(batch)
-            counters.records_in.value += header.record_count
-            self._grew(len(batch))
-        return outcome
-
-    def append_together(self, batches: Sequence[memoryview], now_ms: int) -> list[Appended] | None:
-        """As :meth:`append` for one batch after the other, with one write. None where each must come alone, because one of them may not be
-        welcome or the log wants more than a write; then nothing has been done. ``OSError`` likewise, and as from :meth:`append`."""
-        if not self.leads or self.cut_unwritten or (not self._alone and self.under_min_isr):
-            return None
-        log = self.log
+        too_few = not role.alone and self.under_min_isr
         rules = log.settings.rules
         valid: list[Accepted] = []
-        for records in batches:
-            if len(records) < HEADER_BYTES or records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT:
-                return None
+        for records, acks, verification in batches:
+            if too_few and acks == ACKS_ALL:
+                if valid:
+                    break
+                return [_TOO_FEW_REPLICAS]
+            transactional = False
+            if records is not None and len(records) >= HEADER_BYTES and records[ATTRIBUTES_LOW_BYTE_POSITION] & TRANSACTIONAL_BIT:
+                if valid:
+                    break
+                if not self._transaction_is_open(read_header(records), verification):
+                    # Before anything is changed in the batch: it may come again, verified.
+                    return [NOT_VERIFIED]
+                transactional = True
             each = validate(records, rules, now_ms)
             if isinstance(each, Refused):
-                return None
+                if valid:
+                    break
+                self.counters.batches_refused.value += 1
+                return [each]
             valid.append(each)
-        outcomes = log.append_together(valid, self.leader_epoch, now_ms)
-        if outcomes is None:
-            return None
-        size_bytes = sum([len(batch) for batch in batches])
-        counters = self.counters
-        counters.bytes_in.value += size_bytes
-        counters.records_in.value += outcomes[-1].last_offset + 1 - outcomes[0].base_offset
-        self._grew(size_bytes)
+            if transactional:
+                break
+        end_offset = log.log_end_offset
+        outcomes = log.append_batches(valid, role.leader_epoch, now_ms)
+        added = log.log_end_offset - end_offset
+        if added:
+            count = len(outcomes)
+            size_bytes = len(valid[0].batch) if count == 1 else sum([len(each.batch) for each in valid[:count]])
+            counters = self.counters
+            counters.bytes_in.value += size_bytes
+            counters.records_in.value += added
+            self._grew(size_bytes)
+        elif isinstance(outcomes[0], Refused):
+            self.counters.batches_refused.value += 1
         return outcomes
 
     def append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:
@@ -283,15 +266,15 @@ class Partition:
         return self._append_own(marker, now_ms)
 
     def _refuses_own(self) -> Refused | None:
-        if not self.leads:
+        if not self.role.leads:
             return _NOT_LEADER if self.online else _OFFLINE
-        if self.cut_unwritten:
+        if self.health.cut_unwritten:
             self._write_cut()
         return _TOO_FEW_REPLICAS if self.under_min_isr else None
 
     def _append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:
         view = memoryview(batch)
-        outcome = self.log.append(view, read_header(view), self.leader_epoch, now_ms, from_client=False)
+        outcome = self.log.append(view, read_header(view), self.role.leader_epoch, now_ms, from_client=False)
         if isinstance(outcome, Appended):
             self._grew(len(batch))
         return outcome
@@ -306,85 +289,68 @@ class Partition:
         return isinstance(producers.check(header), SentBatch)
 
     def _grew(self, size_bytes: int) -> None:
-        if self._alone:
+        progress = self.progress
+        if self.role.alone:
             self._commit(self.log.log_end_offset)
-            if self._waiting:
-                self._wake(size_bytes)
+            if progress.readers:
+                self._wake_readers(size_bytes)
             return
-        self._hide(size_bytes)
+        progress.hide(self.log.log_end_offset, size_bytes)
         self._advance_high_watermark()
-        for waiting in list(self._waiting_followers):
-            waiting.arrived(size_bytes)
+        progress.wake_followers(size_bytes)
+
+    def _wake_readers(self, size_bytes: int) -> None:
+        self.progress.wake_readers(size_bytes, stable=self.last_stable_offset == self.progress.high_watermark)
 
     # -- the high watermark ---------------------------------------------------------------------------------------------------
 
     @property
     def min_insync_replicas(self) -> int:
         """More than there are replicas cannot be demanded."""
-        return min(self.log.settings.min_insync_replicas, len(self.replicas))
+        return min(self.log.settings.min_insync_replicas, len(self.role.replicas))
 
     @property
     def under_min_isr(self) -> bool:
-        return len(self.isr) < self.min_insync_replicas
+        return len(self.role.isr) < self.min_insync_replicas
 
     def replicated(self, end_offset: int) -> Promise[ErrorCode]:
         """NONE once all in-sync replicas have everything below ``end_offset``; NOT_LEADER_OR_FOLLOWER when this node resigns before, and
         NOT_ENOUGH_REPLICAS_AFTER_APPEND when they have it and have become too few."""
-        if not self.leads:
+        if not self.role.leads:
             return Promise.kept(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if end_offset <= self.high_watermark:
-            return _REPLICATED if self._alone else Promise.kept(self._replicated_enough())
-        promise: Promise[ErrorCode] = Promise()
-        waiting = self._replicating
-        if waiting and waiting[-1][0] > end_offset:
-            # A retry of something older than what waits already: rare enough to be sorted in.
-            self._replicating = deque(sorted([*waiting, (end_offset, promise)], key=lambda each: each[0]))
-        else:
-            waiting.append((end_offset, promise))
-        return promise
+        if end_offset <= self.progress.high_watermark:
+            return _REPLICATED if self.role.alone else Promise.kept(self._replicated_enough())
+        return self.progress.await_replicas(end_offset)
 
     def _replicated_enough(self) -> ErrorCode:
-        leadership = self.leadership
+        leadership = self.role.leadership
         enough = leadership is None or len(leadership.isr.maximal) >= self.min_insync_replicas
         return ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
 
     def _advance_high_watermark(self) -> None:
-        if self._alone:
+        if self.role.alone:
             high_watermark = self.log.log_end_offset
-        elif self.leadership is None or self.under_min_isr:
+        elif self.role.leadership is None or self.under_min_isr:
             # With too few in sync nothing new is committed, for whatever acks it was sent: who is eligible to lead
             # without being in sync (KIP-966) has everything that was committed, and must go on having it.
             return
         else:
-            high_watermark = self.leadership.high_watermark(self.log.log_end_offset)
-        if high_watermark > self.high_watermark:
+            high_watermark = self.role.leadership.high_watermark(self.log.log_end_offset)
+        if high_watermark > self.progress.high_watermark:
             self._commit(high_watermark)
 
     def _commit(self, high_watermark: int) -> None:
-        self.high_watermark = high_watermark
+        progress = self.progress
+        progress.high_watermark = high_watermark
         producers = self.log.producers
         if producers.unreplicated:
             producers.replicated_up_to(high_watermark)
-        if self._replicating:
-            code = self._replicated_enough()
-            while self._replicating and self._replicating[0][0] <= high_watermark:
-                self._replicating.popleft()[1].resolve(code)
-        if self._invisible:
-            size_bytes = self._uncover(high_watermark)
-            if self._waiting:
-                self._wake(size_bytes)
-
-    def _hide(self, size_bytes: int) -> None:
-        invisible = self._invisible
-        if len(invisible) >= INVISIBLE_APPENDS_MAX:
-            size_bytes += invisible.pop()[1]
-        invisible.append((self.log.log_end_offset, size_bytes))
-
-    def _uncover(self, high_watermark: int) -> int:
-        invisible, size_bytes = self._invisible, 0
-        while invisible and invisible[0][0] <= high_watermark:
-            size_bytes += invisible.popleft()[1]
-        return size_bytes
+        if progress.replicating:
+            progress.acknowledge(self._replicated_enough())
+        if progress.invisible:
+            size_bytes = progress.uncover()
+            if progress.readers:
+                self._wake_readers(size_bytes)
 
     # -- followers of this leader ---------------------------------------------------------------------------------------------
 
@@ -392,21 +358,21 @@ class Partition:
         """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that is not its broker in the
         incarnation which is registered (KIP-903): one that has been replaced, one this node has not heard of yet and that will ask
         again, and somebody who only says that it is that broker (CVE-2018-1288), and does not know its epoch."""
-        leadership = self.leadership
+        leadership = self.role.leadership
         if leadership is None or replica not in leadership.followers:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        broker = self.surroundings.broker(replica)
+        broker = self.cluster_view.broker(replica)
         if broker is not None and replica_epoch != broker.epoch:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         end, progress = self.log.log_end_offset, leadership.followers[replica]
         progress.fetched(offset, log_start_offset=log_start_offset, replica_epoch=replica_epoch, leader_end_offset=end, now_ms=now_ms)
-        progress.look(end, now_ms=now_ms, lag_ms_max=self.surroundings.lag_ms_max)
-        change = leadership.expand(replica, high_watermark=self.high_watermark)
+        progress.look(end, now_ms=now_ms, lag_ms_max=self.cluster_view.lag_ms_max)
+        change = leadership.expand(replica, high_watermark=self.progress.high_watermark)
         if change is not None:
-            self.surroundings.propose(self, change)
+            self.cluster_view.propose(self, change)
         self._advance_high_watermark()
-        if self._cleared:
-            self._report_cleared()
+        if self.progress.deletions:
+            self.progress.report_deletions(self.low_watermark)
         return ErrorCode.NONE
 
     def nothing_new(
@@ -421,13 +387,13 @@ class Partition:
         now_ms: int,
     ) -> bool:
         """Whether a follower that is in sync and has everything asks for just what it asked before; then it has been heard."""
-        leadership, log = self.leadership, self.log
-        if leadership is None or leader_epoch != self.leader_epoch or offset != log.log_end_offset:
+        leadership, log = self.role.leadership, self.log
+        if leadership is None or leader_epoch != self.role.leader_epoch or offset != log.log_end_offset:
             return False
         progress = leadership.followers.get(replica)
         return (
             progress is not None
-            and replica in self.isr
+            and replica in self.role.isr
             and last_epoch == log.leader_epochs.last_written(offset)
             and progress.still(offset, log_start_offset=log_start_offset, replica_epoch=replica_epoch, now_ms=now_ms)
         )
@@ -435,51 +401,46 @@ class Partition:
     def brokers_changed(self) -> None:
         """Brokers were fenced, unfenced or registered anew. A follower whose broker is no longer active must stop holding up the high
         watermark at once; the metadata of this partition need not change with it, when the broker was not in sync."""
-        if self.leadership is None or self._alone:
+        if self.role.leadership is None or self.role.alone:
             return
         self._advance_high_watermark()
-        if self._cleared:
-            self._report_cleared()
-
-    @property
-    def acknowledgements_wait(self) -> bool:
-        """Whether a producer or a coordinator waits for the high watermark."""
-        return bool(self._replicating)
+        if self.progress.deletions:
+            self.progress.report_deletions(self.low_watermark)
 
     def held_up_by(self) -> list[int]:
         """The replicas that keep the high watermark where it is; empty when too few are in sync for it to move at all."""
-        leadership = self.leadership
+        leadership = self.role.leadership
         return [] if leadership is None or self.under_min_isr else leadership.holding(self.log.log_end_offset)
 
     def check_isr(self, now_ms: int) -> IsrChange | None:
         """To be called every now and then: followers that lag leave the in-sync replicas. What was proposed, if anything."""
-        if self.leadership is None or self._alone:
+        if self.role.leadership is None or self.role.alone:
             return None
-        change = self.leadership.shrink(self.log.log_end_offset, now_ms=now_ms)
+        change = self.role.leadership.shrink(self.log.log_end_offset, now_ms=now_ms)
         if change is not None:
-            self.surroundings.propose(self, change)
+            self.cluster_view.propose(self, change)
         # Somebody who no longer keeps up may have held the high watermark without being in sync.
         self._advance_high_watermark()
         return change
 
     def isr_agreed(self, change: IsrChange, answer: IsrAnswer) -> bool:
         """The controller committed what was proposed, perhaps with other changes. Whether that is news here."""
-        leadership = self.leadership
-        counters = self.surroundings.counters
+        leadership = self.role.leadership
+        counters = self.cluster_view.counters
         if leadership is None or not leadership.isr.agreed(change, answer):
             counters.failed.value += 1
             return False
         (counters.expansions if change.grows else counters.shrinks).value += 1
-        self.isr = leadership.isr.committed
+        self.role.isr = leadership.isr.committed
         self._advance_high_watermark()
         return True
 
     def isr_refused(self, change: IsrChange, code: ErrorCode) -> bool:
         """Whether to propose the same again."""
-        self.surroundings.counters.failed.value += 1
-        if self.leadership is None:
+        self.cluster_view.counters.failed.value += 1
+        if self.role.leadership is None:
             return False
-        again = self.leadership.isr.refused(change, code)
+        again = self.role.leadership.isr.refused(change, code)
         # A follower that was to be let in, and is not, no longer counts.
         self._advance_high_watermark()
         return again
@@ -489,23 +450,23 @@ class Partition:
     def append_as_follower(self, records: Buffer, *, leader_epoch: int, now_ms: int) -> int:
         """Append what was fetched from the leader of ``leader_epoch``; how many bytes. ``CorruptBatch`` when it is not what it
         should be; ``OSError`` when the disk failed."""
-        assert not self.leads
-        if self.cut_unwritten:
+        assert not self.role.leads
+        if self.health.cut_unwritten:
             self._write_cut()
         end = self.log.log_end_offset
         try:
             return append_fetched(self.log, records, leader_epoch=leader_epoch, now_ms=now_ms, begin_at=self.restart_at)
         finally:
             if self.log.log_end_offset > end:
-                self._hide(len(records))
+                self.progress.hide(self.log.log_end_offset, len(records))
 
     def learn_offsets(self, *, high_watermark: int, log_start_offset: int) -> None:
         """What the leader's answer says about its log, after its batches were appended."""
-        self.lag = max(0, high_watermark - self.log.log_end_offset)
+        self.role.lag = max(0, high_watermark - self.log.log_end_offset)
         high_watermark = min(high_watermark, self.log.log_end_offset)
-        if high_watermark > self.high_watermark:
+        if high_watermark > self.progress.high_watermark:
             self._commit(high_watermark)
-        start = min(log_start_offset, self.high_watermark)
+        start = min(log_start_offset, self.progress.high_watermark)
         if start > self.log.log_start_offset:
             self.log.advance_start(start)
 
@@ -514,38 +475,38 @@ class Partition:
         self.truncate_to(truncation_offset(self.log, diverging))
 
     def truncate_to(self, offset: int) -> None:
-        assert not self.leads
+        assert not self.role.leads
         before = self.log.recovery_point
         self.log.truncate_to(offset)
         self._was_cut(before)
 
     def restart_at(self, offset: int) -> None:
         """Give up everything and begin at ``offset``, where the leader's log begins."""
-        assert not self.leads
+        assert not self.role.leads
         before = self.log.recovery_point
         self.log.truncate_fully(offset)
-        self.high_watermark = offset
+        self.progress.high_watermark = offset
         self._was_cut(before)
 
     def restart_tiered(
         self, offset: int, *, log_start_offset: int, leader_epochs: Sequence[EpochStart], producers: Iterable[Producer]
     ) -> None:
         """Give up everything local and begin at ``offset``, where the leader's local log begins; what lies below is in remote storage."""
-        assert not self.leads
+        assert not self.role.leads
         before = self.log.recovery_point
         begin_tiered(self.log, offset, log_start_offset=log_start_offset, leader_epochs=leader_epochs, producers=producers)
-        self.high_watermark = offset
+        self.progress.high_watermark = offset
         self._was_cut(before)
 
     def _was_cut(self, recovery_point_before: int) -> None:
         log = self.log
-        self.high_watermark = min(self.high_watermark, log.log_end_offset)
+        self.progress.high_watermark = min(self.progress.high_watermark, log.log_end_offset)
         # What comes in place of what was cut is not what was copied.
         log.remote_end_offset = min(log.remote_end_offset, log.log_end_offset)
-        log.producers.replicated_up_to(self.high_watermark)
-        self._invisible.clear()
-        if self.future is not None:
-            self.future.source_was_cut()
+        log.producers.replicated_up_to(self.progress.high_watermark)
+        self.progress.was_truncated()
+        if self.health.future is not None:
+            self.health.future.source_was_cut()
         if log.recovery_point != recovery_point_before:
             try:
                 self._write_cut()
@@ -556,31 +517,31 @@ class Partition:
     def _write_cut(self) -> None:
         """Durable before anything is appended: a crash would find the old recovery point and take what came after for flushed. On a full
         disk whoever appends next has to do it."""
-        self.cut_unwritten = True
+        self.health.cut_unwritten = True
         self.directory.write_recovery_points()
-        self.cut_unwritten = False
+        self.health.cut_unwritten = False
 
     def exchange(self, future: FutureReplica) -> None:
         """The copy in the other directory, which has everything, is the log from here on."""
-        assert future is self.future
-        self.log, self.directory, self.future = future.log, future.directory, None
+        assert future is self.health.future
+        self.log, self.directory, self.health.future = future.log, future.directory, None
 
     @property
     def last_stable_offset(self) -> int:
         unstable = self.log.producers.first_unstable_offset()
-        return self.high_watermark if unstable is None else min(unstable, self.high_watermark)
+        return self.progress.high_watermark if unstable is None else min(unstable, self.progress.high_watermark)
 
     @property
     def low_watermark(self) -> int:
         """Nothing below is left on any replica that is alive."""
         start = self.log.log_start_offset
-        return start if self.leadership is None or self._alone else self.leadership.low_watermark(start)
+        return start if self.role.leadership is None or self.role.alone else self.role.leadership.low_watermark(start)
 
     def delete_records(self, offset: int) -> int:
         """Move the start up to ``offset`` (-1: to the high watermark); the new start. ``ValueError`` when it is out of range."""
-        target = self.high_watermark if offset == -1 else offset
-        if not 0 <= target <= self.high_watermark:
-            raise ValueError(f"offset {offset} is not between 0 and the high watermark {self.high_watermark}")
+        target = self.progress.high_watermark if offset == -1 else offset
+        if not 0 <= target <= self.progress.high_watermark:
+            raise ValueError(f"offset {offset} is not between 0 and the high watermark {self.progress.high_watermark}")
         self.log.advance_start(target)
         return self.log.log_start_offset
 
@@ -588,35 +549,4 @@ class Partition:
         """NONE once no replica that is alive has anything below ``offset``."""
         if self.low_watermark >= offset:
             return _REPLICATED
-        promise: Promise[ErrorCode] = Promise()
-        self._cleared.append((offset, promise))
-        return promise
-
-    def _report_cleared(self) -> None:
-        low_watermark = self.low_watermark
-        waiting, self._cleared = self._cleared, deque()
-        for offset, promise in waiting:
-            if offset <= low_watermark:
-                promise.resolve(ErrorCode.NONE)
-            else:
-                self._cleared.append((offset, promise))
-
-    # -- waiting --------------------------------------------------------------------------------------------------------------
-
-    def await_data(self, waiting: WaitingFetch) -> None:
-        (self._waiting_followers if waiting.follower else self._waiting)[waiting] = None
-
-    def stop_waiting(self, waiting: WaitingFetch) -> None:
-        (self._waiting_followers if waiting.follower else self._waiting).pop(waiting, None)
-
-    def _wake(self, size_bytes: int) -> None:
-        """Those who read only what is committed sleep on while a transaction is open: there would be nothing for them."""
-        self._unstable_bytes += size_bytes
-        stable = self.last_stable_offset == self.high_watermark
-        for waiting in list(self._waiting):
-            if not waiting.committed_only:
-                waiting.arrived(size_bytes)
-            elif stable:
-                waiting.arrived(self._unstable_bytes)
-        if stable:
-            self._unstable_bytes = 0
+        return self.progress.await_deletion(offset)

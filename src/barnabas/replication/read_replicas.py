@@ -1,7 +1,8 @@
-"""Which replica a consumer should read from (KIP-392): one in its own rack, where a reader's bytes cost least.
+"""Which replica a consumer should read from (KIP-392): one in its own rack, where the traffic of a
+reader costs least.
 
-Only in-sync replicas that have what is asked for are offered. Of several in the rack the one that is furthest wins, and the leader
-wins whenever it is in the rack itself.
+Only in-sync replicas that have the requested offset are offered. Of several in the rack the one
+with the highest end offset is chosen, and the leader whenever it is in the rack itself.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 def preferred_replica(
     partition: Partition, rack: str, offset: int, *, listener: str, broker: Callable[[int], BrokerImage | None]
 ) -> int | None:
-    """None: the leader, which is this node."""
+    """The replica to read from; None for the leader, which is this node."""
     leadership = partition.leadership
     own = broker(partition.node_id)
     if leadership is None or not rack or (own is not None and own.rack == rack):

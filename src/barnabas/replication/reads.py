@@ -1,4 +1,4 @@
-"""Reading one partition for one fetch: which bound applies, what error, which file region."""
+"""Reads of one partition for one fetch: the bound that applies, the error, the file region."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ class PartitionRead(NamedTuple):
     aborted: list[AbortedTransaction] | None = None
     diverging: EpochStart | None = None
     preferred_replica: int = -1
-    # What is asked for is in remote storage, and how many bytes of it at most, the first batch whole if ``remote_first``.
+    # The requested offset is in remote storage: read at most this many bytes there, the first batch
+    # whole if ``remote_first``.
     remote_bytes_max: int = 0
     remote_first: bool = False
-    # What came from there.
+    # The records from there.
     records: bytes | None = None
 
     @property
@@ -38,12 +39,13 @@ class PartitionRead(NamedTuple):
 
     @property
     def urgent(self) -> bool:
-        """Whether the asker should hear of it at once, however many bytes it waits for."""
+        """Whether the response must be sent at once, however many bytes the fetch waits for."""
         return bool(self.error) or self.diverging is not None or self.preferred_replica >= 0
 
 
 def check_leader(partition: Partition | None, current_leader_epoch: int, *, leader_only: bool = True) -> ErrorCode:
-    """Whether this node may speak for the partition to somebody who believes in ``current_leader_epoch`` (-1: has no belief)."""
+    """NONE if this node may answer for the partition to a client that has ``current_leader_epoch``
+    (-1 for no epoch); otherwise the error of the refusal."""
     if partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not partition.online:
@@ -69,7 +71,7 @@ def read_partition(
     at_least_one: bool,
     leader_only: bool = True,
 ) -> PartitionRead:
-    """For a consumer. ``OSError`` when the disk failed."""
+    """Read for a consumer. Raises ``OSError`` when the disk failed."""
     error = check_leader(partition, current_leader_epoch, leader_only=leader_only)
     if error:
         return PartitionRead(error)
@@ -106,13 +108,15 @@ def read_for_follower(
     last_fetched_epoch: int,
     at_least_one: bool,
 ) -> PartitionRead:
-    """Up to the log's end, for a broker that is one of the partition's replicas. ``OSError`` when the disk failed."""
+    """Read up to the end of the log, for a broker that is a replica of the partition. Raises
+    ``OSError`` when the disk failed."""
     error = check_leader(partition, current_leader_epoch)
     if error:
         return PartitionRead(error)
     assert partition is not None
     if partition.leadership is None or replica not in partition.leadership.followers:
-        # Right about the epoch and yet unknown: one of us has not heard of the latest assignment, and it will come again.
+        # The epoch is right and the broker is no replica: one of the two brokers does not have the
+        # latest assignment, and the follower will ask again.
         return PartitionRead(ErrorCode.UNKNOWN_LEADER_EPOCH if current_leader_epoch >= 0 else ErrorCode.NOT_LEADER_OR_FOLLOWER)
     refused = _check_epoch(partition, offset, last_fetched_epoch)
     if refused is not None:
@@ -129,7 +133,8 @@ def read_for_follower(
 
 
 def _check_epoch(partition: Partition, offset: int, last_fetched_epoch: int) -> PartitionRead | None:
-    """What to answer to somebody whose last batch is of ``last_fetched_epoch``, if not data."""
+    """The response to a client whose last batch has ``last_fetched_epoch``, unless the response is
+    data."""
     if last_fetched_epoch < 0:
         return None
     log = partition.log
@@ -143,7 +148,8 @@ def _check_epoch(partition: Partition, offset: int, last_fetched_epoch: int) -> 
 
 
 def damage_in(region: FileRegion, offset: int) -> int | None:
-    """Where the first batch begins that is not what was written, of a region that a reader of ``offset`` gets."""
+    """The offset of the first corrupt batch in the region that a reader of ``offset`` gets; None if
+    there is none."""
     data = memoryview(region.read())
     try:
         for position, header in walk(data):

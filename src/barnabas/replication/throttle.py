@@ -1,7 +1,9 @@
-"""Limits on replication, for moving partitions without starving clients: how many bytes a second for the replicas that are named.
+"""Limits on replication, for moving partitions without starving clients: bytes per second for the
+replicas that are named.
 
-There are two of them, one for what a broker sends as a leader and one for what it fetches as a follower. Both hold up only replicas that
-are behind: one that is in sync must stay it, whatever it costs.
+There are two of them, one for the bytes that a broker sends as a leader and one for those that it
+fetches as a follower. Both apply only to replicas that are behind: a replica that is in sync must
+stay in sync at any cost.
 """
 
 from __future__ import annotations
@@ -14,17 +16,18 @@ from barnabas.model.ids import TopicPartition
 
 UNLIMITED = 2**63 - 1
 ALL_REPLICAS = "*"
-# As Kafka measures it (replication.quota.window.num and .size.seconds): a burst is forgotten after eleven seconds.
+# As Kafka measures it (replication.quota.window.num and .size.seconds): a burst is forgotten after
+# eleven seconds.
 DEFAULT_WINDOWS, DEFAULT_WINDOW_MS = 11, 1000
 
 
 class ByteRate:
-    """Bytes a second over the last windows, counting from the oldest one that is remembered."""
+    """Bytes per second over the last windows, from the oldest one that is remembered."""
 
     __slots__ = ("_window_ms", "_windows")
 
     def __init__(self, windows: int = DEFAULT_WINDOWS, window_ms: int = DEFAULT_WINDOW_MS) -> None:
-        self._windows: deque[list[int]] = deque(maxlen=windows)  # when each began, and its bytes
+        self._windows: deque[list[int]] = deque(maxlen=windows)  # the start of each, and its bytes
         self._window_ms = window_ms
 
     def record(self, size_bytes: int, now_ms: int) -> None:
@@ -44,17 +47,17 @@ class ByteRate:
 
 
 class Throttle:
-    """One direction."""
+    """The throttle of one direction."""
 
     __slots__ = ("_named", "_rate", "limit")
 
     def __init__(self) -> None:
-        self.limit = UNLIMITED  # bytes a second
+        self.limit = UNLIMITED  # bytes per second
         self._rate = ByteRate()
-        self._named: dict[str, frozenset[int] | None] = {}  # None: all of the topic
+        self._named: dict[str, frozenset[int] | None] = {}  # None for all partitions of the topic
 
     def name_replicas(self, topic: str, entries: Iterable[str], node_id: int) -> None:
-        """``entries`` as a topic's setting has them: ``partition:broker``, or ``*``."""
+        """``entries`` as in a topic's setting: ``partition:broker``, or ``*``."""
         entries = [entry for entry in entries if entry]
         if ALL_REPLICAS in entries:
             self._named[topic] = None

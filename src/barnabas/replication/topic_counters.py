@@ -1,4 +1,5 @@
-"""What a topic's partitions count together, resolved once so that counting needs no lookup."""
+"""The counters that the partitions of a topic share, looked up once so that counting needs no
+lookup."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Proof that a transaction may begin in a partition: its coordinator has the partition written down (KIP-890).
+"""Proof that a transaction may begin in a partition: its coordinator has registered the partition
+(KIP-890).
 
-Without it a batch that comes late, after its transaction was ended, would begin a transaction that nobody ever ends, and readers
-of committed data would wait at it for good. The coordinator is asked while the batch waits; if the end of the transaction is
-written here in the meantime, the proof is void.
+Without it a batch that comes late, after the end of its transaction, would begin a transaction that
+no producer ever ends, and consumers of committed data would wait at it for ever. The coordinator is
+asked while the batch waits. If the end of the transaction is written here in the meantime, the
+proof is void.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ class Verification:
 
 
 class Verifications:
-    """Of one partition: those under way. Whoever begins one ends it, so there are no more than requests."""
+    """The verifications of one partition that are in flight. The request that begins one also ends
+    it, so there are no more than requests."""
 
     __slots__ = ("_under_way",)
 

@@ -1,7 +1,8 @@
-"""A fetch that found too little and waits: for enough bytes, for its time to be up, or for something to go wrong.
+"""A fetch that found too little and waits: for enough bytes, for its deadline, or for an error.
 
-It registers with every partition it reads. Whichever comes first completes it, once; completing reads again, so the answer is what is
-there at that moment and not what was there when it began to wait.
+It registers with every partition that it reads. The first of these events completes it, once.
+Completing reads again, so the response has what is there at that moment, not what was there when
+the wait began.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class WaitingFetch:
         committed_only: bool = False,
         follower: bool = False,
     ) -> None:
-        """A ``follower`` waits for what is appended, the others for what is committed."""
+        """A ``follower`` waits for appended records, other clients for committed ones."""
         self._partitions = partitions
         self._missing_bytes = missing_bytes
         self.committed_only = committed_only
@@ -37,7 +38,7 @@ class WaitingFetch:
         self._complete: Callable[[], object] | None = complete
         self.timer: Timer | None = None
         for partition in partitions:
-            partition.await_data(self)
+            partition.progress.await_data(self)
 
     def arrived(self, size_bytes: int) -> None:
         self._missing_bytes -= size_bytes
@@ -52,9 +53,9 @@ class WaitingFetch:
         complete()
 
     def cancel(self) -> None:
-        """Wait no longer, answer nothing."""
+        """Stop waiting, without a response."""
         self._complete = None
         if self.timer is not None:
             self.timer.cancel()
         for partition in self._partitions:
-            partition.stop_waiting(self)
+            partition.progress.stop_waiting(self)

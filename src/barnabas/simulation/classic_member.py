@@ -1,7 +1,9 @@
-"""A member of a classic group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, as consumers use them.
+"""A member of a classic group: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, as consumers use
+them.
 
-An eager member gives up everything before it joins. A cooperative one keeps what it has, says so when it joins, and joins again when it
-was told to give something up. A static one comes back to its place under its instance id.
+An eager member revokes all its partitions before it joins. A cooperative one keeps them, lists them
+when it joins, and joins again after it had to revoke some. A static one returns to its place under
+its instance id.
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRequest
 from barnabas.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
-# As the embedded messages begin. The version in which a member says of which generation its partitions are (KIP-792).
+# The version prefix of the embedded messages: the version in which a member reports the generation
+# of its partitions (KIP-792).
 _SUBSCRIPTION_VERSION = 2
 _ASSIGNMENT_VERSION = 1
 _VERSION = struct.Struct(">h")
-# A join waits for the others.
+# A join waits for the other members.
 JOIN_MS = REBALANCE_TIMEOUT_MS + 5000
 EAGER, COOPERATIVE = "range", "cooperative-sticky"
 
@@ -43,10 +46,10 @@ class ClassicMember(GroupMember):
         super().__init__(client, group_id, topic, partitions, instance_id)
         self._cooperative = cooperative
         self._current = False
-        """Whether nothing is known that calls for a join."""
+        """Whether the member knows of no reason to join."""
         self._joined = False
 
-    # -- heartbeats -----------------------------------------------------------------------------------------------------------
+    # -- heartbeats
 
     async def beat(self) -> None:
         while True:
@@ -77,13 +80,13 @@ class ClassicMember(GroupMember):
                 raise Violation(f"{self.client.host.name}, {self.member_id} in generation {self.generation}, gets {code.name}")
 
     def _start_over(self, member_id: str) -> None:
-        """The group went on without it: what it owned may be another's."""
+        """The group continued without this member: its partitions may have other owners."""
         self.own(frozenset())
         self.member_id = member_id
         self.generation = -1
         self._current = self._joined = False
 
-    # -- joining --------------------------------------------------------------------------------------------------------------
+    # -- joining
 
     async def settle(self) -> None:
         self.check_fenced()
@@ -103,7 +106,7 @@ class ClassicMember(GroupMember):
             self.generation = joined.generation_id
             self._joined = self._current = True
             if self._cooperative and self.owned - assigned:
-                # What was given up here is free for others in the next generation.
+                # The partitions revoked here are free for other members in the next generation.
                 self._current = False
             self.own(assigned)
 
@@ -160,7 +163,7 @@ class ClassicMember(GroupMember):
         return _VERSION.pack(_ASSIGNMENT_VERSION) + encode(ConsumerProtocolAssignment(assigned_partitions=topics), _ASSIGNMENT_VERSION)
 
     async def leave(self) -> None:
-        """Static members do not: their place is kept for them."""
+        """Static members do not leave: their place is kept for them."""
         if self.instance_id is not None or not self._joined:
             return
         member = MemberIdentity(member_id=self.member_id, group_instance_id=None)

@@ -1,7 +1,8 @@
-"""Clients of a simulated cluster: an admin, idempotent producers with acks=all, and consumers who read everything.
+"""Clients of a simulated cluster: an admin, idempotent producers with acks=all, and consumers that
+read everything.
 
-They are what a good client library is: they retry what may be retried, look for the leader anew when theirs does not lead, and
-never give up. What they are told they tell the onlooker.
+They behave like a good client library: they retry retriable errors, look for the new leader when
+the old one does not lead, and never give up. They report the responses to the checker.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import asyncio
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from barnabas.env.awaiting import awaited
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
-from barnabas.node.promises import awaited
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.batch_header import read_header
 from barnabas.records.batches import check_crc, walk
@@ -42,7 +43,7 @@ RECORDS_MAX = 3
 FETCH_WAIT_MS = 400
 FETCH_BYTES = 1_000_000
 
-# The next try may go better, there or elsewhere.
+# A later attempt may succeed, at the same node or at another.
 RETRIABLE = frozenset(
     {
         ErrorCode.NETWORK_EXCEPTION,
@@ -82,13 +83,13 @@ class Client:
     async def pause(self, seconds: float = RETRY_SECONDS) -> None:
         await asyncio.sleep(self.chance.random() * 2 * seconds)
 
-    def anyone(self) -> int:
+    def any_node(self) -> int:
         return self.chance.randint(1, len(self.world.hosts))
 
-    async def look_around(self, topic: str) -> None:
-        """Ask somebody who leads what."""
+    async def refresh_metadata(self, topic: str) -> None:
+        """Ask any node for the leaders."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=topic, topic_id=ZERO_UUID)], allow_auto_topic_creation=False)
-        answer = await self.ask(self.anyone(), request)
+        answer = await self.ask(self.any_node(), request)
         if isinstance(answer, ErrorCode):
             return
         for each in answer.topics:
@@ -99,21 +100,21 @@ class Client:
 
     async def leader_of(self, partition: TopicPartition) -> tuple[int, Uuid]:
         while self._leaders.get(partition, -1) < 0:
-            await self.look_around(partition.topic)
+            await self.refresh_metadata(partition.topic)
             if self._leaders.get(partition, -1) < 0:
                 await self.pause()
         return self._leaders[partition], self._topic_ids[partition.topic]
 
     async def failed(self, partition: TopicPartition, code: ErrorCode, what: str) -> None:
         if code not in RETRIABLE:
-            raise Violation(f"{self.host.name} is told {code.name} for {what} of {partition}")
+            raise Violation(f"{self.host.name} gets {code.name} for {what} of {partition}")
         self._leaders.pop(partition, None)
         await self.pause()
 
 
 class Producer(Client):
     async def run(self) -> None:
-        producer_id, producer_epoch = await self._introduce()
+        producer_id, producer_epoch = await self._init_producer_id()
         sequences: dict[TopicPartition, int] = {}
         number = 0
         while not self.world.may_stop(self.host.name):
@@ -130,18 +131,18 @@ class Producer(Client):
             sequences[partition] = sequence + count
             self.world.acknowledged(self.host.name, partition, offset, read_header(batch).crc)
 
-    async def _introduce(self) -> tuple[int, int]:
+    async def _init_producer_id(self) -> tuple[int, int]:
         while True:
-            answer = await self.ask(self.anyone(), InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000))
+            answer = await self.ask(self.any_node(), InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000))
             if not isinstance(answer, ErrorCode) and answer.error_code == ErrorCode.NONE:
                 return answer.producer_id, answer.producer_epoch
             code = answer if isinstance(answer, ErrorCode) else ErrorCode(answer.error_code)
             if code not in RETRIABLE:
-                raise Violation(f"{self.host.name} is told {code.name} when it asks for a producer id")
+                raise Violation(f"{self.host.name} gets {code.name} when it asks for a producer id")
             await self.pause()
 
     async def _deliver(self, partition: TopicPartition, batch: bytearray) -> int:
-        """Its offset, once it is acknowledged, however often it takes."""
+        """The offset of the batch, once it is acknowledged, after any number of attempts."""
         while True:
             leader, topic_id = await self.leader_of(partition)
             data = TopicProduceData(
@@ -151,11 +152,11 @@ class Producer(Client):
             if isinstance(answer, ErrorCode):
                 await self.failed(partition, answer, "a batch")
                 continue
-            (told,) = answer.responses[0].partition_responses
-            if told.error_code == ErrorCode.NONE:
-                offset: int = told.base_offset
+            (reported,) = answer.responses[0].partition_responses
+            if reported.error_code == ErrorCode.NONE:
+                offset: int = reported.base_offset
                 return offset
-            await self.failed(partition, ErrorCode(told.error_code), "a batch")
+            await self.failed(partition, ErrorCode(reported.error_code), "a batch")
 
 
 class Consumer(Client):
@@ -175,11 +176,11 @@ class Consumer(Client):
                 code = answer if isinstance(answer, ErrorCode) else ErrorCode(answer.error_code)
                 await self.failed(partition, code, f"a fetch from {offset}")
                 continue
-            (told,) = answer.responses[0].partitions
-            if told.error_code != ErrorCode.NONE:
-                await self.failed(partition, ErrorCode(told.error_code), f"a fetch from {offset}")
+            (reported,) = answer.responses[0].partitions
+            if reported.error_code != ErrorCode.NONE:
+                await self.failed(partition, ErrorCode(reported.error_code), f"a fetch from {offset}")
                 continue
-            view = memoryview(told.records or b"")
+            view = memoryview(reported.records or b"")
             for position, header in walk(view):
                 if position + header.size_bytes > len(view):
                     break
@@ -192,7 +193,7 @@ class Consumer(Client):
 
 
 class Admin(Client):
-    """Makes the topic that everybody uses, and then others that come and go."""
+    """Creates the topic that all clients use, and then creates and deletes others."""
 
     async def make(self, name: str, partitions: int) -> ErrorCode:
         replicas = min(3, len(self.world.hosts))
@@ -203,28 +204,28 @@ class Admin(Client):
             assignments=[],
             configs=[CreatableTopicConfig(name="min.insync.replicas", value="2")],
         )
-        answer = await self.ask(self.anyone(), CreateTopicsRequest(topics=[topic], timeout_ms=3000))
+        answer = await self.ask(self.any_node(), CreateTopicsRequest(topics=[topic], timeout_ms=3000))
         return answer if isinstance(answer, ErrorCode) else ErrorCode(answer.topics[0].error_code)
 
-    async def make_surely(self, name: str, partitions: int) -> None:
+    async def create_topic(self, name: str, partitions: int) -> None:
         while True:
             code = await self.make(name, partitions)
             if code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                 return
             if code not in RETRIABLE:
-                raise Violation(f"{self.host.name} is told {code.name} when it makes topic {name}")
+                raise Violation(f"{self.host.name} gets {code.name} when it creates topic {name}")
             await self.pause()
 
-    async def remove_surely(self, name: str) -> None:
+    async def delete_topic(self, name: str) -> None:
         while True:
             request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name, topic_id=ZERO_UUID)], timeout_ms=3000)
-            answer = await self.ask(self.anyone(), request)
+            answer = await self.ask(self.any_node(), request)
             code = answer if isinstance(answer, ErrorCode) else ErrorCode(answer.responses[0].error_code)
-            # A first try whose answer was lost, or that was taken for lost, may have done it.
+            # An earlier attempt may have succeeded although its response was lost or late.
             if code in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
                 return
             if code not in RETRIABLE:
-                raise Violation(f"{self.host.name} is told {code.name} when it removes topic {name}")
+                raise Violation(f"{self.host.name} gets {code.name} when it deletes topic {name}")
             await self.pause()
 
     async def run(self) -> None:
@@ -233,12 +234,12 @@ class Admin(Client):
             number += 1
             name = f"{self.host.name}-{number}"
             self.world.wanted_topics.pop(name, None)
-            await self.make_surely(name, self.chance.randint(1, 3))
+            await self.create_topic(name, self.chance.randint(1, 3))
             self.world.wanted_topics[name] = True
             await self.pause()
             if self.chance.random() < 0.5:
                 self.world.wanted_topics.pop(name)
-                await self.remove_surely(name)
+                await self.delete_topic(name)
                 self.world.wanted_topics[name] = False
             self.world.progressed(self.host.name)
             await self.pause(PACE_SECONDS)

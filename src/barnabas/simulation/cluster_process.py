@@ -1,4 +1,6 @@
-"""A whole node on a simulated host: the real :class:`~barnabas.node.node.Node` with simulated clock, disk, chance and network."""
+"""A whole node on a simulated host: the real :class:`~barnabas.node.node.Node` with simulated
+clock, disk, randomness and network.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.settings import BrokerSettings
+from barnabas.devcluster.development import NodePorts, cluster_properties
 from barnabas.model.ids import NodeId
-from barnabas.node.development import NodePorts, cluster_properties
 from barnabas.node.format import format_directories
-from barnabas.node.metadata_log import MetadataLog
 from barnabas.node.node import Node
-from barnabas.node.quorum_driver import QuorumDriver
+from barnabas.quorum.driver import QuorumDriver
+from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.records.batches import check_crc
 from barnabas.replication.partition import Partition
 from barnabas.simulation.frames import FramePeers, SimulatedListener
 from barnabas.simulation.history import Written
 from barnabas.simulation.host import Host, HostCrashed
 from barnabas.simulation.violations import Violation
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 if TYPE_CHECKING:
     from barnabas.simulation.cluster_world import ClusterWorld
@@ -31,7 +33,8 @@ BROKER_PORT = 9092
 CONTROLLER_PORT = 9093
 DATA = "/data"
 CLUSTER_ID = "simulated-cluster-0000"
-# Shorter than the defaults, so that a run of seconds sees sessions end and replicas fall out of sync.
+# Shorter than the defaults, so that a run of seconds sees sessions end and replicas fall out of
+# sync.
 OVERRIDES = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "500",
@@ -64,8 +67,10 @@ def settings_of(node_id: int, size: int, controllers: int, overrides: tuple[tupl
     return parse_broker_config(properties)
 
 
-class NodeLog(Log):
-    """What a node says, to the onlooker. A handler that raised is a broken promise: it should have answered."""
+class NodeLog(EventLog):
+    """A node's events, passed to the checker. A handler that raises is a violation: it should have
+    answered.
+    """
 
     def __init__(self, process: ClusterProcess) -> None:
         super().__init__("INFO")
@@ -74,12 +79,12 @@ class NodeLog(Log):
     def _write(self, level: str, event: str, values: dict[str, Any]) -> None:
         if level == "DEBUG":
             return
-        wrong = values.get("exc_info")
+        error = values.get("exc_info")
         shown = " ".join(f"{name}={value}" for name, value in values.items() if name != "exc_info")
         self._process.world.say(f"{self._process.host.name}: {event} {shown}".rstrip())
-        if isinstance(wrong, Exception) and not isinstance(wrong, OSError):
-            where = traceback.extract_tb(wrong.__traceback__)[-1]
-            raise Violation(f"{self._process.host.name}: {event} {shown}: {wrong!r} at {where.filename}:{where.lineno}") from wrong
+        if isinstance(error, Exception) and not isinstance(error, OSError):
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            raise Violation(f"{self._process.host.name}: {event} {shown}: {error!r} at {where.filename}:{where.lineno}") from error
 
 
 class ClusterProcess:
@@ -123,21 +128,21 @@ class ClusterProcess:
     def _started(self, starting: asyncio.Task[Any]) -> None:
         if starting.cancelled():
             raise HostCrashed("its start was cancelled")
-        wrong = starting.exception()
-        if wrong is not None:
-            raise HostCrashed(f"cannot start: {wrong}") from wrong
+        error = starting.exception()
+        if error is not None:
+            raise HostCrashed(f"cannot start: {error}") from error
         self.ready = True
         self.world.say(f"{self.host.name} is ready")
 
-    def _fatal(self, wrong: BaseException) -> None:
-        self.world.say(f"{self.host.name} halts: {wrong}")
+    def _fatal(self, error: BaseException) -> None:
+        self.world.say(f"{self.host.name} halts: {error}")
         assert self.host.loop is not None
-        self.host.loop.call_soon(self._halt, wrong)
+        self.host.loop.call_soon(self._halt, error)
 
-    def _halt(self, wrong: BaseException) -> None:
-        raise HostCrashed(f"halts: {wrong}") from wrong
+    def _halt(self, error: BaseException) -> None:
+        raise HostCrashed(f"halts: {error}") from error
 
-    # -- what the onlooker looks at -------------------------------------------------------------------------------------------
+    # -- what the checker looks at
 
     @property
     def partitions(self) -> Iterable[Partition]:
@@ -150,7 +155,7 @@ class ClusterProcess:
 
     @property
     def metadata_log(self) -> MetadataLog:
-        log = self.node._metadata_log  # noqa: SLF001 -- the onlooker sees through walls
+        log = self.node._metadata_log  # noqa: SLF001 -- the checker sees everything
         assert log is not None
         return log
 
@@ -168,7 +173,9 @@ class ClusterProcess:
 
 
 def written(partition: Partition, start: int, end: int) -> Iterator[Written]:
-    """``CorruptBatch`` where what is in the log is not what was written: nobody may take that for a copy."""
+    """Raises ``CorruptBatch`` where the bytes in the log differ from those written, which must not
+    count as a copy.
+    """
     for header, batch in partition.log.batches(start, end):
         check_crc(batch, header)
         yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)

@@ -1,11 +1,15 @@
-"""Levels two and three: whole nodes, and clients of them. What is checked, besides the quorum's own promises:
+"""Levels two and three: whole nodes, and clients of them. The checker verifies, besides the claims
+about the quorum:
 
-- one leader per epoch of every partition, and whoever comes to lead one has all that was ever committed in it;
+- every partition has one leader per epoch, and a new leader has all records that were ever
+  committed;
 - replicas agree below their high watermarks, which do not fall;
-- a leader's high watermark is never above what the others in sync have;
-- nor is it ever below what the leader's metadata and its followers' fetches allow: a fenced broker does not hold it back;
-- what was acknowledged (acks=all) is committed, once, at the offset that the producer was told, and consumers read just that;
-- topics whose making was acknowledged are there in the end, on all nodes.
+- a leader's high watermark is never above the log ends of the other in-sync replicas;
+- nor is it ever below the offset that the leader's metadata and its followers' fetches allow: a
+  fenced broker does not hold it back;
+- an acknowledged batch (acks=all) is committed, once, at the offset in the response, and consumers
+  read exactly the committed batches;
+- topics whose creation was acknowledged exist in the end, on all nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from barnabas.simulation.world import Scenario, World
 
 PRODUCERS = 2
 PARTITIONS = 2
-# A topic that is made anew under an old name is another one.
+# A topic that is created again under an old name is another topic.
 Key: TypeAlias = tuple[Uuid, int]
 _QUORUM: Key = (METADATA_TOPIC_ID, 0)
 
@@ -41,7 +45,7 @@ def host_name(node_id: int) -> str:
 
 
 class Watched:
-    """What the onlooker knows of one partition."""
+    """The checker's knowledge of one partition."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -50,7 +54,7 @@ class Watched:
 
 
 class Seen:
-    """What it saw last of one replica, or of one node's part in the quorum."""
+    """The checker's last observation of one replica, or of one node's part in the quorum."""
 
     __slots__ = ("end_offset", "epoch", "high_watermark", "isr", "leads", "partition_epoch")
 
@@ -73,11 +77,11 @@ class ClusterWorld(World):
         super().__init__(scenario)
         self.quorum = Watched("quorum")
         self.watched: dict[Key, Watched] = {}
-        # The topic that clients use is made once: its name stands for it.
+        # The topic that clients use is created once, so its name identifies it.
         self._by_name: dict[TopicPartition, Watched] = {}
         self.processes: dict[str, ClusterProcess] = {}
         self._seen: dict[tuple[str, Key], Seen] = {}
-        # Who lost, or is about to lose, unsynced writes. See may_lose_power.
+        # The machines that lost, or are about to lose, unsynced writes. See may_lose_power.
         self._dirty: str | None = None
         self._booted_us: dict[str, int] = {}
         self._became_leader_us: dict[tuple[str, Key], int] = {}
@@ -94,7 +98,7 @@ class ClusterWorld(World):
     def size(self, chance: Random) -> int:
         return chance.choice([3, 3, 3, 4])
 
-    # -- life -----------------------------------------------------------------------------------------------------------------
+    # -- life
 
     def begin(self) -> None:
         for host in self.hosts:
@@ -110,7 +114,7 @@ class ClusterWorld(World):
     def begin_clients(self) -> None:
         admin_host = self.client_host(0)
         admin = Admin(self, admin_host, Random(self.chance.getrandbits(64)))
-        self._go(admin_host, admin.make_surely(TOPIC, PARTITIONS))
+        self._go(admin_host, admin.create_topic(TOPIC, PARTITIONS))
         for number in range(1, PRODUCERS + 1):
             host = self.client_host(number)
             producer = Producer(self, host, Random(self.chance.getrandbits(64)))
@@ -123,7 +127,7 @@ class ClusterWorld(World):
     def _go(self, host: Host, script: Any) -> None:
         assert host.loop is not None
         task = host.loop.create_task(script)
-        # What a client finds wrong is the end of the run, not of a task.
+        # A violation that a client finds ends the run, not only a task.
         task.add_done_callback(lambda done: done.result())
 
     def restart(self, host: Host) -> None:
@@ -142,12 +146,15 @@ class ClusterWorld(World):
         for key in [key for key in self._seen if key[0] == host.name]:
             del self._seen[key]
 
-    # -- how much may be lost at once -----------------------------------------------------------------------------------------
+    # -- how much may be lost at once
 
     def may_lose_power(self, host: Host) -> bool:
-        """Kafka does not wait for the disk before it acknowledges: it relies on min.insync.replicas, here two, not all losing what
-        they have not synced. So one machine at a time, when all others are in sync, and nobody else dies until it is again: a
-        controller cannot tell a process that was killed from a machine that forgot. (The quorum waits for the disk and bears more.)"""
+        """Kafka does not wait for the disk before it acknowledges: it relies on
+        min.insync.replicas, here two, not all losing their unsynced writes. So only one machine at
+        a time loses power, while all others are in sync, and no other process dies until it is in
+        sync again: a controller cannot distinguish a killed process from a machine that lost
+        writes. (The quorum waits for the disk and tolerates more.)
+        """
         others = [each for each in self.hosts if each is not host]
         if any(each.armed or not self._in_sync_everywhere(each.name) for each in others):
             return False
@@ -164,10 +171,12 @@ class ClusterWorld(World):
         return True
 
     def rot(self, host: Host) -> str | None:
-        """A bit of a partition's log is another one when the machine comes back. It counts as lost, like what a power cut took."""
+        """Flip a bit in a partition's log while the machine is down. It counts as lost, like the
+        writes that a power cut takes.
+        """
         if not host.up or not self.may_lose_power(host):
             return None
-        host.kill("stopped, and its disk rots")
+        host.kill("stopped, and a bit on its disk flips")
         disk, chance = host.disk, host.chance
         logs = [
             f"{DATA}/{name}/{file}"
@@ -181,14 +190,14 @@ class ClusterWorld(World):
         path = chance.choice(logs)
         position = chance.randrange(disk.size_bytes(path))
         disk.flip_bit(path, position, chance.randrange(8))
-        return f"a bit at {position} of {path} on {host.name} is another one"
+        return f"a bit at {position} of {path} on {host.name} flips"
 
     def _in_sync_everywhere(self, name: str) -> bool:
         process = self.processes.get(name)
         if process is None or not process.ready:
             return False
         booted_us = self._booted_us[name]
-        # Those that clients use must be there; internal ones count from when they are.
+        # The topics that clients use must exist; internal ones count once they exist.
         for topic_partition in dict.fromkeys([*self.partitions, *self._by_name]):
             watched = self._by_name.get(topic_partition)
             leader = self._leader_of(watched) if watched is not None else None
@@ -210,10 +219,10 @@ class ClusterWorld(World):
         leading = [each for each in self._replicas_of(watched).values() if each.leads]
         return max(leading, key=lambda each: each.leader_epoch, default=None)
 
-    # -- what the onlooker sees -----------------------------------------------------------------------------------------------
+    # -- what the checker sees
 
     def _look_at(self, host: Host) -> None:
-        """After everything that a node does."""
+        """Runs after every step of a node."""
         process = self.processes.get(host.name)
         if process is None:
             return
@@ -248,7 +257,8 @@ class ClusterWorld(World):
             and partition.leader_epoch == seen.epoch
             and partition.isr is seen.isr
         ):
-            # Most steps change one partition or none, and this is asked of every partition after every step.
+            # Most steps change one partition or none, and this runs for every partition after every
+            # step.
             if seen.leads:
                 self._check_not_held_up(host, partition)
             return
@@ -260,7 +270,8 @@ class ClusterWorld(World):
             self.say(f"{host.name} leads {name} in epoch {partition.leader_epoch} with {log.log_end_offset}")
             watched.leaders.leads(host.name, partition.leader_epoch)
             self._became_leader_us[host.name, key] = self.scheduler.now_us
-            # A leader of long ago may learn of its time in office only now, from old metadata: nobody follows it.
+            # A former leader may learn of its own leadership only now, from old metadata: no
+            # replica follows it.
             if partition.leader_epoch >= watched.leaders.latest_epoch:
                 watched.committed.leads(host.name, log.log_end_offset, _reader(partition), log_start_offset=log.log_start_offset)
         seen.leads, seen.epoch = partition.leads, partition.leader_epoch
@@ -272,20 +283,24 @@ class ClusterWorld(World):
             committed.committed(host.name, partition.high_watermark, _reader(partition), log_start_offset=log.log_start_offset)
             if committed.end_offset > known:
                 self.learned(partition, known, committed.end_offset)
-            # A node may apply several changes of the in-sync replicas at once. Between the first and the last the high watermark may
-            # have risen with replicas that neither look has seen.
+            # A node may apply several changes of the in-sync replicas at once. Between the first
+            # and the last the high watermark may have risen with replicas that the checker has seen
+            # at neither time.
             if rises and partition.leads and _partition_epoch(partition) <= seen.partition_epoch + 1:
                 self._check_in_sync(host, partition, seen.isr)
         seen.isr, seen.partition_epoch = partition.isr, _partition_epoch(partition)
         self._check_not_held_up(host, partition)
 
     def learned(self, partition: Partition, start: int, end: int) -> None:
-        """This much of a partition's log is committed, and the onlooker did not know it."""
+        """A longer prefix of a partition's log is committed than the checker knew."""
 
     def _check_in_sync(self, host: Host, leader: Partition, before: tuple[int, ...]) -> None:
-        """Everybody in sync has what the leader says is committed. Those who started since it came to lead may have lost it again.
+        """Every in-sync replica has the records that the leader counts as committed. A replica that
+        restarted since the leader's election may have lost them again.
 
-        What came first, a new ISR or a new high watermark, cannot be seen from here: the kinder order is assumed."""
+        The checker cannot see whether a new ISR or a new high watermark came first, and assumes the
+        order that is no violation.
+        """
         led_us = self._became_leader_us[host.name, key_of(leader)]
         if max(len(leader.isr), len(before)) < leader.log.settings.min_insync_replicas:
             raise Violation(f"{leader.partition}: the high watermark of {host.name} rises with {leader.isr} in sync")
@@ -303,7 +318,9 @@ class ClusterWorld(World):
 
     @staticmethod
     def _check_not_held_up(host: Host, leader: Partition) -> None:
-        """Whatever a leader has just learned, its high watermark is where that allows it to be: nothing has to come for it to move."""
+        """After every step of a leader, its high watermark is as high as its knowledge allows: it
+        needs no further event to move.
+        """
         leadership = leader.leadership
         if leadership is None or leader.under_min_isr:
             return
@@ -325,12 +342,12 @@ class ClusterWorld(World):
             seen = self._seen[host.name, key] = Seen()
         return seen
 
-    # -- what clients tell ----------------------------------------------------------------------------------------------------
+    # -- what clients report
 
     def acknowledged(self, client: str, partition: TopicPartition, offset: int, crc: int) -> None:
         found = self._by_name[partition].committed.at(offset)
         if found is None or found.digest != crc:
-            raise Violation(f"{partition}: {client} is told that its batch has offset {offset}, where {found} is committed")
+            raise Violation(f"{partition}: {client} gets offset {offset} for its batch, where {found} is committed")
         self._acknowledged.append((partition, offset, crc))
         self.progressed(client)
 
@@ -347,7 +364,7 @@ class ClusterWorld(World):
     def may_stop(self, client: str) -> bool:
         return self._resting and client not in self._waited_for
 
-    # -- the end --------------------------------------------------------------------------------------------------------------
+    # -- the end
 
     def rest(self) -> None:
         self._resting = True
@@ -357,19 +374,19 @@ class ClusterWorld(World):
         if starting:
             return f"{', '.join(starting)} are not ready"
         if self._waited_for:
-            return f"{', '.join(self._waited_for)} got nothing acknowledged"
+            return f"{', '.join(self._waited_for)} got no acknowledgement"
         leading = [process for process in self.processes.values() if process.quorum is not None and process.quorum.leading]
         if len(leading) != 1:
             return f"{len(leading)} nodes lead the quorum"
         for process in self.processes.values():
             if process.applied_offset < leading[0].applied_offset:
-                return f"{process.host.name} has not seen all that was decided"
+                return f"{process.host.name} has not applied all committed metadata"
         for watched in self.watched.values():
             replicas, leader = self._replicas_of(watched), self._leader_of(watched)
             if not replicas:
                 continue
             if leader is None:
-                return f"nobody leads {watched.name}"
+                return f"{watched.name} has no leader"
             if sorted(leader.isr) != sorted(leader.replicas):
                 return f"of {watched.name} only {leader.isr} are in sync"
             for name, replica in replicas.items():
@@ -386,22 +403,22 @@ class ClusterWorld(World):
                 if end_offset < committed.end_offset:
                     raise Violation(f"{partition.partition}: {process.host.name} ends at {end_offset} of {committed.end_offset}")
             self._look_at_topics(process)
-        # Internal topics may have the same twice: a marker whose writing was not answered is written again.
+        # Internal topics may have a batch twice: a marker without a response is written again.
         for watched in [self._by_name[name] for name in self.partitions if name in self._by_name]:
             digests = [batch.digest for batch in watched.committed.batches]
             if len(set(digests)) < len(digests):
-                raise Violation(f"{watched.name}: a batch is there twice")
+                raise Violation(f"{watched.name}: a batch is in the log twice")
         for partition_name, offset, crc in self._acknowledged:
             found = self._by_name[partition_name].committed.at(offset)
             if found is None or found.digest != crc:
-                raise Violation(f"{partition_name}: {found} is at offset {offset}, where something else was acknowledged")
+                raise Violation(f"{partition_name}: {found} is at offset {offset}, where another batch was acknowledged")
 
     def _look_at_topics(self, process: ClusterProcess) -> None:
         names = process.topics
         for name, wanted in self.wanted_topics.items():
-            # One that was removed may be there again: a request to make it that was late, or sent twice.
+            # A deleted topic may exist again: a late or repeated request created it.
             if wanted and name not in names:
-                raise Violation(f"topic {name} is not there on {process.host.name}")
+                raise Violation(f"topic {name} does not exist on {process.host.name}")
 
     def facts(self) -> dict[str, int]:
         return {
@@ -426,12 +443,12 @@ def _reader(partition: Partition) -> ReadLog:
 
 
 class ControllerWorld(ClusterWorld):
-    """Level two: nobody produces; admins make and remove topics while controllers come and go."""
+    """Level two: no records; admins create and delete topics while controllers fail and return."""
 
     bearable = tuple(kind for kind in ClusterWorld.bearable if kind != ROT)
 
     def may_lose_power(self, host: Host) -> bool:
-        """The quorum bears it, and the topics are empty."""
+        """The quorum tolerates it, and the topics are empty."""
         return True
 
     def may_die(self, host: Host) -> bool:

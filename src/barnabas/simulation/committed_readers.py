@@ -1,6 +1,7 @@
-"""Clients that look at the copiers' work over the wire: a reader of committed records, and one that asks for the group's stable offsets.
+"""Clients that check the copiers' work over the wire: a reader of committed records, and one that
+asks for the group's stable offsets.
 
-They compare every answer with the onlooker's ledger.
+They compare every response with the checker's ledger.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ ASKING_SECONDS = 0.2
 
 
 class CommittedReader(CoordinatorClient):
-    """Reads a partition of the output from its start, as consumers with ``isolation.level=read_committed`` do."""
+    """Reads a partition of the output from its start, as consumers with
+    ``isolation.level=read_committed`` do.
+    """
 
     async def run(self, partition: TopicPartition) -> None:
         offset = 0
@@ -37,7 +40,7 @@ class CommittedReader(CoordinatorClient):
 
 
 def _shown(data: PartitionData, offset: int) -> tuple[int, list[int]]:
-    """How far the batches go, and the offsets of the records that a consumer would show."""
+    """The end of the batches, and the offsets of the records that a consumer would show."""
     aborted = sorted(data.aborted_transactions or [], key=lambda each: each.first_offset)
     hidden: set[int] = set()
     shown: list[int] = []
@@ -59,7 +62,7 @@ def _shown(data: PartitionData, offset: int) -> tuple[int, list[int]]:
 
 
 class OffsetsReader(CoordinatorClient):
-    """Belongs to no group, and asks where the copiers are."""
+    """Belongs to no group, and asks for the copiers' offsets."""
 
     async def run(self) -> None:
         while True:

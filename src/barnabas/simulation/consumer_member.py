@@ -1,7 +1,9 @@
-"""A member of a group of the consumer protocol (KIP-848), which needs one request only, ConsumerGroupHeartbeat.
+"""A member of a group of the consumer protocol (KIP-848), which needs only one request,
+ConsumerGroupHeartbeat.
 
-The coordinator assigns a partition to a member when no other member owns it any more. The member reports in every heartbeat which
-partitions it owns. It owns a partition that it has to give up until its copier calls :meth:`ConsumerMember.settle`, after the transaction.
+The coordinator assigns a partition to a member when no other member owns it any more. The member
+reports in every heartbeat which partitions it owns. It owns a partition that it has to revoke until
+its copier calls :meth:`ConsumerMember.settle`, after the transaction.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class ConsumerMember(GroupMember):
         self.member_id = member_id
         self.generation = _JOIN
         self._given: frozenset[int] | None = None
-        """The latest assignment, when it has not been followed yet."""
+        """The latest assignment, when it has not been applied yet."""
 
     async def beat(self) -> None:
         while True:
@@ -38,7 +40,7 @@ class ConsumerMember(GroupMember):
 
     async def _beat_once(self) -> None:
         _, topic_id = await self.client.leader_of(TopicPartition(self.topic, 0))
-        # Behind the wait: meanwhile the copier may have learned that it has to start over.
+        # Built after the wait: meanwhile the copier may have learned that it has to start over.
         joining = self.generation == _JOIN
         owned = [TopicPartitions(topic_id=topic_id, partitions=sorted(self.owned))] if self.owned and not joining else []
         request = ConsumerGroupHeartbeatRequest(
@@ -73,7 +75,7 @@ class ConsumerMember(GroupMember):
             case ErrorCode.FENCED_INSTANCE_ID:
                 self._fenced = code
             case ErrorCode.UNRELEASED_INSTANCE_ID:
-                pass  # the process before it is in its place until its session ends
+                pass  # the previous process keeps the place until its session ends
             case ErrorCode.STALE_MEMBER_EPOCH | ErrorCode.ILLEGAL_GENERATION:
                 pass  # the next heartbeat brings the new epoch
             case _:

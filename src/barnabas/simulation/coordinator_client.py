@@ -1,7 +1,7 @@
-"""Clients of coordinators: they look up the coordinator, and retry what may be retried.
+"""Clients of coordinators: they look up the coordinator, and retry retriable errors.
 
-After the last fault a node answers every request within :data:`ANSWER_MS_MAX`. A node that takes longer has forgotten the request, and
-that is a violation.
+After the last fault a node answers every request within :data:`ANSWER_MS_MAX`. A node that takes
+longer has lost the request, and that is a violation.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 OF_GROUPS, OF_TRANSACTIONS = 0, 1
 FETCH_WAIT_MS = 100
-# Several times the longest limit that a node sets itself here: JoinGroup waits for the rebalance timeout (3 s), other requests for a
-# commit (request.timeout.ms, 5 s).
+# Several times the longest timeout of a node here: JoinGroup waits for the rebalance timeout (3 s),
+# other requests for a commit (request.timeout.ms, 5 s).
 ANSWER_MS_MAX = 20_000
 
 # The same request may succeed a little later, or at another coordinator.
 PASSING = RETRIABLE | {ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS}
-# A client that takes a follower for the leader is served by the follower (KIP-392), whose log may be shorter.
+# A follower serves a client that takes it for the leader (KIP-392), and its log may be shorter.
 FETCH_PASSING = RETRIABLE | {ErrorCode.OFFSET_OUT_OF_RANGE}
 
 
 def records_of(data: PartitionData | None) -> memoryview:
-    """The batches of an answer, which came over a network: no file is behind them."""
+    """The batches of a response, which came over a network: no file is behind them."""
     records = data.records if data is not None else None
     assert not isinstance(records, RecordsSource)
     return memoryview(records or b"")
@@ -48,19 +48,21 @@ class CoordinatorClient(Client):
         super().__init__(world, host, chance)
         self._coordinators: dict[tuple[int, str], int] = {}
         self.lost = 0
-        """How many requests had no answer. A node may have performed them, or may perform them later."""
+        """How many requests had no response. A node may have performed them, or may perform them
+        later.
+        """
 
     async def ask(self, node: int, request: Any, *, timeout_ms: int = REQUEST_MS, version_max: int | None = None) -> Any:
         healed = self.world.healed
         answer = await super().ask(node, request, timeout_ms=ANSWER_MS_MAX if healed else timeout_ms, version_max=version_max)
         if healed and answer is ErrorCode.REQUEST_TIMED_OUT:
-            raise Violation(f"n{node} does not answer {type(request).__name__} of {self.host.name}, and nothing is broken any more")
+            raise Violation(f"n{node} does not answer {type(request).__name__} of {self.host.name}, and all faults are over")
         if isinstance(answer, ErrorCode):
             self.lost += 1
         return answer
 
     async def fetch(self, partition: TopicPartition, offset: int, *, isolation: int = 0) -> PartitionData | None:
-        """What is there from ``offset`` on; None where it did not work, and may next time."""
+        """The records from ``offset`` on; None after a retriable failure."""
         leader, topic_id = await self.leader_of(partition)
         wanted = FetchPartition(partition=partition.partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
         request = FetchRequest(
@@ -83,7 +85,7 @@ class CoordinatorClient(Client):
 
     async def coordinator_of(self, kind: int, key: str) -> int:
         while (known := self._coordinators.get((kind, key))) is None:
-            answer = await self.ask(self.anyone(), FindCoordinatorRequest(key_type=kind, coordinator_keys=[key]))
+            answer = await self.ask(self.any_node(), FindCoordinatorRequest(key_type=kind, coordinator_keys=[key]))
             if not isinstance(answer, ErrorCode):
                 (found,) = answer.coordinators
                 if found.error_code == ErrorCode.NONE:
@@ -98,7 +100,9 @@ class CoordinatorClient(Client):
         self._coordinators.pop((kind, key), None)
 
     async def ask_once(self, kind: int, key: str, request: Any, error_of: Callable[[Any], int], **options: Any) -> tuple[ErrorCode, Any]:
-        """Its error code, and the answer if there was one. A coordinator that does not answer, or is none, is looked for anew."""
+        """The error code, and the response if there was one. When a node does not answer, or is not
+        the coordinator, the client looks it up again.
+        """
         answer = await self.ask(await self.coordinator_of(kind, key), request, **options)
         code = answer if isinstance(answer, ErrorCode) else ErrorCode(error_of(answer))
         if code in PASSING and code is not ErrorCode.CONCURRENT_TRANSACTIONS:
@@ -108,7 +112,7 @@ class CoordinatorClient(Client):
     async def ask_until_settled(
         self, kind: int, key: str, request: Any, error_of: Callable[[Any], int], **options: Any
     ) -> tuple[ErrorCode, Any]:
-        """The first answer that asking again would not change."""
+        """The first response that a retry would not change."""
         while True:
             code, answer = await self.ask_once(kind, key, request, error_of, **options)
             if code not in PASSING:

@@ -1,11 +1,14 @@
-"""A process that copies the input to the output exactly once: it consumes, transforms and produces, in transactions.
+"""A process that copies the input to the output exactly once: it consumes, transforms and produces,
+in transactions.
 
-    introduce -> settle -> positions -> copy -> settle ...
-                                          |-> abort, on purpose or because it must: positions are looked up again
+    initialise -> settle -> positions -> copy -> settle ...
+                                           |-> abort, on purpose or because it must:
+                                               positions are looked up again
     fenced at any step -> the process ends
 
-Positions come from OffsetFetch with ``require_stable``, and after that from the copier's own commits. With its offsets the copier sends the
-member id and generation that it had before it read the records: if it lost its partitions since then, the coordinator refuses.
+Positions come from OffsetFetch with ``require_stable``, and after that from the copier's own
+commits. With its offsets the copier sends the member id and generation that it had before it read
+the records: if it lost its partitions since then, the coordinator refuses.
 """
 
 from __future__ import annotations
@@ -33,15 +36,15 @@ RECORDS_MAX = 8
 IDLE_SECONDS = 0.1
 ABORTED_SHARE = 0.1
 LEAVING_SHARE = 0.02
-# How often a copier stops in the middle of a transaction, and for how long at most: longer than a transaction, a session and a rebalance
-# may take.
+# How often a copier stalls in the middle of a transaction, and for how long at most: longer than a
+# transaction, a session and a rebalance may take.
 DAWDLING_SHARE = 0.08
 DAWDLING_SECONDS_MAX = 5.0
 FREEZING_SHARE = 0.5
 
 
 class Kind(NamedTuple):
-    """What a copier is like."""
+    """The properties of a copier."""
 
     protocol: str
     """eager, cooperative or consumer."""
@@ -72,7 +75,7 @@ class Copier(CoordinatorClient):
 
     async def run(self) -> None:
         try:
-            await self._producer.introduce()
+            await self._producer.initialise()
             self.world.go(self.host, self._member.beat())
             while True:
                 await self._work()
@@ -104,7 +107,7 @@ class Copier(CoordinatorClient):
             else:
                 self._member.refused(code)
             return False
-        # What was lost meanwhile is not owned by having been asked for.
+        # A partition that was lost meanwhile is not owned again by this request.
         self._positions |= {partition: offset for partition, offset in found.items() if partition in self._member.owned}
         return True
 
@@ -141,25 +144,27 @@ class Copier(CoordinatorClient):
             for index, copied in records.items():
                 values = [f"{number} {index} {offset}".encode() for offset in range(*copied)]
                 await self._producer.send(self.world.output_of(index), values)
-            await self._dawdle()
+            await self._stall()
             ends = {index: copied.end for index, copied in records.items()}
             await self._producer.send_offsets(GROUP, INPUT, ends, str(number), self._credentials(member))
-            await self._dawdle()
+            await self._stall()
             committed = self.chance.random() >= ABORTED_SHARE
             if await self._producer.end(committed=committed):
-                ledger.told(number, Ending.COMMIT if committed else Ending.ABORT)
+                ledger.acknowledged(number, Ending.COMMIT if committed else Ending.ABORT)
         except ToBeAborted as why:
             await self._abort(number, why)
             return
         if committed:
-            # Where the partition changed hands meanwhile, the next owner looks for itself, and so does this one if it gets it back.
+            # If the partition changed hands meanwhile, the next owner looks up the position, and so
+            # does this one if it gets it back.
             self._positions |= {index: end for index, end in ends.items() if index in self._positions}
         else:
             self._positions.clear()
 
     def _credentials(self, before: Membership) -> Membership:
-        """What the copier sends with its offsets. Not the membership of this moment: a member that was evicted meanwhile has none, and a
-        commit without a member id is not fenced (KIP-447)."""
+        """The membership that the copier sends with its offsets. Not the current one: a member that
+        was evicted meanwhile has none, and a commit without a member id is not fenced (KIP-447).
+        """
         return before
 
     async def _abort(self, number: int, why: ToBeAborted) -> None:
@@ -168,17 +173,20 @@ class Copier(CoordinatorClient):
             self._member.refused(why.refusal)
         try:
             if await self._producer.end(committed=False):
-                self.world.ledger.told(number, Ending.ABORT)
+                self.world.ledger.acknowledged(number, Ending.ABORT)
         except ToBeAborted as again:
             raise Fenced(f"its abort is refused: {again}") from again
 
-    async def _dawdle(self) -> None:
-        """Stop in the middle: the copier's own work only, or its whole process, so that its heartbeats stop as well."""
+    async def _stall(self) -> None:
+        """Stall in the middle: either only the copier's own work, or its whole process, so that its
+        heartbeats stop as well.
+        """
         if self.world.healed or self.chance.random() >= DAWDLING_SHARE:
             return
         seconds = self.chance.random() * DAWDLING_SECONDS_MAX
         if self.chance.random() < FREEZING_SHARE:
             self.host.pause(int(seconds * 1000))
-            # Awake again, the heartbeats may go first and learn that the group went on without this member.
+            # After a stall the heartbeats may run first and learn that the group continued without
+            # this member.
             seconds = self.chance.random()
         await asyncio.sleep(seconds)

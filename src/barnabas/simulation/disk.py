@@ -1,24 +1,27 @@
-"""A disk in memory that takes back, in a power cut, everything the port does not promise.
+"""A disk in memory that drops, in a power cut, everything that the port does not promise.
 
-What programs see and what the medium holds are two things, for files and for directories alike:
+Programs see one state and the medium holds another, for files and for directories alike:
 
-====================  ==================================  =============================  ===============================
-                      seen by programs                    held for sure                  in between
-====================  ==================================  =============================  ===============================
-file                  ``_Inode.content``                  ``_Inode.durable``             ``_Inode.unsynced``: edits
-directory             ``_Directory.names``                ``_Directory.durable``         ``SimulatedDisk._changes``
-made durable by       at once                             ``sync``, ``sync_directory``
-====================  ==================================  =============================  ===============================
+===============  ====================  ============================  ============================
+                 seen by programs      durable                       in between
+===============  ====================  ============================  ============================
+file             ``_Inode.content``    ``_Inode.durable``            ``_Inode.unsynced``: edits
+directory        ``_Directory.names``  ``_Directory.durable``        ``SimulatedDisk._changes``
+made durable by  at once               ``sync``, ``sync_directory``
+===============  ====================  ============================  ============================
 
-:meth:`SimulatedDisk.crash` is the power cut. It leaves a new disk on which, of the edits in between, any subset happened, in any
-order; a write may be torn at any byte, or have made the file longer and left zeros or garbage there. Of the name changes any subset
-happened, each of them whole: a rename that replaces a file shows the old file or the new one, never both or neither. This is the
-pessimist's file system of ALICE (OSDI'14); a real one is kinder, but differently so on every machine.
+:meth:`SimulatedDisk.crash` is the power cut. It leaves a new disk on which any subset of the edits
+in between happened, in any order; a write may be torn at any byte, or have made the file longer and
+left zeros or garbage there. Of the name changes any subset happened, each of them whole: a rename
+that replaces a file shows the old file or the new one, never both or neither. This is the
+pessimist's file system of ALICE (OSDI'14); a real one drops less, but differently on every machine.
 
-:meth:`SimulatedDisk.kill` is the death of the process alone: what it wrote is in the page cache, there to be read, still to be lost.
+:meth:`SimulatedDisk.kill` is the death of the process alone: its writes are in the page cache,
+readable, and a later power cut may still drop them.
 
-One seed, one world: all chance comes from the ``random.Random`` given, and everything runs on one thread. What is *not* simulated
-is time (an operation takes none), and descriptors (there is nothing to ``sendfile`` from).
+All randomness comes from the ``random.Random`` given, and everything runs on one thread. *Not*
+simulated are time (an operation takes none) and descriptors (there is nothing to ``sendfile``
+from).
 """
 
 from __future__ import annotations
@@ -34,9 +37,10 @@ from typing import NamedTuple, TypeAlias, TypeVar
 from barnabas.env.disk import FileReplaced, SyncFailed
 from barnabas.model.buffers import Buffer
 
-# A kernel writes dirty pages out by itself after a while. So does this one, and its memory stays bounded however long nobody syncs.
+# A kernel writes dirty pages out by itself after a while. So does this one, which bounds its memory
+# when no caller syncs.
 UNSYNCED_EDITS_MAX = 4096
-# What a failed assertion wants to show: the last things that happened before the lights went out.
+# For the message of a failed assertion: the last operations before the power cut.
 REMEMBERED_OPERATIONS = 32
 SECTOR_BYTES = 512
 
@@ -44,11 +48,11 @@ _Any = TypeVar("_Any")
 
 
 class PowerCut(BaseException):
-    """The lights are out. Not an ``Exception``: no handler in the code under test may survive it."""
+    """The power is cut. Not an ``Exception``: no handler in the code under test may survive it."""
 
 
 class Operation(Enum):
-    """Everything that changes a disk, and ``READ``, which only a fault can be asked for."""
+    """Every operation that changes a disk, and ``READ``, which exists only for faults."""
 
     CREATE = "create"
     WRITE = "write"
@@ -85,7 +89,9 @@ _Edit: TypeAlias = _Write | _Truncate
 
 
 class _Inode:
-    """A file without its name. Invariant: ``durable``, then ``lost`` and ``unsynced`` in order of writing, gives ``content``."""
+    """A file without its name. Invariant: ``durable``, then ``lost`` and ``unsynced`` in order of
+    writing, gives ``content``.
+    """
 
     __slots__ = ("content", "durable", "lost", "unsynced")
 
@@ -93,7 +99,8 @@ class _Inode:
         self.content = bytearray(content)
         self.durable = bytearray(content)
         self.unsynced: deque[_Edit] = deque()
-        # Edits whose sync failed: the kernel calls their pages clean now, so no later sync will write them.
+        # Edits whose sync failed: the kernel calls their pages clean now, so no later sync will
+        # write them.
         self.lost: list[_Edit] = []
 
     def edit(self, edit: _Edit) -> None:
@@ -112,7 +119,7 @@ class _Inode:
         self.unsynced.clear()
 
     def copy(self) -> _Inode:
-        """For the death of a process: all as it was."""
+        """For the death of a process: everything stays as it was."""
         twin = _Inode()
         twin.content, twin.durable = bytearray(self.content), bytearray(self.durable)
         twin.unsynced, twin.lost = self.unsynced.copy(), self.lost.copy()
@@ -139,7 +146,9 @@ _Node: TypeAlias = _Inode | _Directory
 
 
 class _NameChange(NamedTuple):
-    """What one system call did to names, all of it or nothing: where, which name, and what it stands for from now on."""
+    """The effect of one system call on names, all of it or nothing: the directory, the name, and
+    its new inode.
+    """
 
     parts: tuple[tuple[_Directory, str, _Node | None], ...]
 
@@ -156,7 +165,9 @@ def _set_name(names: dict[str, _Node], name: str, node: _Node | None) -> None:
 
 
 def _survivors(chance: Random, items: Sequence[_Any]) -> list[_Any]:
-    """Of what was under way when the power went, what is found afterwards. The extremes are likely, since most bugs live there."""
+    """The subset of unfinished changes that survives the power cut. The extremes are likely, since
+    most bugs show there.
+    """
     match chance.randrange(6):
         case 0:
             return []
@@ -173,7 +184,9 @@ def _survivors(chance: Random, items: Sequence[_Any]) -> list[_Any]:
 
 
 def _torn(chance: Random, data: bytes) -> bytes:
-    """A write as it may be found after a power cut: whole, cut off, or with its size on the disk and its bytes not."""
+    """A write as a power cut may leave it: whole, cut off, or with its size on the disk and its
+    bytes not.
+    """
     cut = chance.randint(0, len(data))
     match chance.randrange(8):
         case 0:
@@ -194,7 +207,7 @@ def _torn(chance: Random, data: bytes) -> bytes:
 
 
 class _Fault:
-    """Operations that fail, until told otherwise or ``times`` have failed."""
+    """Operations that fail, until they are allowed again or ``times`` have failed."""
 
     __slots__ = ("errno", "operations", "path_part", "skipped", "times")
 
@@ -217,7 +230,7 @@ class _Fault:
 
 
 class _SimulatedHold(NamedTuple):
-    """An inode that stays readable whatever becomes of its name."""
+    """An inode that stays readable when its name is removed or replaced."""
 
     disk: SimulatedDisk
     path: str
@@ -228,12 +241,14 @@ class _SimulatedHold(NamedTuple):
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
         self.disk.check_power()
-        self.disk.fail_where_told(Operation.READ, self.path)
+        self.disk.raise_injected_fault(Operation.READ, self.path)
         return bytes(self.inode.content[position : position + size_bytes])
 
 
 class SimulatedFile:
-    """Like a real one it keeps its file while open, whatever becomes of the name, and when closed finds it by name again."""
+    """Like a real file it keeps its inode while open, whatever happens to the name, and when closed
+    finds it by name again.
+    """
 
     __slots__ = ("_disk", "_identity", "_inode", "path")
 
@@ -263,7 +278,7 @@ class SimulatedFile:
         try:
             self._disk.before_change(Operation.WRITE, self.path, f"{len(data)} bytes at {position}")
         except OSError:
-            # A full disk takes the beginning of the last write.
+            # A full disk accepts the beginning of the last write.
             inode.edit(_Write(position, bytes(data[: self._disk.chance.randint(0, len(data))])))
             raise
         if len(data):
@@ -308,7 +323,9 @@ class SimulatedLock:
 
 
 class SimulatedDisk:
-    """See the module. ``operations`` counts what was done to the disk since it was made; ``recent`` says what the last of it was."""
+    """See the module. ``operations`` counts the operations since the disk was made; ``recent``
+    describes the last of them.
+    """
 
     def __init__(self, chance: Random) -> None:
         self.chance = chance
@@ -321,23 +338,29 @@ class SimulatedDisk:
         self._cut_at: int | None = None
         self._dark = False
 
-    # -- the end of the world ---------------------------------------------------------------------------------------------------
+    # -- power cuts
 
     def crash_after(self, operations: int) -> None:
-        """Of the operations from now on, the one of this number (from 1) is not done: it and all that follow raise ``PowerCut``."""
+        """From now on, the operation of this number (from 1) is not performed: it and all that
+        follow raise ``PowerCut``.
+        """
         assert operations >= 1
         self._cut_at = self.operations + operations
 
     def crash_never(self) -> None:
-        """Takes :meth:`crash_after` back."""
+        """Cancels :meth:`crash_after`."""
         self._cut_at = None
 
-    def go_dark(self) -> None:
-        """Nothing can be done here any more: whoever had files open is dead, and should not find out by writing."""
+    def power_off(self) -> None:
+        """No operation is possible any more: a process that had files open is dead, and must not
+        find out by writing.
+        """
         self._dark = True
 
     def crash(self) -> SimulatedDisk:
-        """A disk as the power cut may leave it, everything on it durable. Asked again, another one."""
+        """A disk as the power cut may leave it, everything on it durable. Each call gives another
+        one.
+        """
         survivor = SimulatedDisk(Random(self.chance.getrandbits(64)))
         made: dict[int, _Node] = {}
 
@@ -357,7 +380,7 @@ class SimulatedDisk:
         survivor._root = root
         kept = {id(change) for change in _survivors(self.chance, list(self._changes))}
         for change in self._changes:
-            # In order of their making, whatever subset it is: the later of two uses of a name is the one that holds.
+            # In order of creation, whichever subset it is: the later of two uses of a name wins.
             if id(change) in kept:
                 for parent, name, node in change.parts:
                     directory = remains(parent)
@@ -369,7 +392,9 @@ class SimulatedDisk:
         return survivor
 
     def kill(self) -> SimulatedDisk:
-        """The disk as the next process finds it. Open files, locks and faults are gone; what was not durable still is not."""
+        """The disk as the next process finds it. Open files, locks and faults are gone; unsynced
+        data is still not durable.
+        """
         survivor = SimulatedDisk(Random(self.chance.getrandbits(64)))
         made: dict[int, _Node] = {}
 
@@ -396,25 +421,27 @@ class SimulatedDisk:
         survivor._changes = deque(_NameChange(tuple(copied_part(*part) for part in change.parts)) for change in self._changes)
         return survivor
 
-    # -- faults -----------------------------------------------------------------------------------------------------------------
+    # -- faults
 
     def fail_with(
         self, errno: int, operations: Iterable[Operation], *, path_part: str = "", after: int = 0, times: int | None = None
     ) -> None:
-        """Such operations on paths that contain ``path_part`` raise ``OSError(errno)``, once ``after`` of them went well."""
+        """Such operations on paths that contain ``path_part`` raise ``OSError(errno)``, once
+        ``after`` of them succeeded.
+        """
         self._faults.append(_Fault(errno, frozenset(operations), path_part, after, times))
 
     def stop_failing(self) -> None:
         self._faults.clear()
 
     def flip_bit(self, path: str, position: int, bit: int = 0) -> None:
-        """Rot: one bit of a file is another one from now on, on the medium and in the cache."""
+        """Corruption: flip one bit of a file, on the medium and in the cache."""
         inode = self.inode(path)
         for content in (inode.content, inode.durable):
             if position < len(content):
                 content[position] ^= 1 << bit
 
-    # -- the port ---------------------------------------------------------------------------------------------------------------
+    # -- the port
 
     def open(self, path: str) -> SimulatedFile:
         self.check_power()
@@ -455,12 +482,12 @@ class SimulatedDisk:
 
     def read(self, path: str) -> bytes:
         self.check_power()
-        self.fail_where_told(Operation.READ, path)
+        self.raise_injected_fault(Operation.READ, path)
         return bytes(self.inode(path).content)
 
     def read_range(self, path: str, position: int, size_bytes: int) -> bytes:
         self.check_power()
-        self.fail_where_told(Operation.READ, path)
+        self.raise_injected_fault(Operation.READ, path)
         return bytes(self.inode(path).content[position : position + size_bytes])
 
     def size_bytes(self, path: str) -> int:
@@ -515,23 +542,23 @@ class SimulatedDisk:
         self.open(path)
         return SimulatedLock(self._locks, path)
 
-    # -- inside -----------------------------------------------------------------------------------------------------------------
+    # -- inside
 
     def check_power(self) -> None:
         if self._dark:
             raise PowerCut
 
     def before_change(self, operation: Operation, path: str, details: str = "") -> None:
-        """What every change to the disk must pass, in order to be counted, cut off or failed."""
+        """Every change to the disk passes here, to be counted, cut off or failed."""
         self.check_power()
         self.operations += 1
         self.recent.append(f"{self.operations} {operation.value} {path} {details}".rstrip())
         if self.operations == self._cut_at:
             self._dark = True
             raise PowerCut(f"before operation {self.recent[-1]}")
-        self.fail_where_told(operation, path)
+        self.raise_injected_fault(operation, path)
 
-    def fail_where_told(self, operation: Operation, path: str) -> None:
+    def raise_injected_fault(self, operation: Operation, path: str) -> None:
         for fault in self._faults:
             if fault.strikes(operation, path):
                 kind = SyncFailed if operation in (Operation.SYNC, Operation.SYNC_DIRECTORY) else OSError

@@ -1,7 +1,9 @@
-"""Whole nodes on the simulated network: what stands in for their listeners and for their connections to each other.
+"""Whole nodes on the simulated network: replacements for their listeners and for their connections
+to each other.
 
-Every question and answer goes through its bytes, as over a socket, in the highest version of its API. A connection is what a server
-remembers of a client from one request to the next; it ends with either process.
+Every request and response is encoded to bytes, as over a socket, in the highest version of its API.
+A connection is the state that a server keeps for a client between requests; it ends with either
+process.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ from barnabas.wire.tagged_fields import skip_tagged_fields
 _LENGTH_BYTES = 4
 _HEADER = struct.Struct(">hhih")
 _CORRELATION_BYTES = 4
-# Of a server's memory for clients. The oldest are forgotten.
+# How many connections a server keeps. The oldest are dropped.
 CONNECTIONS_MAX = 64
 
 
 class _Frame:
-    """A request on its way, and over which connection it goes."""
+    """A request in flight, and its connection."""
 
     __slots__ = ("bytes", "connection")
 
@@ -43,23 +45,25 @@ class _Frame:
 
 
 class _Connection:
-    """As much of :class:`barnabas.network.connection.Connection` as handlers see."""
+    """The part of :class:`barnabas.network.connection.Connection` that handlers use."""
 
     def __init__(self, listener: SimulatedListener) -> None:
         self.listener = listener
-        self.memo: Any = None
+        self.shortcut: Any = None
         self.peer_address = ("10.0.0.1", 1)
         self.local_address = (listener.host, listener.port)
         self.client_software = ("", "")
         self._waiting: deque[Promise[Any]] = deque()
 
     def expect(self) -> Promise[Any]:
-        """The answer to a request that is about to be served, if it is answered later, which may be before the serving returns."""
+        """The promise for a request that is about to be served, in case it is answered later, which
+        may be before the serving returns.
+        """
         self._waiting.append(Promise())
         return self._waiting[-1]
 
     def was_answered(self) -> None:
-        """The request that was expected last, at once."""
+        """Whether the request that was expected last was answered at once."""
         self._waiting.pop()
 
     def answer(self, reply: Any) -> None:
@@ -75,7 +79,9 @@ class _Connection:
 
 
 class Unanswered(NamedTuple):
-    """A request that a node works on: which, from what host, and since when, in seconds of the loop."""
+    """A request that a node works on: its API, the host that sent it, and since when, in seconds of
+    the loop.
+    """
 
     api: str
     asker: str
@@ -111,7 +117,7 @@ class SimulatedListener:
         self.connections: dict[tuple[str, int, str], Any] = {}
         self.bytes_in = self.bytes_out = self.connections_accepted = self.connections_refused = 0
         self._open = False
-        # What was asked here, when, and is not answered yet: an onlooker looks whether anything is forgotten.
+        # Requests without a response yet, with their times: the checker verifies that none is lost.
         self.unanswered: dict[Promise[Any], Unanswered] = {}
 
     def start(self) -> None:
@@ -157,9 +163,9 @@ def _as_connection(connection: Any) -> Connection:
 
 
 def _sent(frame: Any) -> bytes | ErrorCode:
-    """As it leaves: with the record batches that are still on the disk."""
+    """The frame as it is sent, with the record batches that are still on the disk."""
     if frame is None:
-        # Nothing is answered, or the connection was closed in place of an answer.
+        # There is no response, or the connection was closed instead of one.
         return ErrorCode.NETWORK_EXCEPTION
     parts, start = [], 0
     view = memoryview(frame)
@@ -175,7 +181,7 @@ class FramePeers:
     """The port of :class:`barnabas.network.peers.Peers`."""
 
     def __init__(self, network: Network, own: Host, client_id: str, **_: Any) -> None:
-        """What else a node says, it says of connections that can fail to be made; here they cannot."""
+        """A real node also reports connections that cannot be made; here every connection can."""
         self._network = network
         self._own = own
         self._client_id = client_id.encode()

@@ -1,8 +1,9 @@
-"""A member of a consumer group, whichever protocol it speaks, as its copier sees it.
+"""A member of a consumer group of either protocol, as its copier sees it.
 
-Between two transactions the copier calls :meth:`GroupMember.settle`, and afterwards has what is in :attr:`GroupMember.owned`. During a
-transaction the member goes on with its heartbeats, may learn that the group has changed, and changes nothing itself: whether the copier
-may still commit is for the coordinator to say.
+Between two transactions the copier calls :meth:`GroupMember.settle`, and afterwards owns the
+partitions in :attr:`GroupMember.owned`. During a transaction the member continues its heartbeats
+and may learn that the group has changed, but changes nothing itself: the coordinator decides
+whether the copier may still commit.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ HEARTBEAT_SECONDS = 0.3
 
 
 class Fenced(Exception):
-    """Another process has taken this one's place, in its group or with its transactional id: it has to end."""
+    """Another process has taken this one's place, in its group or with its transactional id: it has
+    to end.
+    """
 
 
 class Membership(NamedTuple):
-    """What a copier sends with its offsets, so that the coordinator refuses those of an evicted member (KIP-447)."""
+    """The fields that a copier sends with its offsets, so that the coordinator refuses those of an
+    evicted member (KIP-447).
+    """
 
     member_id: str
     generation: int
@@ -51,7 +56,9 @@ class GroupMember(ABC):
         return Membership(self.member_id, self.generation, self.instance_id)
 
     def take_lost(self) -> set[int]:
-        """Partitions that it has not owned all the time since this was last asked: their positions are worth nothing."""
+        """Partitions that it has not owned without interruption since the last call: their
+        positions are invalid.
+        """
         taken, self._taken = self._taken, set()
         return taken
 
@@ -73,7 +80,7 @@ class GroupMember(ABC):
 
     @abstractmethod
     def refused(self, code: ErrorCode) -> None:
-        """The coordinator did not let its copier commit."""
+        """The coordinator refused a commit of its copier."""
 
     @abstractmethod
     async def leave(self) -> None: ...

@@ -1,15 +1,18 @@
-"""Level four: groups and transactions. Whole nodes, and processes that copy an input to an output exactly once.
+"""Level four: groups and transactions. Whole nodes, and processes that copy an input to an output
+exactly once.
 
-A group has two or three slots. Each slot has a process, the copier, with the slot's transactional id and, where it is a static
-member, the slot's instance id. Copiers die and come back; or they stand still while another takes the slot, and go on afterwards
-as zombies.
+A group has two or three slots. Each slot has a process, the copier, with the slot's transactional
+id and, where it is a static member, the slot's instance id. Copiers die and come back; or they
+stall while another takes the slot, and continue afterwards as zombies.
 
-Besides what :mod:`~barnabas.simulation.cluster_world` checks of every partition, here of the internal topics as well, the onlooker checks
-the claims of :mod:`~barnabas.simulation.transaction_ledger` whenever something more of a log is committed, and whenever a client is
-answered. After the last fault every request is answered, every transaction ends, and the whole input is copied.
+:mod:`~barnabas.simulation.cluster_world` checks every partition, here including internal topics. In
+addition the checker verifies the claims of :mod:`~barnabas.simulation.transaction_ledger` whenever
+a log's committed part grows, and whenever a client gets a response. After the last fault every
+request is answered, every transaction ends, and the whole input is copied.
 
-Two things that the other levels do are left out. The network keeps the order of messages between two hosts and doubles none, as TCP does:
-transactions of version 1 rely on it. And clocks do not jump: coordinators keep deadlines as times of day.
+Two faults of the other levels are left out. The network keeps the order of messages between two
+hosts and duplicates none, as TCP does: transactions of version 1 rely on it. And clocks do not
+jump: coordinators keep deadlines as times of day.
 """
 
 from __future__ import annotations
@@ -47,23 +50,26 @@ OUTPUT_PARTITIONS = 2
 PRODUCERS = 1
 COPIERS_MAX = 3
 
-# Until topics and coordinators are there and the first transactions are under way: faults that strike earlier only delay that.
+# The time until topics and coordinators exist and the first transactions have begun: earlier faults
+# only delay that.
 WARM_UP_MS = 3000
-# Between two faults of the cluster, and between two things that happen to copiers: an election, a session and a rebalance take seconds, and
-# what is interesting happens after them.
+# Between two faults of the cluster, and between two faults of copiers: an election, a session and a
+# rebalance take seconds, and the interesting states come after them.
 CALMS_MS_MAX = (1500, 4000, 8000)
 CLIENT_CALM_MS_MAX = 4000
-# A process that is started anew is there after so long.
+# How long a restarted process takes to be up.
 RESTART_MS_MAX = 1500
-# With the shorter one a copier that stands still finds its transaction aborted; with the longer one it is evicted from its group first, and
-# the group has to refuse its offsets.
+# With the shorter one a stalled copier finds its transaction aborted; with the longer one it is
+# evicted from its group first, and the group has to refuse its offsets.
 TRANSACTION_TIMEOUTS_MS = (3000, 10_000)
 # Longer than sessions, rebalances and transactions may take.
 ZOMBIE_MS_MAX = 7000
 
 
 class Slot:
-    """A place among the copiers: what is in it is like ``kind``, has its transactional id and its instance id."""
+    """A place among the copiers: its process has the properties of ``kind``, its transactional id
+    and its instance id.
+    """
 
     def __init__(self, number: int, kind: Kind) -> None:
         self.number = number
@@ -115,14 +121,14 @@ class GroupsWorld(ClusterWorld):
     def output_of(self, index: int) -> TopicPartition:
         return self.outputs[index % OUTPUT_PARTITIONS]
 
-    # -- clients --------------------------------------------------------------------------------------------------------------
+    # -- clients
 
     def begin_clients(self) -> None:
         chance = self.chance
         admin_host = self.client_host(0)
         admin = Admin(self, admin_host, Random(chance.getrandbits(64)))
-        self.go(admin_host, admin.make_surely(INPUT, INPUT_PARTITIONS))
-        self.go(admin_host, admin.make_surely(OUTPUT, OUTPUT_PARTITIONS))
+        self.go(admin_host, admin.create_topic(INPUT, INPUT_PARTITIONS))
+        self.go(admin_host, admin.create_topic(OUTPUT, OUTPUT_PARTITIONS))
         for number in range(1, PRODUCERS + 1):
             host = self.client_host(number)
             self._waited_for[host.name] = None
@@ -153,7 +159,7 @@ class GroupsWorld(ClusterWorld):
         host.boot(lambda: self.go(host, Copier(self, host, Random(self.chance.getrandbits(64)), slot.number, slot.kind).run()))
 
     def ended(self, host: Host, why: str) -> None:
-        """A copier found out that another has its place."""
+        """A copier found out that another process has its place."""
         self.say(f"{host.name} ends: {why}")
         self.scheduler.after_ms(0, self._end_copier, host)
 
@@ -178,18 +184,18 @@ class GroupsWorld(ClusterWorld):
         slot = self._misfortune.choice(self._slots)
         host = slot.host
         if host is not None and self.nemesis.kinds:
-            deed = self._misfortune.choice(["kill", "pause", "replace"])
-            self.say(f"{deed} {host.name} in slot {slot.number}")
-            if deed == "kill":
+            action = self._misfortune.choice(["kill", "pause", "replace"])
+            self.say(f"{action} {host.name} in slot {slot.number}")
+            if action == "kill":
                 self._end_copier(host)
             else:
                 host.pause(self._misfortune.randint(1, ZOMBIE_MS_MAX))
-            if deed == "replace":
+            if action == "replace":
                 self.zombies += 1
                 self._start_copier(slot)
         self._next_misfortune()
 
-    # -- what the onlooker sees -----------------------------------------------------------------------------------------------
+    # -- what the checker sees
 
     def learned(self, partition: Partition, start: int, end: int) -> None:
         name = partition.partition
@@ -226,13 +232,15 @@ class GroupsWorld(ClusterWorld):
             self.ledger.offered(where, header.producer_id, int(decoded.value.metadata), decoded.key.partition, decoded.value.offset)
 
     def epoch_of_coordinator(self, node: int) -> int | None:
-        """The epoch in which a node leads the offsets; None if another node leads in a later one."""
+        """The epoch in which a node leads the offsets; None if another node leads in a later
+        one.
+        """
         watched = self._by_name.get(TopicPartition(CONSUMER_OFFSETS, 0))
         if watched is None or watched.leaders.leader_of(watched.leaders.latest_epoch) != f"n{node}":
             return None
         return watched.leaders.latest_epoch
 
-    # -- the end --------------------------------------------------------------------------------------------------------------
+    # -- the end
 
     def rest(self) -> None:
         super().rest()
@@ -256,12 +264,14 @@ class GroupsWorld(ClusterWorld):
         return None
 
     def _forgotten(self) -> str | None:
-        """What was asked before the last fault was over is answered by now, or its process is gone."""
+        """A request from before the end of the last fault is answered by now, or its process is
+        gone.
+        """
         for process in self.processes.values():
             for listener in process.listeners:
                 for each in listener.unanswered.values():
                     if each.since < self._healed_at:
-                        return f"{process.host.name} owes {each.asker} the answer to {each.api}"
+                        return f"{process.host.name} has not answered {each.api} of {each.asker}"
         return None
 
     def _input_ends(self) -> dict[int, int]:

@@ -1,14 +1,15 @@
-"""What was decided for ever, as an onlooker writes it down who sees all nodes at once. Claims of nodes are held against it.
+"""The committed history, recorded by a checker that sees all nodes at once. The claims of nodes are
+compared with it.
 
-Four claims, each about one log (the quorum's, or a partition's):
+There are four claims, each about one log (the quorum's, or a partition's):
 
 - in one epoch at most one node leads, and a node gives at most one vote;
-- what two nodes take for committed is the same where both have it;
-- whoever comes to lead has everything that was ever committed;
-- a node's high watermark does not fall while it lives.
+- two nodes agree about the committed part that both have;
+- a new leader has everything that was ever committed;
+- a node's high watermark does not fall while the node lives.
 
-The onlooker learns what is committed from the first node that says so. That it may say so is not checked here: if it was
-wrong, some later leader lacks the batch, and that is.
+The checker learns what is committed from the first node that reports it. It does not check that the
+report is right: if it was wrong, some later leader lacks the batch, which is a violation.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from barnabas.simulation.violations import Violation
 
 
 class Written(NamedTuple):
-    """One batch as some node has it."""
+    """One batch in the log of some node."""
 
     base_offset: int
     end_offset: int
@@ -34,7 +35,7 @@ ReadLog = Callable[[int, int], Iterable[Written]]
 
 
 class Leaders:
-    """Who led when, and who voted for whom."""
+    """The leader of each epoch, and the votes."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -85,17 +86,21 @@ class CommittedLog:
         return found if found is not None and found.base_offset == base_offset else None
 
     def forget_node(self, node: str) -> None:
-        """It starts anew: what it has must be looked at again, and its high watermark begins where it likes."""
+        """The node restarts: its log must be checked again, and its high watermark may begin
+        anywhere.
+        """
         self._marks.pop(node, None)
         self._verified.pop(node, None)
 
     def cut(self, node: str, offset: int) -> None:
-        """A node's log was cut to ``offset``."""
+        """A node's log was truncated to ``offset``."""
         if self._verified.get(node, 0) > offset:
             self._verified[node] = offset
 
     def committed(self, node: str, high_watermark: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
-        """``node`` says that everything below ``high_watermark`` is committed; ``read(start, end)`` is its log."""
+        """``node`` reports that everything below ``high_watermark`` is committed; ``read(start,
+        end)`` is its log.
+        """
         before = self._marks.get(node, 0)
         if high_watermark < before:
             raise Violation(f"{self._what}: the high watermark of {node} falls from {before} to {high_watermark}")
@@ -103,20 +108,24 @@ class CommittedLog:
         self._verify(node, high_watermark, read, log_start_offset, learn=True)
 
     def leads(self, node: str, log_end_offset: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
-        """``node`` becomes leader with what is in its log."""
+        """``node`` becomes leader with its current log."""
         if log_end_offset < self.end_offset:
             raise Violation(
-                f"{self._what}: {node} comes to lead with a log that ends at {log_end_offset}, but {self.end_offset} was committed"
+                f"{self._what}: {node} becomes leader with a log that ends at {log_end_offset}, but {self.end_offset} was committed"
             )
         self._verify(node, self.end_offset, read, log_start_offset, learn=False)
 
     def holds(self, node: str, end_offset: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
-        """``node`` must have what is committed below ``end_offset``, from the beginning: the check of everything, at the end."""
+        """``node`` must have the whole committed part below ``end_offset``, from the beginning: the
+        full check at the end.
+        """
         self._verified.pop(node, None)
         self._verify(node, min(end_offset, self.end_offset), read, log_start_offset, learn=False)
 
     def up_to(self, end_offset: int) -> tuple[int, int] | None:
-        """What stands for all that is committed below ``end_offset``, and the epoch of the last of it; None where no batch ends there."""
+        """A digest of everything committed below ``end_offset``, and the epoch of its last batch;
+        None where no batch ends there.
+        """
         digest = 0
         for batch in self._batches:
             digest = zlib.crc32(f"{batch}".encode(), digest)
@@ -128,7 +137,7 @@ class CommittedLog:
         """``node`` has a snapshot in place of everything below ``end_offset``."""
         known = self.up_to(end_offset)
         if known is None or known[0] != digest:
-            raise Violation(f"{self._what}: the snapshot of {end_offset} on {node} is of something that was not committed")
+            raise Violation(f"{self._what}: the snapshot of {end_offset} on {node} does not match the committed log")
 
     def _verify(self, node: str, end: int, read: ReadLog, log_start_offset: int, *, learn: bool) -> None:
         start = max(self._verified.get(node, 0), log_start_offset)

@@ -1,10 +1,11 @@
-"""A machine of the simulated world: a disk that outlives its processes, a clock that may be wrong, and at most one process.
+"""A machine of the simulated world: a disk that outlives its processes, a clock that may be wrong,
+and at most one process.
 
-    down --boot--> up --kill, power cut, or what it runs fails--> down
+    down --boot--> up --kill, power cut, or its process fails--> down
 
-A power cut takes unsynced writes with it, a kill does not. Both may strike at any operation on the disk: a countdown is set
-(:meth:`Host.cut_power_after`), and what the process does next runs into it. A paused host does nothing until it goes on; a slow one
-takes longer for everything.
+A power cut drops unsynced writes, a kill does not. Both may strike at any operation on the disk: a
+countdown is set (:meth:`Host.cut_power_after`), and the process runs into it. A paused host does
+nothing until it wakes; a slow one takes longer for everything.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from barnabas.simulation.disk import PowerCut, SimulatedDisk
 from barnabas.simulation.loop import SimulatedLoop, within
 from barnabas.simulation.scheduler import Scheduler
 
-# A sync of the disk takes this long, on average; chance makes it anything up to four times that.
+# The mean duration of a disk sync; each takes anything up to four times that.
 SYNC_US = 1500
 
 
 class HostClock:
-    """Wall time may jump; monotonic time does not. Every machine counts the latter from a moment of its own."""
+    """Wall time may jump; monotonic time does not. Every machine counts the latter from a moment of
+    its own.
+    """
 
     def __init__(self, scheduler: Scheduler, began_us: int) -> None:
         self._scheduler = scheduler
@@ -48,14 +51,14 @@ class HostEntropy:
 
 
 class HostCrashed(Exception):
-    """The process ended itself because something it needs failed."""
+    """The process ended itself because a resource that it needs failed."""
 
 
 def _nothing() -> None:
     pass
 
 
-def _unheard(host: Host, why: str) -> None:
+def _ignore_down(host: Host, why: str) -> None:
     pass
 
 
@@ -71,15 +74,15 @@ class Host:
         self.up = False
         self.slowness = 1
         self.loop: SimulatedLoop | None = None
-        # An onlooker's chance, after everything that the process does.
+        # The checker's hook, called after every step of the process.
         self.after_run: Callable[[], object] = _nothing
-        self.on_down: Callable[[Host, str], None] = _unheard
+        self.on_down: Callable[[Host, str], None] = _ignore_down
         self._paused_until_us = 0
-        self._graves: list[SimulatedLoop] = []
+        self._dead_loops: list[SimulatedLoop] = []
         self._kill_at_effect: int | None = None
         self._cut_wanted = False
 
-    # -- life and death -------------------------------------------------------------------------------------------------------
+    # -- life and death
 
     def boot(self, main: Callable[[], object]) -> None:
         assert not self.up, f"{self.name} is up already"
@@ -89,7 +92,7 @@ class Host:
         self.run(self.incarnation, main)
 
     def kill(self, why: str = "killed") -> None:
-        """The process alone dies: what it wrote is with the kernel."""
+        """Only the process dies: its writes are in the kernel's page cache."""
         if self.up:
             self._down(self.disk.kill(), why)
 
@@ -98,29 +101,33 @@ class Host:
             self._down(self.disk.crash(), why)
 
     def cut_power_after(self, operations: int) -> None:
-        """So many operations on the disk from now on, one is not done any more, and the lights are out."""
+        """After that many disk operations from now on, the next is not performed and the power is
+        cut.
+        """
         if self.up:
             self._cut_wanted = True
             self.disk.crash_after(operations)
 
     @property
     def armed(self) -> bool:
-        """Its end is on its way."""
+        """Whether a crash is scheduled."""
         return self._cut_wanted or self._kill_at_effect is not None
 
     def kill_after(self, effects: int) -> None:
-        """The process dies at its next chance but so many: between two things that it does, not at the disk."""
+        """The process dies after that many further steps: between two steps, not at the disk."""
         if self.up:
             self._kill_at_effect = effects
 
-    def spare(self) -> None:
-        """What was to strike it will not."""
+    def cancel_crash(self) -> None:
+        """Cancel the scheduled crash."""
         self._kill_at_effect = None
         self._cut_wanted = False
         self.disk.crash_never()
 
     def effect(self) -> None:
-        """A boundary at which a process may die. Shells that perform effects call this between them."""
+        """A boundary at which a process may die. Shells that perform effects call this between
+        them.
+        """
         if self._kill_at_effect is not None:
             self._kill_at_effect -= 1
             if self._kill_at_effect <= 0:
@@ -128,8 +135,8 @@ class Host:
 
     def _down(self, disk: SimulatedDisk, why: str) -> None:
         assert self.loop is not None
-        self._graves.append(self.loop)
-        self.disk.go_dark()
+        self._dead_loops.append(self.loop)
+        self.disk.power_off()
         self.disk = disk
         self.up = False
         self.loop = None
@@ -138,37 +145,38 @@ class Host:
         self._cut_wanted = False
         self.on_down(self, why)
 
-    def bury(self) -> None:
-        """The world is over: what its processes were waiting for will not come. Without this their ``finally`` blocks would run
-        whenever they are collected, and complain."""
+    def end_tasks(self) -> None:
+        """The world is over: the events that its processes await will not come. Without this their
+        ``finally`` blocks would run when they are garbage-collected, and fail.
+        """
         self.up = False
-        for loop in [*self._graves, self.loop]:
+        for loop in [*self._dead_loops, self.loop]:
             if loop is not None:
                 loop.abandon()
-        self.disk.go_dark()
+        self.disk.power_off()
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
+    # -- doing
 
     def _surrounding(self, incarnation: int) -> Callable[..., object]:
-        return lambda deed, *arguments: self.run(incarnation, deed, *arguments)
+        return lambda action, *arguments: self.run(incarnation, action, *arguments)
 
-    def run(self, incarnation: int, deed: Callable[..., object], *arguments: Any) -> None:
-        """Let the process do something, if it is still the one that wanted it, and when it is awake."""
+    def run(self, incarnation: int, action: Callable[..., object], *arguments: Any) -> None:
+        """Run a step of the process, if it is still the same process, and once it is awake."""
         if not self.up or incarnation != self.incarnation:
             return
         if self.scheduler.now_us < self._paused_until_us:
-            self.scheduler.after_us(self._paused_until_us - self.scheduler.now_us, self.run, incarnation, deed, *arguments)
+            self.scheduler.after_us(self._paused_until_us - self.scheduler.now_us, self.run, incarnation, action, *arguments)
             return
         assert self.loop is not None
         try:
-            within(self.loop, deed, *arguments)
+            within(self.loop, action, *arguments)
         except PowerCut as cut:
             if self._cut_wanted:
                 self.cut_power(str(cut) or "power cut")
             else:
                 self.kill(str(cut))
-        except HostCrashed as wrong:
-            self.kill(str(wrong))
+        except HostCrashed as error:
+            self.kill(str(error))
         else:
             self.after_run()
 
@@ -183,13 +191,13 @@ class Host:
         return self.scheduler.now_us < self._paused_until_us
 
     def delay_us(self, typical_us: int) -> int:
-        """How long something takes here, this time."""
+        """How long an operation takes here, this time."""
         return int(self.chance.random() * 2 * typical_us * self.slowness)
 
     def _work_us(self) -> int:
         return self.delay_us(SYNC_US)
 
     def _complain(self, context: dict[str, Any]) -> None:
-        wrong = context.get("exception")
-        if wrong is not None and self.up:
-            raise wrong
+        error = context.get("exception")
+        if error is not None and self.up:
+            raise error

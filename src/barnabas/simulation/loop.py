@@ -1,7 +1,9 @@
-"""What of an event loop a node's shells use, on simulated time: timers, tasks, and work for other threads that is done on this one.
+"""The part of an event loop that a node's shells use, on simulated time: timers, tasks, and work
+for other threads, which runs on this one.
 
-One loop is one process: when that dies, nothing that it had planned happens any more. Callbacks run one at a time through
-:attr:`SimulatedLoop.run`, by which its host catches what ends the process, and keeps a paused one waiting.
+One loop is one process: when the process dies, none of its scheduled callbacks runs any more.
+Callbacks run one at a time through :attr:`SimulatedLoop.run`, with which the host catches a fatal
+error of the process and delays a paused one.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ Surrounding = Callable[..., object]
 
 
 class Planned:
-    """A callback of a loop, which may be cancelled until it is called: also when its time has come and its host is paused."""
+    """A callback of a loop, which may be cancelled until it runs, even when its time has come and
+    its host is paused.
+    """
 
     __slots__ = ("_appointment", "_arguments", "_callback")
 
@@ -53,21 +57,24 @@ class SimulatedLoop:
     def __init__(
         self, scheduler: Scheduler, run: Surrounding, work_us: Callable[[], int], complain: Callable[[dict[str, Any]], None]
     ) -> None:
-        """``run(deed, *arguments)`` is given every callback when its time has come; ``work_us()`` is how long a worker thread takes."""
+        """``run(action, *arguments)`` gets every callback when its time has come; ``work_us()`` is
+        how long a worker thread takes.
+        """
         self._scheduler = scheduler
         self._run = run
         self._work_us = work_us
         self._complain = complain
-        # Tasks of a process that died are kept until its world ends: when they are collected, their ``finally`` blocks run.
+        # Tasks of a dead process are kept until its world ends: their ``finally`` blocks would run
+        # when they are garbage-collected.
         self.tasks: list[asyncio.Task[Any]] = []
         self._sweep_at = TASKS_MIN
 
     @property
     def as_loop(self) -> asyncio.AbstractEventLoop:
-        """It has the few methods that are used, not all that there are."""
+        """It has only the methods that are used."""
         return cast(asyncio.AbstractEventLoop, self)
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time
 
     def time(self) -> float:
         return (self._scheduler.now_us - START_US) / MICROSECONDS
@@ -84,7 +91,7 @@ class SimulatedLoop:
     def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: Any = None) -> Planned:
         return self.call_later(when - self.time(), callback, *args)
 
-    # -- tasks ----------------------------------------------------------------------------------------------------------------
+    # -- tasks
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self.as_loop)
@@ -100,14 +107,16 @@ class SimulatedLoop:
         return task
 
     def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
-        """Done at some moment while the caller waits, and told later: a crash may come before the one, or between the two."""
+        """The work runs at some moment while the caller waits, and its result arrives later: a
+        crash may come before the work, or between the two.
+        """
         done: asyncio.Future[T] = self.create_future()
 
         def work() -> None:
             try:
                 result = func(*args)
-            except Exception as wrong:  # noqa: BLE001 -- as an executor does: who waits is told
-                self._scheduler.after_us(self._work_us(), self._run, _fail, done, wrong)
+            except Exception as error:  # noqa: BLE001 -- the waiter gets it, as from an executor
+                self._scheduler.after_us(self._work_us(), self._run, _fail, done, error)
             else:
                 self._scheduler.after_us(self._work_us(), self._run, _finish, done, result)
 
@@ -115,7 +124,9 @@ class SimulatedLoop:
         return done
 
     def abandon(self) -> None:
-        """End the tasks that are left, one ``await`` after the other, and let them do nothing on the way."""
+        """End the remaining tasks, one ``await`` after the other, without letting them have any
+        effect.
+        """
         for task in self.tasks:
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # noqa: SLF001
             coroutine = task.get_coro()
@@ -127,7 +138,7 @@ class SimulatedLoop:
                     continue
         self.tasks.clear()
 
-    # -- what asyncio asks of a loop ------------------------------------------------------------------------------------------
+    # -- what asyncio asks of a loop
 
     def get_debug(self) -> bool:
         return False
@@ -147,15 +158,17 @@ def _finish(done: asyncio.Future[T], result: T) -> None:
         done.set_result(result)
 
 
-def _fail(done: asyncio.Future[Any], wrong: BaseException) -> None:
+def _fail(done: asyncio.Future[Any], error: BaseException) -> None:
     if not done.done():
-        done.set_exception(wrong)
+        done.set_exception(error)
 
 
-def within(loop: SimulatedLoop, deed: Callable[..., object], *arguments: Any) -> None:
-    """Do something as a callback of ``loop``, for which :func:`asyncio.get_running_loop` finds it."""
+def within(loop: SimulatedLoop, action: Callable[..., object], *arguments: Any) -> None:
+    """Run a function as a callback of ``loop``, so that :func:`asyncio.get_running_loop` finds
+    it.
+    """
     events._set_running_loop(loop.as_loop)  # noqa: SLF001 -- documented as for implementers of loops
     try:
-        deed(*arguments)
+        action(*arguments)
     finally:
         events._set_running_loop(None)  # noqa: SLF001

@@ -1,7 +1,8 @@
-"""What goes wrong, when, and to whom: all of it from the seed.
+"""The faults of a run: which, when, and on which host, all from the seed.
 
-A run has some kinds of faults and not others (swarm testing: a fault that happens all the time hides what needs its absence). Before the
-end everything is healed, and then the cluster must come to rest.
+A run has some kinds of faults and not others (swarm testing: a fault that happens all the time
+hides bugs that need its absence). Before the end everything is healed, and then the cluster must
+converge.
 """
 
 from __future__ import annotations
@@ -37,31 +38,34 @@ PAUSE_MS_MAX = 6000
 DISK_OPERATIONS_MAX = 40
 EFFECTS_MAX = 20
 SLOWNESS_MAX = 60
-# A starved process: it stands still for as long as the first, several times, and goes on for as long as the second in between.
+# A starved process stops for the first duration and runs for the second, several times.
 STUTTER_PAUSE_MS_MAX = 1500
 STUTTER_GAP_MS_MAX = 300
 STUTTERS_MAX = 6
-# Longer than heartbeats are apart, shorter than requests wait.
+# Longer than the heartbeat interval, shorter than the request timeout.
 SLOW_LINK_MS_MAX = 1200
-# A process that has just promised something dies so often, and so soon: this is where forgetting shows.
+# How often, and how soon, a process dies right after it made a promise: lost state shows there.
 TEMPTATION = 0.3
 TEMPTED_OPERATIONS_MAX = 8
 TEMPTED_EFFECTS_MAX = 4
 SWIFT_REPAIR_MS_MAX = 50
-# Below message.timestamp.after.max.ms, above which brokers rightly refuse what clients with other clocks send.
+# Below message.timestamp.after.max.ms, above which brokers rightly refuse records of clients with
+# other clocks.
 CLOCK_WRONG_MS_MAX = 3_000_000
 
 
 def some_faults(chance: Random, kinds: Sequence[str]) -> tuple[str, ...]:
-    """Of ``kinds``, those of this run."""
+    """The kinds of faults of this run, out of ``kinds``."""
     share = chance.choice([0.2, 0.5, 0.9])
     return tuple(kind for kind in kinds if chance.random() < share)
 
 
 class Nemesis:
-    """``restart(host)`` brings a machine up that is down. ``may_lose_power(host)`` says whether unsynced writes may be taken from it
-    now, and ``may_die(host)`` whether its process may end, where a protocol allows that of only so many at a time. ``rot(host)``
-    damages something on its disk, where there is something."""
+    """``restart(host)`` boots a machine that is down. ``may_lose_power(host)`` is whether the host
+    may lose unsynced writes now, and ``may_die(host)`` whether its process may end, where a
+    protocol tolerates only so many at a time. ``rot(host)`` corrupts data on its disk, if there is
+    any.
+    """
 
     def __init__(
         self,
@@ -168,12 +172,12 @@ class Nemesis:
         self._scheduler.after_ms(pause_ms + self._chance.random() * STUTTER_GAP_MS_MAX, self._stutter, host, left - 1)
 
     def went_down(self, host: Host) -> None:
-        """To be told of every death, so that there is a resurrection."""
+        """Called for every death, to schedule the restart."""
         repair_ms_max = self._chance.choice([SWIFT_REPAIR_MS_MAX, REPAIR_MS_MAX])
         self._scheduler.after_ms(self._chance.random() * repair_ms_max, self._up_again, host)
 
-    def tempt(self, host: Host) -> None:
-        """To be told when a process is about to promise something."""
+    def before_promise(self, host: Host) -> None:
+        """Called when a process is about to make a promise."""
         if self._over or BOUNDARY not in self.kinds or self._chance.random() >= TEMPTATION:
             return
         self.faults += 1
@@ -197,11 +201,11 @@ class Nemesis:
         self._network.cut.clear()
 
     def heal(self) -> None:
-        """Everything works from now on."""
+        """All faults end here."""
         self._over = True
         self._network.heal()
         for host in self._hosts:
             host.slowness = 1
             host.wake()
-            host.spare()
+            host.cancel_crash()
             self._up_again(host)

@@ -1,13 +1,16 @@
-"""The network between simulated hosts: questions and answers that are late, lost, doubled, overtaken, or cut off in one direction.
+"""The network between simulated hosts: messages that are late, lost, duplicated, reordered, or cut
+off in one direction.
 
-It is unkinder than the connections that real nodes have between them. Those never double a request nor let two overtake each other, but a
-node that hangs up and asks again makes both happen, and a core that bears the one bears the other.
+It is worse than the connections between real nodes. Those never duplicate or reorder requests, but
+a node that reconnects and asks again causes both, and a core that tolerates the one tolerates the
+other.
 
-Between brokers and clients of transactions it may not be as unkind (:attr:`Network.in_order`): their protocol relies on TCP, which neither
-doubles a request nor lets a later one overtake it. There, a message that is late delays all that follow it on its link.
+Between brokers and clients of transactions it must not be that bad (:attr:`Network.in_order`):
+their protocol relies on TCP, which neither duplicates nor reorders requests. There, a late message
+delays all that follow it on its link.
 
-A question has one outcome for whoever asked: an answer, NETWORK_EXCEPTION (nobody listens there, or the process there died) or
-REQUEST_TIMED_OUT. The last says nothing about what happened at the other end.
+A request has one outcome for its sender: a response, NETWORK_EXCEPTION (no process listens there,
+or it died) or REQUEST_TIMED_OUT. The last leaves open whether the request was performed.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ from typing import Any, NamedTuple
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.simulation.host import Host
-from barnabas.simulation.scheduler import Appointment, Scheduler
+from barnabas.simulation.scheduler import ScheduledCall, Scheduler
 
-# One way, typically; chance makes it anything from nothing to twice that.
+# The mean latency of one way; each message takes anything from zero to twice that.
 TRAVEL_US = 500
-# What is late is so late that a whole election fits in between.
+# A late message is so late that a whole election fits in between.
 LATE_US_MAX = 4_000_000
 
 
@@ -35,7 +38,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """How often something happens to a message."""
+    """The probabilities of faults for a message."""
 
     lost: float = 0.0
     doubled: float = 0.0
@@ -60,7 +63,7 @@ class _Question:
         self.incarnation = asker.incarnation
         self.target = target
         self.promise = promise
-        self.timer: Appointment | None = None
+        self.timer: ScheduledCall | None = None
 
     def settle(self, outcome: Any) -> None:
         if not self.promise.done:
@@ -76,19 +79,20 @@ class Network:
         self._services: dict[Address, _Service] = {}
         self._open: dict[_Question, None] = {}
         self.weather = FAIR
-        # From whom to whom nothing comes through. One direction may be cut and the other not.
+        # Pairs of hosts between which no message passes. One direction may be cut and the other
+        # not.
         self.cut: set[tuple[str, str]] = set()
         # Whether the messages from one host to another arrive in the order in which they were sent.
         self.in_order = False
-        # From whom to whom everything takes so much longer.
+        # Pairs of hosts between which every message takes this much longer.
         self.slow_us: dict[tuple[str, str], int] = {}
         self._last_arrival_us: dict[tuple[str, str], int] = {}
         self.messages = 0
 
-    # -- both ends ------------------------------------------------------------------------------------------------------------
+    # -- both ends
 
     def listen(self, host: Host, port: int, serve: Serve) -> None:
-        """``serve(request)`` returns a response or a promise of one; None where nothing is to be answered."""
+        """``serve(request)`` returns a response or a promise of one; None for no response."""
         self._services[Address(host.name, port)] = _Service(host, host.incarnation, serve)
 
     def ask(self, asker: Host, address: Address, request: Any, *, timeout_ms: int) -> Promise[Any]:
@@ -122,7 +126,7 @@ class Network:
     def _tell(self, question: _Question, outcome: Any) -> None:
         question.asker.run(question.incarnation, question.settle, outcome)
 
-    # -- in between -----------------------------------------------------------------------------------------------------------
+    # -- in between
 
     def _carry(self, source: str, target: str, deliver: Callable[[], None]) -> None:
         chance, weather = self._chance, self.weather
@@ -153,12 +157,14 @@ class Network:
             deliver()
 
     def hang_up(self, host: Host) -> None:
-        """The process there died and its kernel says so to everybody who waits for it. (One whose power went says nothing.)"""
+        """The process there died and its kernel closes all its connections. (A host without power
+        sends nothing.)
+        """
         for question in [each for each in self._open if each.target == host.name]:
             self._carry(host.name, question.asker.name, lambda question=question: self._tell(question, ErrorCode.NETWORK_EXCEPTION))  # type: ignore[misc]
 
     def forget(self, host: Host) -> None:
-        """Nobody is left who waits for what the dead process asked."""
+        """Drop the requests of a dead process."""
         for question in [each for each in self._open if each.asker is host]:
             del self._open[question]
 
@@ -177,7 +183,7 @@ class Network:
 
 
 class SimulatedPeers:
-    """Other nodes as one host asks them: the port of :class:`barnabas.network.peers.Peers`."""
+    """Other nodes as one host reaches them: the port of :class:`barnabas.network.peers.Peers`."""
 
     def __init__(self, network: Network, host: Host) -> None:
         self._network = network

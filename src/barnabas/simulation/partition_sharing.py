@@ -1,8 +1,9 @@
-"""How the leader of a classic group shares partitions among its members. Pure.
+"""How the leader of a classic group assigns partitions to its members. Pure.
 
-Eager members gave up all their partitions before they joined, so the leader deals the partitions round. Cooperative members keep what
-they have while the shares are even. A partition that has to move has no owner in this generation, and gets its new owner in the next one,
-when the old owner has given it up.
+Eager members revoked all their partitions before they joined, so the leader assigns them
+round-robin. Cooperative members keep their partitions while the shares are even. A partition that
+has to move has no owner in this generation, and gets its new owner in the next one, after the old
+owner has revoked it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 
 class Claim(NamedTuple):
-    """What a member says it owns, and since which generation."""
+    """The partitions that a member claims to own, and since which generation."""
 
     generation: int
     owned: frozenset[int]
@@ -45,7 +46,9 @@ def share_cooperatively(members: Mapping[str, Claim], partitions: int) -> dict[s
 
 
 def _owners(members: Mapping[str, Claim], partitions: int) -> dict[int, str]:
-    """Of two members that claim a partition, the one with the later generation has it; of two alike, neither (KIP-792)."""
+    """Of two members that claim a partition, the one with the later generation owns it; if the
+    generations are equal, neither does (KIP-792).
+    """
     owners: dict[int, str] = {}
     for partition in range(partitions):
         claims = [(claim.generation, name) for name, claim in members.items() if partition in claim.owned]

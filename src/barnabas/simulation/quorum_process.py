@@ -1,4 +1,6 @@
-"""One node of a simulated quorum: the real core, driver and log. Between any two effects it may die, and the onlooker sees them."""
+"""One node of a simulated quorum: the real core, driver and log. It may die between any two
+effects, and the checker sees every effect.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.ids import NodeId, Uuid
 from barnabas.model.promise import Promise
-from barnabas.node.metadata_log import MetadataLog
-from barnabas.node.quorum_driver import QuorumDriver
-from barnabas.raft.effects import Effect, Persist, Truncate
-from barnabas.raft.node import QuorumNode
-from barnabas.raft.quorum import Identity
-from barnabas.raft.voters import Endpoint, ReplicaKey, configured_voters
+from barnabas.quorum.core.effects import Effect, Persist, Truncate
+from barnabas.quorum.core.node import QuorumNode
+from barnabas.quorum.core.quorum import Identity
+from barnabas.quorum.core.voters import Endpoint, ReplicaKey, configured_voters
+from barnabas.quorum.driver import QuorumDriver
+from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.simulation.history import Written
 from barnabas.simulation.host import Host, HostCrashed
 from barnabas.simulation.network import SimulatedPeers
@@ -28,16 +30,16 @@ CONTROLLER_PORT = 9093
 LISTENER = "CONTROLLER"
 DATA = "/data"
 CLUSTER_ID = "simulated-cluster-0000"
-# Small, so that a run sees segments rolled and, when a snapshot covers them, dropped.
+# Small, so that a run rolls segments and drops them once a snapshot covers them.
 SEGMENT_BYTES = 1024
 METADATA_BYTES_MAX = 2048
-# Of what each snapshot says: which log it stands for.
+# The content of each snapshot: the digest of the log that it replaces.
 SNAPSHOT_KEY = "log up to here"
 BROKER_RESOURCE = 4
 
 
 class WatchedDriver(QuorumDriver):
-    """The real one, watched and interrupted between effects."""
+    """The real driver, observed and interrupted between effects."""
 
     process: QuorumProcess
 
@@ -73,19 +75,13 @@ class QuorumProcess:
             SimulatedPeers(world.network, host),
             host.clock,
             cast(Any, None),
-            on_committed=self.committed,
-            on_leader=self.elected,
-            on_resigned=self.resigned,
-            on_snapshot=self.snapshot_installed,
-            on_fatal=self.fatal,
-            report=lambda problem: world.say(f"{host.name} complains: {problem}"),
         )
         self.driver.process = self
 
     def start(self) -> None:
         self.world.network.listen(self.host, CONTROLLER_PORT, self.serve)
         self._check_snapshot()
-        self.driver.start()
+        self.driver.start(self)
 
     def serve(self, request: Any) -> Promise[Any]:
         answer = self.driver.serve(request)
@@ -98,12 +94,12 @@ class QuorumProcess:
         if not asked.pre_vote and response.topics and response.topics[0].partitions[0].vote_granted:
             self.world.leaders.votes(self.host.name, asked.replica_epoch, asked.replica_id)
 
-    # -- what the driver tells ------------------------------------------------------------------------------------------------
+    # -- callbacks of the driver
 
     def committed(self, high_watermark: int) -> None:
         self.world.has_committed(self, high_watermark)
 
-    def elected(self, epoch: int, epoch_start_offset: int) -> None:
+    def became_leader(self, epoch: int, epoch_start_offset: int) -> None:
         self.world.became_leader(self, epoch)
 
     def resigned(self, epoch: int) -> None:
@@ -113,17 +109,26 @@ class QuorumProcess:
         self.world.say(f"{self.host.name} has fetched the snapshot of {snapshot.end_offset}")
         self._check_snapshot()
 
-    def fatal(self, wrong: BaseException) -> None:
-        raise HostCrashed(f"ends itself: {wrong}") from wrong
+    def leader_changed(self) -> None:
+        pass
 
-    # -- logs and snapshots ---------------------------------------------------------------------------------------------------
+    def failed(self, error: BaseException) -> None:
+        raise HostCrashed(f"ends itself: {error}") from error
+
+    def misbehaved(self, problem: str) -> None:
+        self.world.say(f"{self.host.name} complains: {problem}")
+
+    # -- logs and snapshots
 
     def written(self, start: int, end: int) -> Iterator[Written]:
-        for header, _ in self.log._log.batches(start, end):  # noqa: SLF001 -- an onlooker sees the bytes, also of control batches
+        # The checker reads the bytes, also of control batches.
+        for header, _ in self.log._log.batches(start, end):  # noqa: SLF001
             yield Written(header.base_offset, header.last_offset + 1, header.leader_epoch, header.crc)
 
     def take_snapshot(self) -> None:
-        """Of all that is committed, as a real node would when its log has become long; it says which log that was."""
+        """A snapshot of everything committed, as a real node makes when its log has become long;
+        its content identifies the log.
+        """
         end_offset = self.driver.high_watermark
         known = self.world.committed.up_to(end_offset)
         if known is None or (self.log.snapshots() and self.log.snapshots()[-1].end_offset >= end_offset):
@@ -147,6 +152,6 @@ class QuorumProcess:
 
 
 def _format(host: Host) -> None:
-    """What ``storage format`` leaves behind: a directory that a power cut does not take away."""
+    """The same files as after ``storage format``: a directory that survives a power cut."""
     host.disk.make_directory(DATA)
     host.disk.sync_directory("/")

@@ -1,4 +1,6 @@
-"""Level one: a quorum and nothing on top. Real cores, drivers and logs; a client that appends wherever somebody leads."""
+"""Level one: a quorum and nothing on top. Real cores, drivers and logs; a client that appends to
+every leader.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ class QuorumWorld(World):
     def size(self, chance: Random) -> int:
         return chance.choice([3, 3, 3, 5])
 
-    # -- life -----------------------------------------------------------------------------------------------------------------
+    # -- life
 
     def begin(self) -> None:
         for host in self.hosts:
@@ -57,7 +59,7 @@ class QuorumWorld(World):
         self.processes.pop(host.name, None)
         self.committed.forget_node(host.name)
 
-    # -- what the onlooker sees -----------------------------------------------------------------------------------------------
+    # -- what the checker sees
 
     def became_leader(self, process: QuorumProcess, epoch: int) -> None:
         self.say(f"{process.host.name} leads epoch {epoch}")
@@ -70,21 +72,21 @@ class QuorumWorld(World):
         self.committed.committed(process.host.name, high_watermark, process.written, log_start_offset=process.log.start_offset)
 
     def voted(self, process: QuorumProcess, epoch: int, candidate: int) -> None:
-        """It has decided, and is about to write it down."""
+        """The node has decided, and is about to write its vote."""
         self.say(f"{process.host.name} votes for n{candidate} in epoch {epoch}")
-        self.nemesis.tempt(process.host)
+        self.nemesis.before_promise(process.host)
 
     def truncated(self, process: QuorumProcess, end_offset: int) -> None:
-        self.say(f"{process.host.name} cuts its log to {end_offset}")
+        self.say(f"{process.host.name} truncates its log to {end_offset}")
         self.committed.cut(process.host.name, end_offset)
 
-    # -- a client -------------------------------------------------------------------------------------------------------------
+    # -- a client
 
     def _append_later(self) -> None:
         self.scheduler.after_ms(self._clients.random() * APPEND_MS_MAX, self._append)
 
     def _append(self) -> None:
-        # Also those who only believe that they lead: what they take must not count.
+        # Also to nodes that only believe that they lead: their appends must not be committed.
         leading = [process for process in self.processes.values() if process.driver.leading and not process.host.paused]
         if leading:
             process = self._clients.choice(leading)
@@ -111,7 +113,7 @@ class QuorumWorld(World):
             process.host.run(process.host.incarnation, process.take_snapshot)
         self._snapshot_later()
 
-    # -- the end --------------------------------------------------------------------------------------------------------------
+    # -- the end
 
     def rest(self) -> None:
         self._resting = True

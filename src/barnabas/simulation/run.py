@@ -18,7 +18,7 @@ LEVELS: dict[str, type[World]] = {
 
 
 def run(scenario: Scenario, say: Callable[[str], None] | None = None) -> Report:
-    """A :class:`~barnabas.simulation.violations.Violation` when a promise was broken."""
+    """Raises a :class:`~barnabas.simulation.violations.Violation` when a claim is broken."""
     world = LEVELS[scenario.level](scenario)
     if say is not None:
         world.listener = say

@@ -1,6 +1,7 @@
-"""Time that passes only when everything due has been done: one heap of (time, what to do).
+"""Time that advances only when everything due is done: one heap of (time, callback).
 
-What is due at the same microsecond happens in the order in which it was asked for, so a run depends on its seed and on nothing else.
+Callbacks that are due at the same microsecond run in the order in which they were scheduled, so a
+run depends on its seed and on nothing else.
 """
 
 from __future__ import annotations
@@ -10,27 +11,28 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 MICROSECONDS = 1_000_000
-# The simulated epoch in the middle of which all worlds begin: any fixed number would do, but timestamps should look like timestamps.
+# The simulated time at which all worlds begin: any fixed number would do, but timestamps should
+# look like timestamps.
 START_US = 1_700_000_000 * MICROSECONDS
 
-Deed: TypeAlias = Callable[..., object]
+Action: TypeAlias = Callable[..., object]
 
 
-class Appointment:
-    """Something that will be done, unless it is cancelled first."""
+class ScheduledCall:
+    """A callback that will run, unless it is cancelled first."""
 
-    __slots__ = ("_cancelled", "arguments", "deed", "due_us")
+    __slots__ = ("_cancelled", "action", "arguments", "due_us")
 
-    def __init__(self, due_us: int, deed: Deed, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, due_us: int, action: Action, arguments: tuple[Any, ...]) -> None:
         self.due_us = due_us
-        self.deed = deed
+        self.action = action
         self.arguments = arguments
         self._cancelled = False
 
     def cancel(self) -> None:
         self._cancelled = True
-        # What it held on to need not be kept until its time.
-        self.deed, self.arguments = _nothing, ()
+        # Drop the references now instead of at its time.
+        self.action, self.arguments = _nothing, ()
 
     def cancelled(self) -> bool:
         return self._cancelled
@@ -44,7 +46,7 @@ class Scheduler:
     def __init__(self) -> None:
         self.now_us = START_US
         self.steps = 0
-        self._heap: list[tuple[int, int, Appointment]] = []
+        self._heap: list[tuple[int, int, ScheduledCall]] = []
         self._serial = 0
 
     @property
@@ -55,25 +57,25 @@ class Scheduler:
     def elapsed_ms(self) -> int:
         return (self.now_us - START_US) // 1000
 
-    def after_us(self, delay_us: int, deed: Deed, *arguments: Any) -> Appointment:
-        appointment = Appointment(self.now_us + max(0, delay_us), deed, arguments)
+    def after_us(self, delay_us: int, action: Action, *arguments: Any) -> ScheduledCall:
+        call = ScheduledCall(self.now_us + max(0, delay_us), action, arguments)
         self._serial += 1
-        heapq.heappush(self._heap, (appointment.due_us, self._serial, appointment))
-        return appointment
+        heapq.heappush(self._heap, (call.due_us, self._serial, call))
+        return call
 
-    def after_ms(self, delay_ms: float, deed: Deed, *arguments: Any) -> Appointment:
-        return self.after_us(int(delay_ms * 1000), deed, *arguments)
+    def after_ms(self, delay_ms: float, action: Action, *arguments: Any) -> ScheduledCall:
+        return self.after_us(int(delay_ms * 1000), action, *arguments)
 
     def step(self) -> bool:
-        """Do the next thing. False when there is nothing left to do, ever."""
+        """Run the next callback. Returns False when none is left."""
         heap = self._heap
         while heap:
-            due_us, _, appointment = heapq.heappop(heap)
-            if appointment.cancelled():
+            due_us, _, call = heapq.heappop(heap)
+            if call.cancelled():
                 continue
             self.now_us = due_us
             self.steps += 1
-            appointment.deed(*appointment.arguments)
+            call.action(*call.arguments)
             return True
         return False
 

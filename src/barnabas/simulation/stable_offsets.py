@@ -1,4 +1,4 @@
-"""OffsetFetch with ``require_stable``, and what the onlooker says to its answer."""
+"""OffsetFetch with ``require_stable``, and the checker's verdict on the response."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _VERSION = 9
 async def stable_offsets(
     client: CoordinatorClient, partitions: Sequence[int], member: GroupMember | None = None
 ) -> tuple[ErrorCode, dict[int, int] | None]:
-    """Where the group is, of all ``partitions`` or of none; 0 where it has not begun."""
+    """The group's offsets, of all ``partitions`` or of none; 0 where it has not begun."""
     world = client.world
     node = await client.coordinator_of(OF_GROUPS, GROUP)
     topics = [OffsetFetchRequestTopics(name=INPUT, partition_indexes=list(partitions))]
@@ -30,7 +30,8 @@ async def stable_offsets(
         asked.member_id, asked.member_epoch = member.member_id, member.generation
     question, epoch = world.ledger.asks(), world.epoch_of_coordinator(node)
     request = OffsetFetchRequest(groups=[asked], require_stable=True)
-    # Asked of this node, of which the onlooker knows whether it leads, even if the client looks up another coordinator meanwhile.
+    # The request goes to this node, of which the checker knows whether it leads, even if the client
+    # looks up another coordinator meanwhile.
     answer = await client.ask(node, request, version_max=_VERSION)
     code = answer if isinstance(answer, ErrorCode) else ErrorCode(answer.groups[0].error_code)
     if code:

@@ -1,18 +1,24 @@
-"""What became of every transaction of the copiers, as an onlooker reads it in the committed part of the logs.
+"""The outcome of every transaction of the copiers, as the checker reads it in the committed part of
+the logs.
 
-A copier reads a range of an input partition, writes each record to the output, and commits the end of the range as its group's
-offset, all in one transaction. The onlooker numbers the transactions; the number is in every record and in the metadata of every
-offset, so that each can be found again. The claims:
+A copier reads a range of an input partition, writes each record to the output, and commits the end
+of the range as its group's offset, all in one transaction. The checker numbers the transactions;
+the number is in every record and in the metadata of every offset, so that each can be identified.
+The claims:
 
-- a transaction ends in the same way in every partition that it touched, and in the way that its copier was told, if it was told;
-- when the first marker of a commit is written, all that the copier was told is written is there, output and offsets alike;
-- a range begins where the group's committed offset is: then no input record is copied twice, none is left out, and no committed offset
-  goes back;
+- a transaction ends in the same way in every partition that it touched, and in the way that its
+  copier's response said, if there was one;
+- when the first marker of a commit is written, all acknowledged writes of the copier are in the
+  logs, output and offsets alike;
+- a range begins at the group's committed offset: then no input record is copied twice, none is left
+  out, and no committed offset goes back;
 - a producer begins nothing new in a partition where its last transaction has not ended;
-- a reader of committed records gets those of committed transactions, all of them and nothing else;
-- a reader of stable offsets gets the committed offset, and no answer while a transaction may change it.
+- a reader of committed records gets all records of committed transactions and no others;
+- a reader of stable offsets gets the committed offset, and no answer while a transaction may change
+  it.
 
-Pure: events come in, a :class:`~barnabas.simulation.violations.Violation` comes out of the first that contradicts an earlier one.
+Pure: events come in, and the first that contradicts an earlier one raises a
+:class:`~barnabas.simulation.violations.Violation`.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ from typing import NamedTuple
 from barnabas.model.ids import TopicPartition
 from barnabas.simulation.violations import Violation
 
-# What a partition has in it before anything was committed: the group begins at the start of the log.
+# The committed offset before any commit: the group begins at the start of the log.
 BEGINNING = 0
 
 
@@ -37,7 +43,7 @@ class Ending(Enum):
 
 
 class Range(NamedTuple):
-    """Of an input partition: from ``start`` up to, not including, ``end``."""
+    """A range of an input partition: from ``start`` up to, not including, ``end``."""
 
     start: int
     end: int
@@ -45,7 +51,7 @@ class Range(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """Of one transaction."""
+    """The state of one transaction."""
 
     number: int
     copier: str
@@ -54,8 +60,8 @@ class Account:
     copied: set[tuple[int, int]] = field(default_factory=set)
     """Input partition and offset of the records that are in the output."""
     offered: dict[int, int] = field(default_factory=dict)
-    """By input partition: the offset that counts if the transaction does."""
-    told: Ending | None = None
+    """By input partition: the offset that takes effect if the transaction commits."""
+    acknowledged: Ending | None = None
     open_in: set[TopicPartition] = field(default_factory=set)
     ended: dict[TopicPartition, Ending] = field(default_factory=dict)
 
@@ -69,8 +75,9 @@ class Account:
 
 
 class Question(NamedTuple):
-    """What the ledger knew when a client asked for stable offsets. By input partition: the lowest right answer, and the transactions that
-    were about to change the offset."""
+    """The ledger's knowledge when a client asked for stable offsets. By input partition: the lowest
+    right answer, and the transactions that were about to change the offset.
+    """
 
     floors: dict[int, int]
     pending: dict[int, frozenset[int]]
@@ -81,36 +88,37 @@ class TransactionLedger:
         self._partitions = range(input_partitions)
         self.accounts: list[Account] = []
         self.offsets: dict[int, int] = dict.fromkeys(self._partitions, BEGINNING)
-        """What is committed, by input partition."""
+        """The committed offset, by input partition."""
         self._history: dict[int, set[int]] = {partition: {BEGINNING} for partition in self._partitions}
         self._open: dict[tuple[TopicPartition, int], dict[int, None]] = {}
         # Ranges of committed transactions in order, with their numbers.
         self._counted: dict[int, list[tuple[Range, int]]] = defaultdict(list)
         self._pending: dict[int, set[int]] = defaultdict(set)
-        # By output partition: offsets of the records, and whose they are; and how far a reader has come.
+        # By output partition: offsets of the records with their transactions, and the progress of a
+        # reader.
         self._written: dict[TopicPartition, list[tuple[int, int]]] = defaultdict(list)
         self.commits = self.aborts = 0
 
-    # -- requests of copiers, and their answers --------------------------------------------------------------------------------
+    # -- requests of copiers, and their responses
 
     def began(self, copier: str, ranges: Mapping[int, Range]) -> int:
         account = Account(len(self.accounts), copier, dict(ranges))
         self.accounts.append(account)
         return account.number
 
-    def told(self, number: int, ending: Ending) -> None:
+    def acknowledged(self, number: int, ending: Ending) -> None:
         account = self.accounts[number]
-        account.told = ending
-        self._agree(account, ending, "the answer to its copier")
+        account.acknowledged = ending
+        self._agree(account, ending, "the response to its copier")
 
     def _agree(self, account: Account, ending: Ending, where: object) -> None:
-        if account.told is not None and account.told is not ending:
-            raise Violation(f"{account} is {ending.value} in {where}, and its copier was told that it is {account.told.value}")
+        if account.acknowledged is not None and account.acknowledged is not ending:
+            raise Violation(f"{account} is {ending.value} in {where}, and the response to its copier says {account.acknowledged.value}")
         for partition, other in account.ended.items():
             if other is not ending:
                 raise Violation(f"{account}: {where} has it {ending.value}, {partition} has it {other.value}")
 
-    # -- what is in the logs --------------------------------------------------------------------------------------------------
+    # -- the contents of the logs
 
     def wrote(self, where: TopicPartition, offset: int, producer_id: int, number: int, source: tuple[int, int]) -> None:
         """A record of the output, copied from ``source``: input partition and offset."""
@@ -121,7 +129,9 @@ class TransactionLedger:
         self._written[where].append((offset, number))
 
     def offered(self, where: TopicPartition, producer_id: int, number: int, partition: int, offset: int) -> None:
-        """An offset of the group, in the partition ``where`` of offsets. A retry may bring it again."""
+        """An offset of the group, in the partition ``where`` of offsets. A retry may write it
+        again.
+        """
         account = self._in_transaction(where, producer_id, number)
         account.offered[partition] = offset
         self._pending[partition].add(number)
@@ -129,7 +139,7 @@ class TransactionLedger:
     def _in_transaction(self, where: TopicPartition, producer_id: int, number: int) -> Account:
         account = self.accounts[number]
         if where in account.ended:
-            raise Violation(f"{account} has ended in {where} and goes on there")
+            raise Violation(f"{account} has ended in {where} and continues there")
         of_producer = self._open.setdefault((where, producer_id), {})
         for other in of_producer:
             if other != number:
@@ -139,7 +149,7 @@ class TransactionLedger:
         return account
 
     def ended(self, where: TopicPartition, producer_id: int, ending: Ending, *, offsets: bool) -> None:
-        """A marker. ``offsets`` says whether ``where`` is a partition of offsets."""
+        """A marker. ``offsets`` is whether ``where`` is a partition of offsets."""
         for number in self._open.pop((where, producer_id), {}):
             account = self.accounts[number]
             self._agree(account, ending, where)
@@ -152,7 +162,7 @@ class TransactionLedger:
                 self._move_offsets(account, ending, where)
 
     def _count(self, account: Account, ending: Ending) -> None:
-        """From now on it is known which it is."""
+        """From now on the outcome is known."""
         if ending is Ending.ABORT:
             self.aborts += 1
             return
@@ -183,10 +193,12 @@ class TransactionLedger:
     def deleted(self, partition: int) -> None:
         raise Violation(f"the committed offset of input {partition} is deleted")
 
-    # -- what readers get -----------------------------------------------------------------------------------------------------
+    # -- the responses to readers
 
     def read(self, where: TopicPartition, start: int, end: int, offsets: list[int], reader: str) -> None:
-        """``reader``, which wants committed records only, is shown those at ``offsets`` as all that there is from ``start`` to ``end``."""
+        """``reader``, which reads only committed records, gets those at ``offsets`` as the only
+        ones from ``start`` to ``end``.
+        """
         written = self._written[where]
         first = bisect_right(written, (start, -1))
         expected = []
@@ -205,15 +217,18 @@ class TransactionLedger:
         """A client is about to ask for stable offsets."""
         floors = dict(self.offsets)
         for account in self.accounts:
-            # The coordinator of transactions has decided; until that of the group has heard of it the offset is not stable.
-            if account.told is Ending.COMMIT:
+            # The transaction coordinator has decided; until the group's coordinator has the marker,
+            # the offset is not stable.
+            if account.acknowledged is Ending.COMMIT:
                 for partition, copied in account.ranges.items():
                     floors[partition] = max(floors[partition], copied.end)
         return Question(floors, {partition: frozenset(self._pending[partition]) for partition in self._partitions})
 
     def answered(self, question: Question, partition: int, offset: int, reader: str, *, by_coordinator: bool) -> None:
-        """``reader`` got a stable offset; -1 for none. ``by_coordinator`` is False where the node that answered was replaced as leader
-        of the offsets and may not know it. Its answer may be old, as in Kafka; it must have been right once."""
+        """``reader`` got a stable offset; -1 for none. ``by_coordinator`` is False where the node
+        that answered was replaced as leader of the offsets and may not know it. Its response may be
+        stale, as in Kafka; it must have been right once.
+        """
         offset = max(offset, BEGINNING)
         if offset not in self._history[partition]:
             raise Violation(f"{reader} gets as the offset of input {partition} {offset}, which was never committed")
@@ -224,7 +239,7 @@ class TransactionLedger:
         for number in question.pending[partition] & self._pending[partition]:
             raise Violation(f"{reader} gets as the offset of input {partition} {offset}, while {self.accounts[number]} is open")
 
-    # -- in the end -----------------------------------------------------------------------------------------------------------
+    # -- the end
 
     def unfinished(self) -> str | None:
         for account in self.accounts:
@@ -233,15 +248,17 @@ class TransactionLedger:
         return None
 
     def check(self, input_ends: Mapping[int, int]) -> None:
-        """Everything is at rest: what was acknowledged is whole, and the input was copied once."""
+        """After convergence: acknowledged transactions are complete, and the input was copied
+        once.
+        """
         for account in self.accounts:
-            if account.told is Ending.COMMIT and account.ending is not Ending.COMMIT:
-                raise Violation(f"{account}: its copier was told that it is committed, and nothing of it is there")
+            if account.acknowledged is Ending.COMMIT and account.ending is not Ending.COMMIT:
+                raise Violation(f"{account}: its commit was acknowledged, and no part of it is in the logs")
         for partition, end in input_ends.items():
             copied = BEGINNING
             for each, number in self._counted[partition]:
                 if each.start != copied:
-                    raise Violation(f"input {partition} is copied up to {copied}, and then {self.accounts[number]} goes on")
+                    raise Violation(f"input {partition} is copied up to {copied}, and then {self.accounts[number]} continues")
                 copied = each.end
             if copied != end or self.offsets[partition] != end:
                 raise Violation(f"input {partition} ends at {end}, is copied up to {copied}, and has offset {self.offsets[partition]}")

@@ -1,11 +1,12 @@
-"""A producer with transactions, in the two ways in which clients do them.
+"""A transactional producer, in the two ways in which clients work.
 
-Transaction version 1, as librdkafka does it: partitions and the group join a transaction by requests of their own, and the producer
-keeps its epoch from one transaction to the next. Nothing but the epoch tells a request that arrives late from one of the next
-transaction. So when the answer to a request was lost, this producer asks for a new epoch before its next transaction (KIP-360).
+Transaction version 1, as librdkafka does it: partitions and the group join a transaction by
+requests of their own, and the producer keeps its epoch from one transaction to the next. Only the
+epoch distinguishes a late request from one of the next transaction. So when the response to a
+request was lost, this producer asks for a new epoch before its next transaction (KIP-360).
 
-Transaction version 2, as Java does it (KIP-890): a partition joins when it is produced to, the group when its offsets are sent, and
-every transaction has an epoch of its own.
+Transaction version 2, as Java does it (KIP-890): a partition joins when it is produced to, the
+group when its offsets are sent, and every transaction has an epoch of its own.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ _NO_IDENTITY = ProducerIdentity(-1, -1)
 
 
 class ToBeAborted(Exception):
-    """The transaction cannot commit; the next one may. ``refusal`` is the error code, if it came from the group's coordinator."""
+    """The transaction cannot commit; the next one may. ``refusal`` is the error code, if it came
+    from the group's coordinator.
+    """
 
     def __init__(self, code: ErrorCode, *, by_group: bool = False) -> None:
         super().__init__(code.name)
@@ -63,7 +66,9 @@ class ToBeAborted(Exception):
 
 class TransactionalProducer:
     def __init__(self, client: CoordinatorClient, transactional_id: str, *, implicit: bool, timeout_ms: int) -> None:
-        """``implicit`` for transaction version 2. ``timeout_ms`` after which the coordinator aborts a transaction."""
+        """``implicit`` for transaction version 2. ``timeout_ms`` after which the coordinator aborts
+        a transaction.
+        """
         self._client = client
         self._id = transactional_id
         self._implicit = implicit
@@ -72,13 +77,13 @@ class TransactionalProducer:
         self._sequences: Counter[TopicPartition] = Counter()
         self._joined: set[TopicPartition] = set()
         self._uncertain = False
-        """Whether a request of this epoch may still be on its way."""
+        """Whether a request of this epoch may still be in flight."""
 
     @property
     def identity(self) -> ProducerIdentity:
         return self._identity
 
-    # -- requests to the coordinator of transactions --------------------------------------------------------------------------
+    # -- requests to the coordinator of transactions
 
     async def _ask(
         self, what: str, request: Any, error_of: Any, allowed: frozenset[ErrorCode] = frozenset(), **options: Any
@@ -99,8 +104,10 @@ class TransactionalProducer:
             raise ToBeAborted(code, by_group=True)
         raise Violation(f"{self._client.host.name} ({self._id} as {self._identity}) gets {code.name} for {what}")
 
-    async def introduce(self) -> None:
-        """For a new process: fences the process that had the transactional id before, and aborts its transaction."""
+    async def initialise(self) -> None:
+        """For a new process: fences the process that had the transactional id before, and aborts
+        its transaction.
+        """
         self._identity = _NO_IDENTITY
         await self._renew()
 
@@ -116,7 +123,7 @@ class TransactionalProducer:
         self._uncertain = False
 
     def _note_lost(self, before: int) -> None:
-        """Heartbeats that were lost meanwhile count, too: it does no harm to be careful once too often."""
+        """Heartbeats that were lost meanwhile count too: an unnecessary new epoch does no harm."""
         self._uncertain |= self._client.lost != before
 
     def _go_on_as(self, identity: ProducerIdentity) -> None:
@@ -124,7 +131,7 @@ class TransactionalProducer:
             self._identity = identity
             self._sequences.clear()
 
-    # -- one transaction ------------------------------------------------------------------------------------------------------
+    # -- one transaction
 
     async def begin(self) -> None:
         self._joined.clear()
@@ -212,7 +219,7 @@ class TransactionalProducer:
         )
 
         def error_of(answer: Any) -> int:
-            # One partition that fails is enough for the transaction to fail; the first that says why is as good as another.
+            # One failed partition fails the transaction; the error of any of them will do.
             codes = [each.error_code for each in answer.topics[0].partitions]
             return next((code for code in codes if code), 0)
 
@@ -224,7 +231,7 @@ class TransactionalProducer:
         self._judged(f"offsets of {group_id}", code)
 
     async def end(self, *, committed: bool) -> bool:
-        """Whether it ended like that. An abort of what never began is no error."""
+        """Whether it ended like that. Aborting a transaction that never began is no error."""
         request = EndTxnRequest(
             transactional_id=self._id,
             producer_id=self._identity.producer_id,

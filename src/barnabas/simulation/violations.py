@@ -1,11 +1,11 @@
-"""What a run must not end with."""
+"""The two ways in which a run fails."""
 
 from __future__ import annotations
 
 
 class Violation(AssertionError):
-    """A promise of the cluster was broken. The text says which, by whom and with what."""
+    """A claim about the cluster was broken. The text names the claim, the node and the data."""
 
 
 class NotConverged(Violation):
-    """Everything works again, has for a while, and the cluster still does not."""
+    """All faults ended long enough ago, and the cluster still has not converged."""

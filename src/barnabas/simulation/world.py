@@ -1,8 +1,11 @@
-"""A world: hosts, a network, a nemesis and an onlooker, all from one seed; two phases, faults and then none.
+"""A world: hosts, a network, a nemesis and a checker, all from one seed; two phases, first with
+faults and then without.
 
-    begin -> faults, for as long as the scenario says -> heal -> it must converge within :data:`CONVERGENCE_MS_MAX` -> the last look
+    begin -> faults, for as long as the scenario says -> heal
+          -> it must converge within :data:`CONVERGENCE_MS_MAX` -> the last look
 
-The same seed gives the same run, to the last event: a failing one is replayed with the line that :class:`Scenario` prints.
+The same seed gives the same run, to the last event: :class:`Scenario` prints the command that
+replays a failing one.
 """
 
 from __future__ import annotations
@@ -20,8 +23,8 @@ from barnabas.simulation.network import Network
 from barnabas.simulation.scheduler import Scheduler
 from barnabas.simulation.violations import NotConverged, Violation
 
-# What is printed with a violation: the last things that were said.
-REMEMBERED_DEEDS = 60
+# The number of last events that are printed with a violation.
+EVENTS_KEPT = 60
 CONVERGENCE_MS_MAX = 60_000
 CONVERGENCE_CHECK_MS = 100
 
@@ -30,20 +33,22 @@ CONVERGENCE_CHECK_MS = 100
 class Scenario:
     level: str
     seed: int
-    # None: the seed chooses.
+    # None lets the seed choose.
     faults: tuple[str, ...] | None = None
     seconds: float = 10.0
 
     @property
     def command(self) -> str:
-        """What replays this run, to be pasted into a shell."""
+        """The command that replays this run, to paste into a shell."""
         faults = "" if self.faults is None else f" --faults {','.join(self.faults) or 'none'}"
         return f"barnabas simulate {self.level} --seed {self.seed} --seconds {self.seconds:g}{faults}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run came to; ``digest`` is the same for the same seed and code, and for nothing else."""
+    """The outcome of a run; ``digest`` is the same for the same seed and code, and for nothing
+    else.
+    """
 
     scenario: Scenario
     digest: int
@@ -55,12 +60,12 @@ class Report:
     facts: dict[str, int]
 
 
-def _nobody(line: str) -> None:
+def _ignore(line: str) -> None:
     pass
 
 
 class World(ABC):
-    # Faults that its protocol is meant to bear.
+    # Faults that its protocol tolerates.
     bearable: tuple[str, ...] = ()
 
     def __init__(self, scenario: Scenario) -> None:
@@ -83,14 +88,14 @@ class World(ABC):
             rot=self.rot,
             calm_ms_max=self.calm_ms_max(chance),
         )
-        self.deeds: deque[str] = deque(maxlen=REMEMBERED_DEEDS)
-        self.listener: Callable[[str], object] = _nobody
+        self.events: deque[str] = deque(maxlen=EVENTS_KEPT)
+        self.listener: Callable[[str], object] = _ignore
         self._digest = 0
         self.client_hosts: list[Host] = []
         for host in self.hosts:
             host.on_down = self._went_down
 
-    # -- what kinds of worlds differ in ---------------------------------------------------------------------------------------
+    # -- the differences between levels
 
     @abstractmethod
     def size(self, chance: Random) -> int: ...
@@ -104,19 +109,19 @@ class World(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Boot everything and set clients to work."""
+        """Boot everything and start the clients."""
 
     @abstractmethod
     def unsettled(self) -> str | None:
-        """What is not yet as it should be in a cluster at rest; None when all is well."""
+        """A difference from a cluster at rest; None when there is none."""
 
     @abstractmethod
     def last_look(self) -> None:
-        """All that can be checked only at the end."""
+        """The checks that are possible only at the end."""
 
     @abstractmethod
     def died(self, host: Host) -> None:
-        """A process is gone."""
+        """A process has died."""
 
     @abstractmethod
     def rest(self) -> None:
@@ -134,11 +139,11 @@ class World(ABC):
     def facts(self) -> dict[str, int]:
         return {}
 
-    # -- running --------------------------------------------------------------------------------------------------------------
+    # -- running
 
     def say(self, what: str) -> None:
         line = f"{self.scheduler.elapsed_ms:>6} {what}"
-        self.deeds.append(line)
+        self.events.append(line)
         self.listener(line)
         self._digest = zlib.crc32(line.encode(), self._digest)
 
@@ -160,11 +165,11 @@ class World(ABC):
             self.rest()
             self._converge()
             self.last_look()
-        except Exception as wrong:
-            raise self._explained(wrong) from wrong
+        except Exception as error:
+            raise self._explained(error) from error
         finally:
             for host in [*self.hosts, *self.client_hosts]:
-                host.bury()
+                host.end_tasks()
         return Report(
             self.scenario,
             zlib.crc32(f"{self.scheduler.now_us} {self.scheduler.steps} {self.network.messages}".encode(), self._digest),
@@ -183,7 +188,7 @@ class World(ABC):
                 raise NotConverged(f"{CONVERGENCE_MS_MAX // 1000} seconds after the last fault: {unsettled}")
             self.scheduler.run_for_ms(CONVERGENCE_CHECK_MS)
 
-    def _explained(self, wrong: Exception) -> Violation:
-        deeds = "\n".join(self.deeds)
-        text = f"{type(wrong).__name__}: {wrong}\n  kinds: {', '.join(self.nemesis.kinds)}\n{deeds}\nreplay: {self.scenario.command}"
-        return NotConverged(text) if isinstance(wrong, NotConverged) else Violation(text)
+    def _explained(self, error: Exception) -> Violation:
+        events = "\n".join(self.events)
+        text = f"{type(error).__name__}: {error}\n  kinds: {', '.join(self.nemesis.kinds)}\n{events}\nreplay: {self.scenario.command}"
+        return NotConverged(text) if isinstance(error, NotConverged) else Violation(text)

@@ -1,4 +1,4 @@
-"""Whether the next batch starts a new segment. Pure: the log does what this says."""
+"""Whether the next batch starts a new segment. Pure: the log follows this decision."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ class RollReason(Enum):
 def roll_reason(
     active: Segment, settings: LogSettings, batch_bytes: int, last_offset: int, max_timestamp: int, now_ms: int
 ) -> RollReason | None:
-    """Age is counted in the records' own time, from the first batch's timestamp, and by the clock only where there is none."""
+    """Age is counted in the records' own time, from the first batch's timestamp, and by the clock
+    only where there is none.
+    """
     size_bytes = active.size_bytes
     if size_bytes > settings.segment_bytes - batch_bytes:
-        # Also for an empty segment: then the batch alone is too big, which the log refuses before it asks.
+        # Also for an empty segment: then the batch alone is too big, and the log refuses it before
+        # this call.
         return RollReason.SIZE
     if last_offset - active.base_offset > RELATIVE_OFFSET_MAX:
         return RollReason.OFFSETS
@@ -30,7 +33,8 @@ def roll_reason(
         return None
     first_timestamp = active.first_timestamp
     age_ms = max_timestamp - first_timestamp if first_timestamp >= 0 else now_ms - active.created_ms
-    # What is being written cannot be compacted, so a bound on the waiting bounds the writing too.
+    # The active segment cannot be compacted, so a bound on the compaction lag also bounds how long
+    # a segment stays active.
     age_ms_max = min(settings.segment_ms, settings.max_compaction_lag_ms) if settings.compacts else settings.segment_ms
     if age_ms > age_ms_max - settings.segment_jitter_ms:
         return RollReason.AGE
@@ -44,7 +48,7 @@ def roll_reason(
 
 
 def indexes_have_room(active: Segment, settings: LogSettings, batches: int, size_bytes: int) -> bool:
-    """For all entries that so many batches of together ``size_bytes`` may get."""
+    """For all entries that this many batches of ``size_bytes`` in total may need."""
     entries = min(batches, size_bytes // (active.index_interval_bytes + 1) + 1)
     return (
         len(active.index) + entries <= settings.index_bytes_max // offset_index.ENTRY_BYTES

@@ -1,6 +1,8 @@
-"""Checkpoint files: version, count, then a line per partition. Written whole, to a side file that is renamed.
+"""Checkpoint files: version, count, then a line per partition. Each is written whole to a side file
+that is then renamed.
 
-Four of them lie in every log directory; ``leader-epoch-checkpoint`` in a partition's directory has the same frame with other lines.
+Every log directory has four of them; ``leader-epoch-checkpoint`` in a partition's directory has the
+same frame with other lines.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ _VERSION = "0"
 
 
 class CheckpointDamaged(ValueError):
-    """A checkpoint that is not one. Its reader decides what can be done without it."""
+    """A malformed checkpoint. Its reader decides how to continue without it."""
 
 
 def read_lines(disk: Disk, path: str) -> list[str]:
-    """The lines behind version and count; none in an empty file, which Kafka makes before it has something to write.
+    """The lines behind version and count; none in an empty file, which Kafka creates before it has
+    lines to write.
 
-    ``FileNotFoundError`` or ``CheckpointDamaged``.
+    Raises ``FileNotFoundError`` or ``CheckpointDamaged``.
     """
     lines = disk.read(path).decode("utf-8", "replace").split("\n")
     if lines and lines[-1] == "":

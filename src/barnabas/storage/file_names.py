@@ -39,7 +39,7 @@ def partition_directory_name(partition: TopicPartition) -> str:
 
 
 def parse_partition_directory(name: str) -> TopicPartition | None:
-    """None for a directory that is not a partition's, or is one that is marked for deletion, moving or as stray."""
+    """None for a directory that is not a partition's, or is marked as deleted, future or stray."""
     if _MARKED.match(name):
         return None
     found = _PARTITION.match(name)
@@ -47,7 +47,9 @@ def parse_partition_directory(name: str) -> TopicPartition | None:
 
 
 def marked_directory_name(partition: TopicPartition, unique: Uuid, suffix: str) -> str:
-    """``topic-0.<32 hex>-delete``; a long topic name is cut so that the whole fits into a file name."""
+    """``topic-0.<32 hex>-delete``; a long topic name is shortened so that the whole fits into a
+    file name.
+    """
     tail = f"-{partition.partition}.{unique.hex()}{suffix}"
     return partition.topic[: DIRECTORY_NAME_CHARACTERS_MAX - len(tail)] + tail
 
@@ -57,14 +59,14 @@ def is_marked(name: str, suffix: str) -> bool:
 
 
 def parse_future_directory(name: str) -> TopicPartition | None:
-    """Whose replica is on its way there; None for every other directory."""
+    """The partition whose future replica a directory holds; None for every other directory."""
     marked = _MARKED.match(name)
     found = _PARTITION.match(marked[1]) if marked is not None and is_marked(name, FUTURE_DIRECTORY_SUFFIX) else None
     return TopicPartition(found[1], int(found[2])) if found else None
 
 
 def future_name_fits(partition: TopicPartition) -> bool:
-    """A name that is cut could not be found again as this partition's."""
+    """A shortened name could not be recognised as this partition's."""
     room = DIRECTORY_NAME_CHARACTERS_MAX - len(FUTURE_DIRECTORY_SUFFIX) - 1 - 32
     return len(partition_directory_name(partition)) <= room
 

@@ -1,4 +1,6 @@
-"""Finding records of a log by their timestamps: the time indexes lead near, and the batches there are opened."""
+"""Finding records of a log by timestamp: the time indexes lead near, and the batches there are
+opened.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class TimestampOffset(NamedTuple):
 
 
 def first_at_or_after(segments: SegmentList, timestamp: int, *, start_offset: int) -> TimestampOffset | None:
-    """The first record at or above ``start_offset`` whose timestamp is at or after ``timestamp``."""
+    """The first record at or above ``start_offset`` whose timestamp is at or after
+    ``timestamp``.
+    """
     for segment in segments:
         if segment.next_offset <= start_offset and segment is not segments.active:
             continue
@@ -52,7 +56,9 @@ def _batch_position(segment: Segment, offset: int) -> int:
 
 
 def _first_record(batch: bytes, wanted: Callable[[Record], bool]) -> Record | None:
-    """The first record that fits. A batch that cannot be read, since batches are accepted closed, stands for its first record."""
+    """The first record that matches. Batches are accepted closed, so one may be unreadable; its
+    first offset then stands for the record.
+    """
     try:
         return next((record for record in open_batch(batch) if wanted(record)), None)
     except ValueError:

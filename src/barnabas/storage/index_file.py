@@ -1,10 +1,12 @@
-"""A file of fixed-width entries that only ever grows at its end or is cut there: what all three indexes are on disk.
+"""A file of fixed-width entries that only grows or is truncated at its end: the form of all three
+indexes on disk.
 
-New entries wait in memory and are written a page at a time, so the append path makes no system call for an index. A crash loses the
-waiting ones, which is fine: an index is derived from its log, and after a crash it is derived again.
+New entries wait in memory and are written a page at a time, so the append path makes no system call
+for an index. A crash loses the waiting entries, which is harmless: an index is derived from its
+log, and after a crash it is derived again.
 
-Unlike Kafka we do not preallocate: an index is always as long as its entries, which is also what Kafka leaves when it
-closes a segment.
+Unlike Kafka, Barnabas does not preallocate: an index is always as long as its entries, as Kafka
+leaves it when it closes a segment.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class IndexFile:
         self._ragged = odd_bytes > 0  # the file may end with part of an entry
 
     def create(self) -> None:
-        """Make the file, empty, and keep no descriptor: most indexes are not touched again for a while."""
+        """Create an empty file and keep no descriptor: most indexes are not used again for a
+        while.
+        """
         file = self._opened()
         file.truncate(0)
         file.close()
@@ -41,7 +45,7 @@ class IndexFile:
         return self._written + len(self._waiting) // self._entry.size
 
     def append(self, *values: Any) -> None:
-        """A full disk does not stop an index: its entries wait on."""
+        """A full disk does not fail an index: its entries stay in memory."""
         self._waiting += self._entry.pack(*values)
         if len(self._waiting) >= WAITING_BYTES_MAX:
             self.write_out_if_room()
@@ -53,7 +57,7 @@ class IndexFile:
         return self._entry.unpack(self._opened().read_at(index * size, size))
 
     def read_all(self) -> list[tuple[Any, ...]]:
-        # A node has thousands of empty indexes, and opens none of them at its start.
+        # A node has thousands of empty indexes and opens none of them at start.
         data = self._opened().read_at(0, self._written * self._entry.size) if self._written else b""
         return list(self._entry.iter_unpack(data[: len(data) // self._entry.size * self._entry.size] + self._waiting))
 
@@ -71,8 +75,9 @@ class IndexFile:
                 raise
 
     def withdraw(self) -> None:
-        """Take the file away and keep its entries in memory: one that is missing is derived again at the next start, and one that is too
-        short would be believed."""
+        """Remove the file and keep its entries in memory. The next start derives a missing index
+        again, but would trust one that is too short.
+        """
         if self._disk.exists(self.path):
             self._waiting[:0] = self._opened().read_at(0, self._written * self._entry.size)
             self._opened().close()
@@ -88,14 +93,16 @@ class IndexFile:
         del self._waiting[(count - self._written) * self._entry.size :]
 
     def trim(self) -> None:
-        """Cut what is not a whole entry, which a crash or a foreign writer can leave behind."""
+        """Cut a partial entry, which a crash or a foreign writer can leave at the end."""
         self.write_out()
         if self._ragged:
             self._opened().truncate(self._written * self._entry.size)
             self._ragged = False
 
     def sync(self) -> None:
-        """Wait until what was written out is durable. Safe on another thread: what waits is not touched."""
+        """Wait until the written entries are durable. Safe on another thread: it does not touch the
+        waiting ones.
+        """
         if self._file is not None or self._written:
             self._opened().sync()
 
@@ -104,7 +111,7 @@ class IndexFile:
         self.abandon()
 
     def abandon(self) -> None:
-        """Close without writing what waits."""
+        """Close without writing the waiting entries."""
         if self._file is not None:
             self._file.close()
 

@@ -1,8 +1,9 @@
-"""Which leader wrote from which offset on: ``leader-epoch-checkpoint``.
+"""The start offset of each leader epoch: ``leader-epoch-checkpoint``.
 
-A replica that comes back asks the leader where its own last epoch ended, and truncates there; the high watermark would not do,
-because it lags (KIP-101). Epochs and start offsets both rise strictly. The file is written on every change, before
-the first batch of the epoch can be read by anybody.
+A returning replica asks the leader for the end offset of its own last epoch, and truncates there;
+the high watermark would not do, because it lags (KIP-101). Epochs and start offsets both rise
+strictly. The file is written on every change, before any reader can see the first batch of the
+epoch.
 """
 
 from __future__ import annotations
@@ -27,18 +28,20 @@ class EpochStart(NamedTuple):
 
 class LeaderEpochs:
     def __init__(self, disk: Disk, directory: str, entries: list[EpochStart] | None = None, *, on_disk: bool | None = None) -> None:
-        """``on_disk`` says whether there is a file, where that is known."""
+        """``on_disk`` is whether there is a file, where that is known."""
         self._disk = disk
         self._path = f"{directory}/{LEADER_EPOCHS}"
         self.entries = entries if entries is not None else []
         self.unsaved = False
-        self._saved: tuple[EpochStart, ...] = tuple(self.entries)  # what the file says
-        self._unwritten = False  # a change of what the file says that found no room on the disk
+        self._saved: tuple[EpochStart, ...] = tuple(self.entries)  # the entries in the file
+        self._unwritten = False  # a change that could not be saved because the disk was full
         self._on_disk = disk.exists(self._path) if on_disk is None else on_disk
 
     @classmethod
     def load(cls, disk: Disk, directory: str) -> LeaderEpochs:
-        """A damaged or missing file is an empty one: recovery reads the epochs from the batches again."""
+        """A damaged or missing file counts as empty: recovery then reads the epochs from the
+        batches.
+        """
         try:
             lines = read_lines(disk, f"{directory}/{LEADER_EPOCHS}")
             entries = [EpochStart(int(epoch), int(start)) for epoch, start in (line.split() for line in lines)]
@@ -58,18 +61,19 @@ class LeaderEpochs:
         return entries[-1][0] if entries else UNDEFINED_EPOCH
 
     def assign(self, epoch: int, start_offset: int) -> None:
-        """From ``start_offset`` on, batches are of ``epoch``. Known epochs change nothing.
+        """From ``start_offset`` on, batches have ``epoch``. A known epoch changes nothing.
 
-        Only in memory: thousands of partitions get a leader at once when a node starts, and most will not be written to for
-        a while. Who appends saves first.
+        Only in memory: when a node starts, thousands of partitions get a leader at once, and most
+        receive no records for a while. An append saves first.
         """
         if epoch > self.latest:
             self._insert(EpochStart(epoch, start_offset))
             self.unsaved = True
 
     def save(self) -> None:
-        """The first file of a log need not be durable: when it is lost, recovery reads the epochs from the batches. But an older
-        one must never be found in place of a newer."""
+        """The first file of a log need not be durable: when it is lost, recovery reads the epochs
+        from the batches. But an older version must never replace a newer one.
+        """
         if self._on_disk:
             self._write()
             return
@@ -77,7 +81,7 @@ class LeaderEpochs:
         try:
             file.write_at(0, self.text().encode())
         except OSError:
-            # Half a list may look like a whole one.
+            # A truncated list may look like a complete one.
             with suppress(OSError):
                 file.truncate(0)
             raise
@@ -86,14 +90,15 @@ class LeaderEpochs:
         self._on_disk, self.unsaved, self._saved = True, False, tuple(self.entries)
 
     def save_at_close(self, log_end_offset: int) -> None:
-        """Save, unless the file says the same of all batches and misses only a leader that wrote nothing. A crash loses that one as well,
-        and the next leader begins at the same offset; a node that stops would pay two syncs for each of thousands of partitions that
-        it led without a record."""
+        """Save, unless the file only lacks a leader that wrote nothing. A crash loses that epoch as
+        well, and the next leader begins at the same offset. Otherwise a stopping node would pay two
+        syncs for each of thousands of partitions that it led without a record.
+        """
         if self.unsaved and (self._unwritten or _with_batches(self.entries, log_end_offset) != _with_batches(self._saved, log_end_offset)):
             self.save()
 
     def _insert(self, entry: EpochStart) -> None:
-        # An epoch in which nothing was written vanishes when the next one starts at the same offset.
+        # An epoch without records disappears when the next one starts at the same offset.
         while self.entries and (self.entries[-1].epoch >= entry.epoch or self.entries[-1].start_offset >= entry.start_offset):
             self.entries.pop()
         self.entries.append(entry)
@@ -104,36 +109,41 @@ class LeaderEpochs:
         return self.entries[slot].epoch if slot >= 0 else UNDEFINED_EPOCH
 
     def last_written(self, log_end_offset: int) -> int:
-        """The epoch of the last batch: a leader that has written nothing yet has an entry of its own behind it."""
+        """The epoch of the last batch. A leader that has written nothing yet has an entry behind
+        it.
+        """
         entries = self.entries
         if entries and entries[-1][1] < log_end_offset:
             return entries[-1][0]
         return entries[-2][0] if len(entries) > 1 else UNDEFINED_EPOCH
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> EpochStart:
-        """The largest known epoch at or below ``epoch``, and the offset where it ended. (-1, -1) when we cannot know."""
+        """The largest known epoch at or below ``epoch``, and its end offset; (-1, -1) when that is
+        unknown.
+        """
         if epoch == UNDEFINED_EPOCH or not self.entries:
             return EpochStart(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
         if epoch == self.latest:
             return EpochStart(epoch, log_end_offset)
         higher = bisect_right(self.entries, epoch, key=lambda entry: entry.epoch)
         if higher == len(self.entries):
-            # The asker claims an epoch this log has never seen: nothing can be said about where it ended.
+            # The requested epoch is newer than any in this log, so its end is unknown.
             return EpochStart(UNDEFINED_EPOCH, UNDEFINED_OFFSET)
         if higher == 0:
-            # Older than everything we remember: it ended where our memory begins.
+            # The requested epoch is older than all known ones: it ended where the first known one
+            # begins.
             return EpochStart(epoch, self.entries[0].start_offset)
         return EpochStart(self.entries[higher - 1].epoch, self.entries[higher].start_offset)
 
     def truncate_end(self, offset: int) -> None:
-        """Forget epochs that begin at or above ``offset``."""
+        """Drop epochs that begin at or above ``offset``."""
         kept = [entry for entry in self.entries if entry.start_offset < offset]
         if len(kept) < len(self.entries):
             self.entries = kept
             self.write()
 
     def truncate_start(self, offset: int) -> None:
-        """Forget what lies below ``offset``; the epoch that spans it now starts there."""
+        """Drop epochs below ``offset``; the epoch that spans it now starts there."""
         epoch = self.epoch_at(offset)
         kept = [entry for entry in self.entries if entry.start_offset > offset]
         if epoch != UNDEFINED_EPOCH:
@@ -147,7 +157,9 @@ class LeaderEpochs:
         self.write()
 
     def write(self) -> None:
-        """Where the disk is full, later: who appends saves first, and until then recovery cuts an old list down to the log there is."""
+        """On a full disk the write is postponed: an append saves first, and until then recovery
+        truncates an old list to the end of the log.
+        """
         self.unsaved = self._unwritten = True
         try:
             self._write()

@@ -145,87 +145,75 @@ class Log:
         *,
         from_client: bool = True,
     ) -> Appended | Refused:
-        """Give a validated batch its offset, patch it in place and write it; the batch's header still says offset 0.
+        """The case of :meth:`append_batches` with one batch."""
+        return self.append_batches((Accepted(batch, header, append_time_ms),), leader_epoch, now_ms, from_client=from_client)[0]
 
-        Not ``from_client`` are markers and the offsets that a coordinator writes in a producer's name: they have no sequence numbers.
+    def append_batches(
+        self, batches: Sequence[Accepted], leader_epoch: int, now_ms: int, *, from_client: bool = True
+    ) -> Sequence[Appended | Refused]:
+        """Give validated batches their offsets, patch them in place and write them with one call; their headers still say
+        offset 0. The outcomes of the first batches, at least of one: the caller comes again with the rest. ``OSError`` means
+        that none of these batches was written.
+
+        A second batch of one producer waits for the next call, because its sequence number is checked against the first. A
+        refusal or a duplicate comes alone, and so does the batch that begins a segment.
+
+        Markers, and offsets that a coordinator writes in a producer's name, are not ``from_client``: they have no sequence
+        numbers.
         """
-        size = len(batch)
         settings = self.settings
-        if size > settings.segment_bytes:
-            return Refused(
-                ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {size} bytes does not fit into segments of {settings.segment_bytes}"
-            )
-        producer_id = header.producer_id
-        if producer_id >= 0 and from_client and not header.control:
-            known = self.producers.check(header)
-            if known is not None:
-                if isinstance(known, SentBatch):
-                    first_append_time_ms = known.timestamp if append_time_ms >= 0 else -1
-                    return Appended(known.base_offset, known.last_offset, first_append_time_ms, duplicate=True)
-                return known
-        base_offset = self.log_end_offset
-        last_offset = base_offset + header.last_offset_delta
-        max_timestamp = header.max_timestamp
-        active = self.segments.active
-        if roll_reason(active, settings, size, last_offset, max_timestamp, now_ms) is not None:
-            active = self.roll(now_ms=now_ms)
-        self._begin_epoch(leader_epoch, base_offset)
-        assign_offset(batch, base_offset, leader_epoch)
-        self._touched = True
-        try:
-            active.append(batch, last_offset, max_timestamp)
-        except OSError:
-            # It may be tried again, by somebody who sees a batch as its producer sent it.
-            assign_offset(batch, header.base_offset, header.leader_epoch)
-            raise
-        self.log_end_offset = last_offset + 1
-        if producer_id >= 0:
-            self._follow_producer(header, batch, base_offset)
-        self._unflushed_records += header.record_count
-        if self._unflushed_records >= settings.flush_messages:
-            self.flush()
-        return tuple.__new__(Appended, (base_offset, last_offset, append_time_ms, False))  # as Appended(...), at half the price
-
-    def append_together(self, valid: Sequence[Accepted], leader_epoch: int, now_ms: int) -> list[Appended] | None:
-        """As :meth:`append` for one client's batch after the other, with one write. None, and nothing done, where that is not possible: a
-        segment would end among them, a producer's sequence has to be followed from one to the next, or is not what it should be."""
-        settings, active = self.settings, self.segments.active
+        outcomes: list[Appended] = []
+        written: list[tuple[memoryview, int, int]] = []
+        producers: tuple[int, ...] = ()
         base_offset = end_offset = self.log_end_offset
         size = 0
         max_timestamp = -1
-        producers: set[int] = set()
-        outcomes: list[Appended] = []
-        for batch, header, append_time_ms in valid:
+        for batch, header, append_time_ms in batches:
+            length = len(batch)
+            if outcomes and size + length > WRITTEN_TOGETHER_BYTES_MAX:
+                break
+            if length > settings.segment_bytes:
+                if outcomes:
+                    break
+                return [_too_large(length, settings.segment_bytes)]
             producer_id = header.producer_id
             if producer_id >= 0:
-                if producer_id in producers or self.producers.check(header) is not None:
-                    return None
-                producers.add(producer_id)
-            if header.max_timestamp > max_timestamp:
-                max_timestamp = header.max_timestamp
-            size += len(batch)
+                if producer_id in producers:
+                    break
+                known = self.producers.check(header) if from_client and not header.control else None
+                if known is not None:
+                    if outcomes:
+                        break
+                    return [_duplicate(known, append_time_ms) if isinstance(known, SentBatch) else known]
+                producers = (*producers, producer_id)
+            timestamp = header.max_timestamp
+            if timestamp > max_timestamp:
+                max_timestamp = timestamp
+            size += length
             last_offset = end_offset + header.last_offset_delta
+            assign_offset(batch, end_offset, leader_epoch)
+            written.append((batch, last_offset, timestamp))
+            # As Appended(...), at half the price.
             outcomes.append(tuple.__new__(Appended, (end_offset, last_offset, append_time_ms, False)))
             end_offset = last_offset + 1
-        if size > WRITTEN_TOGETHER_BYTES_MAX or not indexes_have_room(active, settings, len(valid), size):
-            return None
-        if roll_reason(active, settings, size, end_offset - 1, max_timestamp, now_ms) is not None:
-            return None
-        self._begin_epoch(leader_epoch, base_offset)
-        self._touched = True
-        written = []
-        for (batch, header, _), outcome in zip(valid, outcomes, strict=True):
-            assign_offset(batch, outcome.base_offset, leader_epoch)
-            written.append((batch, outcome.last_offset, header.max_timestamp))
+        count = len(outcomes)
         try:
-            active.append_together(written)
+            active = self.segments.active
+            rolls = roll_reason(active, settings, size, end_offset - 1, max_timestamp, now_ms) is not None
+            if count > 1 and (rolls or not indexes_have_room(active, settings, count, size)):
+                _take_back_offsets(batches[:count])
+                return self.append_batches(batches[:1], leader_epoch, now_ms, from_client=from_client)
+            if rolls:
+                active = self.roll(now_ms=now_ms)
+            self._begin_epoch(leader_epoch, base_offset)
+            self._touched = True
+            active.append_batches(written)
         except OSError:
-            for batch, header, _ in valid:
-                assign_offset(batch, header.base_offset, header.leader_epoch)
+            _take_back_offsets(batches[:count])
             raise
         self.log_end_offset = end_offset
         if producers:
-            for (batch, header, _), outcome in zip(valid, outcomes, strict=True):
+            for (batch, header, _), outcome in zip(batches, outcomes, strict=False):
                 if header.producer_id >= 0:
                     self._follow_producer(header, batch, outcome.base_offset)
         self._unflushed_records += end_offset - base_offset
@@ -637,3 +625,18 @@ class Log:
 
     def size_bytes(self) -> int:
         return self.segments.size_bytes()
+
+
+def _take_back_offsets(batches: Sequence[Accepted]) -> None:
+    """A caller may try the batches again, and expects them as their producers sent them."""
+    for batch, header, _ in batches:
+        assign_offset(batch, header.base_offset, header.leader_epoch)
+
+
+def _too_large(size_bytes: int, segment_bytes: int) -> Refused:
+    return Refused(ErrorCode.RECORD_LIST_TOO_LARGE, f"a batch of {size_bytes} bytes does not fit into segments of {segment_bytes}")
+
+
+def _duplicate(first: SentBatch, append_time_ms: int) -> Appended:
+    """The outcome of a batch that the log has already: that of the first time."""
+    return Appended(first.base_offset, first.last_offset, first.timestamp if append_time_ms >= 0 else -1, duplicate=True)

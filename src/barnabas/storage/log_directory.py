@@ -1,13 +1,16 @@
-"""One directory of ``log.dirs``: its lock, its partitions, its checkpoints, and whether it can still be trusted.
+"""One directory of ``log.dirs``: its lock, its partitions, its checkpoints, and whether it is
+online.
 
-A directory fails as a whole: after an ``OSError`` nothing in it is written any more and its partitions answer
-KAFKA_STORAGE_ERROR, while the other directories go on. It comes back with a restart, through recovery.
+A directory fails as a whole: after an ``OSError`` nothing in it is written any more and its
+partitions answer KAFKA_STORAGE_ERROR, while the other directories continue. It comes back with a
+restart, through recovery.
 
-Directories whose names say ``-delete`` are on their way out and are removed at the next start; ``-stray`` ones belonged to no topic
-when somebody looked and are kept: metadata that is missing must never delete data. A ``-future`` one is a copy of a replica that lies in
-another directory, and will take its place (see :mod:`barnabas.replication.future_replica`).
+Directories with names that end in ``-delete`` are removed at the next start. ``-stray`` ones
+belonged to no topic when they were checked and are kept: missing metadata must never delete data. A
+``-future`` one is a copy of a replica that lies in another directory, and will take its place (see
+:mod:`barnabas.replication.future_replica`).
 
-It may also be full, or *cordoned*: then it gets no new replicas, and serves those it has.
+A directory may also be full, or *cordoned*: then it gets no new replicas, and serves those it has.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ class FoundLog:
     topic_id: Uuid | None
     high_watermark: int
     report: RecoveryReport
-    future: bool = False  # a copy, not known to be whole
+    future: bool = False  # a copy that may be incomplete
 
 
 class DirectoryLocked(Exception):
@@ -71,16 +74,17 @@ class LogDirectory:
         self._lock: DirectoryLock | None = None
         self._written: dict[str, Mapping[TopicPartition, int]] = {}
         self._writing = Lock()
-        self._turns: dict[str, int] = {}  # of the newest checkpoint that is in its file
+        # By name, the turn of the newest checkpoint written to the file.
+        self._turns: dict[str, int] = {}
         self._turn = 0
-        self.reserved = 0  # logs about to be made here
+        self.reserved = 0  # logs that are about to be created here
         self.cordoned = False
         self.strays = 0  # directories that are kept and belong to no topic
 
-    # -- owning it ------------------------------------------------------------------------------------------------------------
+    # -- owning it
 
     def lock(self) -> None:
-        """``DirectoryLocked`` when somebody else, Kafka included, has it."""
+        """Raises ``DirectoryLocked`` when another process, which may be Kafka, holds the lock."""
         self._lock = self.disk.lock(f"{self.path}/{LOCK}")
         if self._lock is None:
             raise DirectoryLocked(f"{self.path} is in use by another process, which holds its {LOCK} file.")
@@ -95,16 +99,20 @@ class LogDirectory:
         return self.failure is None
 
     def fail(self, reason: str) -> None:
-        """Give the directory up. Nothing is written any more, so that recovery finds it as the failure left it."""
+        """Take the directory offline. Nothing is written any more, so that recovery finds it as the
+        failure left it.
+        """
         if self.failure is None:
             self.failure = reason
             for log in (*self.logs.values(), *self.futures.values()):
                 log.abandon()
 
-    # -- opening --------------------------------------------------------------------------------------------------------------
+    # -- opening
 
     def take_clean_shutdown(self) -> tuple[bool, int]:
-        """Whether the last owner stopped in good order, and the broker epoch it had. The mark is removed: it is true only once."""
+        """Whether the last owner stopped cleanly, and the broker epoch it had. The mark is removed,
+        because it is valid only once.
+        """
         path = f"{self.path}/{CLEAN_SHUTDOWN}"
         if not self.disk.exists(path):
             return False, UNKNOWN_BROKER_EPOCH
@@ -117,7 +125,9 @@ class LogDirectory:
         return True, epoch
 
     def open_logs(self, settings_of: Callable[[str], LogSettings], *, clean: bool, now_ms: int) -> Iterator[FoundLog]:
-        """Open every partition found here, recovering each as needed. Damaged checkpoints cost time, not data."""
+        """Open every partition found here, recovering each as needed. Damaged checkpoints cost
+        time, not data.
+        """
         recovery_points = self._read_checkpoint(checkpoints.RECOVERY_POINTS)
         start_offsets = self._read_checkpoint(checkpoints.LOG_START_OFFSETS)
         high_watermarks = self._read_checkpoint(checkpoints.HIGH_WATERMARKS)
@@ -150,7 +160,8 @@ class LogDirectory:
                     cleaned_to=cleaned_to.get(partition, 0),
                 )
             except CorruptBatch as damage:
-                # Below the recovery point, where cutting would throw away what was once safe. Somebody must look at it.
+                # The damage is below the recovery point, where truncating would discard flushed
+                # records. An operator must decide.
                 raise OSError(errno.EIO, f"the log is damaged: {damage}", directory) from damage
             self.logs[partition] = log
             log.cleaned_to = cleaned_to.get(partition)
@@ -160,7 +171,9 @@ class LogDirectory:
     def _open_future(
         self, directory: str, partition: TopicPartition, settings: LogSettings, *, clean: bool, now_ms: int
     ) -> Iterator[FoundLog]:
-        """Nothing is known of it but what is in it. It is only a copy: what is damaged or was never finished goes, and is copied again."""
+        """A future replica is opened without any checkpoint. It is only a copy: damaged or
+        incomplete data is removed, and copied again.
+        """
         topic_id = read_topic_id(self.disk, directory)
         if partition in self.futures or topic_id is None:
             self.disk.remove_directory(directory)
@@ -181,17 +194,20 @@ class LogDirectory:
         except CheckpointDamaged:
             return {}
 
-    # -- partitions -----------------------------------------------------------------------------------------------------------
+    # -- partitions
 
     def create(self, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, *, now_ms: int) -> Log:
-        """A new, empty log. Nothing of it is durable before its first flush, and nothing needs to be: a crash leaves at worst
-        a directory that the metadata makes again."""
+        """A new, empty log. Nothing of it is durable before its first flush, which is safe: a crash
+        leaves at worst a directory that the metadata creates again.
+        """
         return self._create(partition_directory_name(partition), partition, topic_id, settings, start_offset=None, now_ms=now_ms)
 
     def create_future(
         self, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, unique: Uuid, *, start_offset: int, now_ms: int
     ) -> Log:
-        """An empty log that begins at ``start_offset``, under a name that says that it is only a copy."""
+        """An empty log that begins at ``start_offset``, in a directory named as a future
+        replica.
+        """
         name = marked_directory_name(partition, unique, FUTURE_DIRECTORY_SUFFIX)
         return self._create(name, partition, topic_id, settings, start_offset=start_offset, now_ms=now_ms)
 
@@ -206,7 +222,7 @@ class LogDirectory:
                 self.disk, directory, partition, settings, clean=True, recovery_point=0, log_start_offset=start_offset, now_ms=now_ms
             )
         except OSError:
-            # One that is half made, because the disk is full, would be found at the next start.
+            # A half-made directory, left when the disk is full, would be found at the next start.
             with suppress(OSError):
                 self.disk.remove_directory(directory)
             raise
@@ -216,7 +232,9 @@ class LogDirectory:
         self.logs[log.partition] = log
 
     def adopt_future(self, partition: TopicPartition) -> Log:
-        """The copy becomes the replica. Durable on return; its recovery point must have been written before."""
+        """The copy becomes the replica. Durable on return; its recovery point must be checkpointed
+        before.
+        """
         log = self.futures[partition]
         name = f"{self.path}/{partition_directory_name(partition)}"
         self.disk.rename(log.directory, name)
@@ -232,11 +250,13 @@ class LogDirectory:
         return self._take_away(self.futures.pop(partition), unique, STRAY_DIRECTORY_SUFFIX)
 
     def mark_deleted(self, partition: TopicPartition, unique: Uuid) -> str:
-        """Take a partition away under a name that says so; the path that :meth:`remove_marked` wants, some time later."""
+        """Rename a partition's directory as deleted; returns the path, which :meth:`remove_marked`
+        removes later.
+        """
         return self._mark(partition, unique, DELETE_DIRECTORY_SUFFIX)
 
     def mark_stray(self, partition: TopicPartition, unique: Uuid) -> str:
-        """Put a partition aside that no topic claims. It is kept."""
+        """Put aside a partition that no topic claims. It is kept."""
         return self._mark(partition, unique, STRAY_DIRECTORY_SUFFIX)
 
     def _mark(self, partition: TopicPartition, unique: Uuid, suffix: str) -> str:
@@ -257,13 +277,16 @@ class LogDirectory:
         if self.disk.exists(path):
             self.disk.remove_directory(path)
 
-    # -- checkpoints ----------------------------------------------------------------------------------------------------------
+    # -- checkpoints
 
-    # Each takes the offsets now and returns the writing of them, for whichever thread may wait for the disk; None when nothing
-    # moved since the last time: an idle node does not touch its disk.
+    # Each takes the offsets now and returns a function that writes them, for a thread that may wait
+    # for the disk. It returns None when nothing changed since the last time, so that an idle node
+    # does not touch its disk.
 
     def recovery_point_checkpoint(self) -> Callable[[], None] | None:
-        """Of the copies too: the one that becomes the replica must not be taken for unflushed."""
+        """Future replicas included: one that becomes the replica must not be recovered as
+        unflushed.
+        """
         return self._checkpoint(checkpoints.RECOVERY_POINTS, self._recovery_points())
 
     def _recovery_points(self) -> dict[TopicPartition, int]:
@@ -273,7 +296,9 @@ class LogDirectory:
         return self._checkpoint(checkpoints.LOG_START_OFFSETS, self._starts())
 
     def _starts(self) -> dict[TopicPartition, int]:
-        """Only those that the first segment does not already say; a tiered log begins elsewhere."""
+        """Only start offsets that differ from the first segment's; a tiered log begins
+        elsewhere.
+        """
         return {
             partition: log.log_start_offset
             for logs in (self.futures, self.logs)
@@ -282,7 +307,9 @@ class LogDirectory:
         }
 
     def write_down_bounds(self, starts: Mapping[TopicPartition, int]) -> Callable[[], None]:
-        """Recovery points, ends of what was compacted, and starts as they will be: what returns has all on the disk when it is done."""
+        """Checkpoint recovery points, ends of the compacted parts, and log starts. When the
+        returned function ends, all are on the disk.
+        """
         for name in (checkpoints.LOG_START_OFFSETS, checkpoints.RECOVERY_POINTS, checkpoints.CLEANER_OFFSETS):
             self._written.pop(name, None)
         writes = (
@@ -293,7 +320,7 @@ class LogDirectory:
 
         def write_all() -> None:
             for write in writes:
-                assert write is not None, "what was forgotten is due"
+                assert write is not None, "a dropped checkpoint is always due"
                 write()
 
         return write_all
@@ -302,7 +329,7 @@ class LogDirectory:
         return self._checkpoint(checkpoints.HIGH_WATERMARKS, {partition: offset() for partition, offset in self.high_watermarks.items()})
 
     def cleaner_checkpoint(self) -> Callable[[], None] | None:
-        """Up to where each log was compacted; those that never were have no line."""
+        """The offset up to which each log was compacted; logs that never were have no line."""
         return self._checkpoint(
             checkpoints.CLEANER_OFFSETS,
             {partition: log.cleaned_to for partition, log in self.logs.items() if log.cleaned_to is not None},
@@ -316,28 +343,35 @@ class LogDirectory:
         return lambda turn=self._turn: self._write(name, offsets, turn)  # type: ignore[misc]
 
     def _write(self, name: str, offsets: Mapping[TopicPartition, int], turn: int) -> None:
-        """Possibly on another thread, and after one that was taken later: what is older must never replace what is newer."""
+        """May run on another thread, and after a write of a later checkpoint: an older one must
+        never replace a newer one.
+        """
         with self._writing:
             if turn > self._turns.get(name, 0):
                 try:
                     write_offsets(self.disk, f"{self.path}/{name}", offsets)
                 except OSError:
-                    # Not written: the next time it is due again, also where nothing moved.
+                    # The write failed, so the checkpoint is due again next time, even if no offset
+                    # changed.
                     self._written.pop(name, None)
                     raise
                 self._turns[name] = turn
 
     def write_recovery_points(self) -> None:
-        """Here and now: a log was cut, and what is appended next must be taken neither for flushed nor for compacted."""
+        """Written at once, because a log was truncated: the next appends must not count as flushed
+        or compacted.
+        """
         for take in (self.recovery_point_checkpoint, self.cleaner_checkpoint):
             write = take()
             if write is not None:
                 write()
 
-    # -- stopping -------------------------------------------------------------------------------------------------------------
+    # -- stopping
 
     def close(self, *, broker_epoch: int) -> None:
-        """A clean stop: the mark that says so is written last, when it is true. ``OSError`` where it cannot be; the next start recovers."""
+        """A clean stop: the mark of it is written last, when it is true. Raises ``OSError`` where
+        that fails; the next start recovers.
+        """
         try:
             if self.online:
                 self._close(broker_epoch)

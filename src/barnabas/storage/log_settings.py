@@ -1,4 +1,4 @@
-"""A topic's configuration as the log needs it: parsed once per change, read on every append."""
+"""The settings of a topic that its log needs: parsed once per change, read on every append."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class LogSettings:
     flush_ms: int = 2**63 - 1
     file_delete_delay_ms: int = 60_000
     min_insync_replicas: int = 1
-    # What cleanup.policy says; neither means that records are kept for ever.
+    # From cleanup.policy; if neither is set, records are kept for ever.
     deletes: bool = True
     compacts: bool = False
-    # -1: without a bound.
+    # -1 means no bound.
     retention_ms: int = 604_800_000
     retention_bytes: int = -1
     delete_retention_ms: int = 86_400_000

@@ -1,6 +1,8 @@
-"""``meta.properties``: whose directory this is. Written once by ``storage format``, compared at every start.
+"""``meta.properties``: the owner of a directory. ``storage format`` writes it once, and every start
+compares it.
 
-A directory of another cluster or another node must never be appended to, so a mismatch refuses to start.
+A node must never append to a directory of another cluster or another node, so it refuses to start
+on a mismatch.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ _VERSION = 1
 
 
 class MetaPropertiesDamaged(ValueError):
-    """The file is there and cannot be believed. One sentence, shown to the user."""
+    """The file exists and is invalid. The text is one sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,8 @@ def read_meta_properties(disk: Disk, directory: str) -> MetaProperties | None:
         return MetaProperties(values["cluster.id"], NodeId(int(values["node.id"])), parse_uuid(values["directory.id"]))
     except KeyError as missing:
         raise MetaPropertiesDamaged(f"{path} lacks {missing.args[0]}.") from None
-    except ValueError as wrong:
-        raise MetaPropertiesDamaged(f"{path} cannot be read: {wrong}.") from None
+    except ValueError as error:
+        raise MetaPropertiesDamaged(f"{path} cannot be read: {error}.") from None
 
 
 def write_meta_properties(disk: Disk, directory: str, meta: MetaProperties) -> None:

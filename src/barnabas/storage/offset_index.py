@@ -1,10 +1,11 @@
 """``.index``: from an offset to a position in the segment, one entry for about every 4 KiB.
 
-An entry holds the *last* offset of a batch and where that batch begins, both relative, so that looking up an offset gives a
-batch at or before the one that holds it; the reader walks on from there. Offsets rise strictly.
+An entry holds the *last* offset of a batch and the position of that batch, both relative. So a
+lookup gives a batch at or before the one that holds the offset; the reader walks on from there.
+Offsets rise strictly.
 
-The active segment's entries are also kept in memory and searched there; a closed segment is searched on disk, because a broker has
-many of those and each is read seldom.
+The active segment's entries are also kept in memory and searched there; a closed segment is
+searched on disk, because a broker has many of those and each is rarely read.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class OffsetIndex:
         return self._file
 
     def activate(self) -> None:
-        """Bring the entries into memory: the segment is going to be appended to."""
+        """Load the entries into memory, because the segment will be appended to."""
         entries = self._file.read_all()
         self._offsets = array("i", [offset for offset, _ in entries])
         self._positions = array("i", [position for _, position in entries])
@@ -58,7 +59,9 @@ class OffsetIndex:
         self._file.append(relative, position)
 
     def lookup(self, offset: int) -> tuple[int, int]:
-        """The greatest indexed offset at or below ``offset`` and its batch's position; the segment's start where there is none."""
+        """The greatest indexed offset at or below ``offset`` and the position of its batch; the
+        segment's start where there is none.
+        """
         relative = offset - self.base_offset
         if self._offsets is not None:
             slot = bisect_right(self._offsets, relative) - 1
@@ -93,7 +96,7 @@ class OffsetIndex:
         self._file.truncate(keep)
 
     def fault(self, log_bytes: int) -> str | None:
-        """Why this index cannot belong to a log of ``log_bytes`` bytes; None when nothing speaks against it."""
+        """Why this index cannot belong to a log of ``log_bytes`` bytes; None when it can."""
         entries = self._file.read_all()
         previous = (-1, -1)
         for entry in entries:

@@ -1,5 +1,6 @@
-"""``partition.metadata``: which topic's partition a directory holds. Topics are deleted and created again under one name;
-their ids tell their directories apart."""
+"""``partition.metadata``: the topic id of the partition in a directory. A topic can be deleted and
+created again under one name; the ids tell the directories apart.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ from barnabas.storage.file_names import PARTITION_METADATA
 
 
 def read_topic_id(disk: Disk, directory: str) -> Uuid | None:
-    """None where there is no file or it cannot be read: the directory is then nobody's until somebody claims it."""
+    """None where there is no file or it cannot be read: the directory then belongs to no topic
+    until one claims it.
+    """
     try:
         text = disk.read(f"{directory}/{PARTITION_METADATA}").decode()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -24,7 +27,9 @@ def read_topic_id(disk: Disk, directory: str) -> Uuid | None:
 
 
 def write_topic_id(disk: Disk, directory: str, topic_id: Uuid) -> None:
-    """Not synced: a file that a crash took is written again by whoever claims the directory."""
+    """Not synced: when a crash loses the file, the topic that claims the directory writes it
+    again.
+    """
     file = disk.open(f"{directory}/{PARTITION_METADATA}")
     file.truncate(0)
     file.write_at(0, f"version: 0\ntopic_id: {uuid_text(topic_id)}".encode())

@@ -1,9 +1,11 @@
-"""``.snapshot``: a partition's producers as of the offset in the file's name, so that opening a log need not replay all of it.
+"""``.snapshot``: a partition's producers as of the offset in the file's name, so that opening a log
+need not replay all of it.
 
-    int16 version=1   uint32 crc-32c of what follows   int32 count   then 46 bytes a producer:
-    producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, first offset of its open transaction
+    int16 version=1   uint32 crc-32c of the rest   int32 count   then 46 bytes a producer:
+    producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch,
+    first offset of its open transaction
 
-Only the last batch of each producer survives a snapshot; that is what Kafka keeps too.
+Only the last batch of each producer is in a snapshot, as in Kafka.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _NO_TRANSACTION = -1
 
 
 class SnapshotDamaged(ValueError):
-    """A snapshot that cannot be believed; the log can always be replayed instead."""
+    """An invalid snapshot; the log can always be replayed instead."""
 
 
 def snapshot_path(directory: str, offset: int) -> str:
@@ -71,8 +73,8 @@ def read_snapshot(disk: Disk, directory: str, offset: int) -> list[Producer]:
     data = disk.read(path)
     try:
         return decode_snapshot(data)
-    except SnapshotDamaged as wrong:
-        raise SnapshotDamaged(f"{path}: {wrong}") from None
+    except SnapshotDamaged as error:
+        raise SnapshotDamaged(f"{path}: {error}") from None
 
 
 def decode_snapshot(data: bytes) -> list[Producer]:

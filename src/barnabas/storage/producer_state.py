@@ -1,11 +1,14 @@
-"""What a partition remembers of its producers: enough to drop a retried batch, to refuse a gap, and to know open transactions.
+"""The producers of a partition: enough to drop a retried batch, to refuse a gap, and to track open
+transactions.
 
-Per producer id: its epoch, the last five batches (a producer may have five requests in flight, and any of them may be a
-retry), and the first offset of its open transaction. Derived from the log: replaying batches through :meth:`ProducerState.replay`
-gives the same state as checking and applying them when they were appended.
+Per producer id: its epoch, the last five batches (a producer may have five requests in flight, and
+any of them may be a retry), and the first offset of its open transaction. Derived from the log:
+replaying batches through :meth:`ProducerState.replay` gives the same state as checking and applying
+them when they were appended.
 
-    check(header)                  before an append, changes nothing: Refused, a duplicate's SentBatch, or None for *go on*
-    apply(header, base_offset)     after it: the batch is in the log
+    check(header)                before an append, changes nothing:
+                                 Refused, a duplicate's SentBatch, or None to continue
+    apply(header, base_offset)   after it: the batch is in the log
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ _SEQUENCE_MAX = 2**31 - 1
 
 
 class SentBatch(NamedTuple):
-    """A batch as its producer would retry it, and where it went."""
+    """A batch as its producer would retry it, and its offset in the log."""
 
     base_sequence: int
     last_sequence: int
@@ -59,12 +62,15 @@ class CompletedTransaction(NamedTuple):
 
 
 class ProducerState:
-    """Invariant: ``_open`` holds exactly the first offsets of the transactions without a marker, in rising order."""
+    """Invariant: ``_open`` holds exactly the first offsets of the transactions without a marker, in
+    rising order.
+    """
 
     def __init__(self) -> None:
         self.producers: dict[int, Producer] = {}
         self._open: dict[int, int] = {}  # first offset -> producer id
-        # Ended, but the marker may not be on all replicas yet: readers must still wait at their first offset.
+        # Ended, but the marker may not be on all replicas yet: readers must still wait at their
+        # first offset.
         self.unreplicated: list[CompletedTransaction] = []
 
     def __len__(self) -> int:
@@ -74,10 +80,11 @@ class ProducerState:
         return iter(self.producers.values())
 
     def check(self, header: BatchHeader) -> Refused | SentBatch | None:
-        """Whether a client's batch with a producer id may be appended. None: yes."""
+        """Whether a client's batch with a producer id may be appended; None means yes."""
         producer = self.producers.get(header.producer_id)
         if producer is None:
-            # Its records may all have been deleted, so an unknown producer may start at any sequence number.
+            # All its records may have been deleted, so an unknown producer may start at any
+            # sequence number.
             return None
         if header.producer_epoch < producer.epoch:
             return Refused(
@@ -103,8 +110,10 @@ class ProducerState:
         return self._check_transaction(producer, header)
 
     def check_marker(self, producer_id: int, producer_epoch: int, coordinator_epoch: int, *, epoch_rises: bool) -> Refused | None:
-        """Whether a transaction coordinator may end a producer's transaction. ``epoch_rises`` where every end has an epoch of its
-        own (transaction version 2), so that a marker which comes late cannot end the transaction after the one it was meant for."""
+        """Whether a transaction coordinator may end a producer's transaction. ``epoch_rises`` where
+        every end has an epoch of its own (transaction version 2), so that a late marker cannot end
+        the transaction after the one it was meant for.
+        """
         producer = self.producers.get(producer_id)
         if producer is None:
             return None
@@ -136,7 +145,7 @@ class ProducerState:
         )
 
     def apply(self, header: BatchHeader, base_offset: int) -> None:
-        """Remember a batch of data that is now in the log."""
+        """Record a batch of data that is now in the log."""
         producer = self._known(header)
         if header.producer_epoch != producer.epoch:
             producer.epoch = header.producer_epoch
@@ -149,7 +158,9 @@ class ProducerState:
             self._open[base_offset] = header.producer_id
 
     def end_transaction(self, header: BatchHeader, offset: int, kind: ControlType, coordinator_epoch: int) -> CompletedTransaction | None:
-        """Apply a marker. None when the producer had no open transaction here, which a repeated marker looks like."""
+        """Apply a marker. None when the producer has no open transaction here, as for a repeated
+        marker.
+        """
         producer = self._known(header)
         if header.producer_epoch != producer.epoch:
             producer.epoch = header.producer_epoch
@@ -172,9 +183,10 @@ class ProducerState:
         return producer
 
     def replay(self, header: BatchHeader, batch: Buffer, base_offset: int) -> AbortedTransaction | None:
-        """Apply a batch that is in the log, of whatever kind, at ``base_offset``; an abort comes back to be indexed.
+        """Apply a batch of any kind that is in the log at ``base_offset``; returns an abort, to be
+        indexed.
 
-        ``batch`` is opened for control batches only.
+        Only control batches are opened.
         """
         if header.producer_id < 0:
             return None
@@ -192,7 +204,9 @@ class ProducerState:
         return AbortedTransaction(completed.producer_id, completed.first_offset, completed.last_offset, stable)
 
     def first_unstable_offset(self) -> int | None:
-        """Where readers of committed data must stop: the first offset that no marker on all replicas has decided."""
+        """Readers of committed data must stop here: the first offset without a marker on all
+        replicas.
+        """
         first = min(self._open, default=None)
         if self.unreplicated:
             waiting = min(each.first_offset for each in self.unreplicated)
@@ -204,7 +218,7 @@ class ProducerState:
             self.unreplicated = [each for each in self.unreplicated if each.last_offset >= high_watermark]
 
     def restore(self, producer: Producer) -> None:
-        """Take an entry from a snapshot."""
+        """Add an entry from a snapshot."""
         self.producers[producer.producer_id] = producer
         if producer.transaction_first_offset is not None:
             self._open[producer.transaction_first_offset] = producer.producer_id
@@ -215,7 +229,7 @@ class ProducerState:
         self.unreplicated.clear()
 
     def expire(self, *, older_than_ms: int) -> int:
-        """Forget producers that have been silent and have nothing open; how many."""
+        """Remove idle producers without an open transaction; returns how many."""
         doomed = [
             producer.producer_id
             for producer in self.producers.values()

@@ -1,29 +1,35 @@
-"""Opening a partition's log, whatever state a crash left its directory in.
+"""Opening a partition's log, in any state that a crash left its directory in.
 
-What may be found, and what is done:
+Recovery handles these findings:
 
-=============================  ====================================================================================================
-``*.deleted``                  an interrupted removal: removed
-``*.cleaned``                  an interrupted compaction that had not finished writing: removed
-``*.swap``                     a compaction that had finished: the swap is completed, the segments it replaces are removed, its indexes
-                               derived again (``storage/compaction/swap.py``)
-log without index              the index is derived from the log; so is one that leads to where no batch begins
-index without log              an interrupted removal: removed
-torn, zero-filled or           cut at the first batch that is not whole, does not match its checksum or goes back in offsets
-damaged tail                   (only behind the recovery point, and only after an unclean stop; see ``docs/non_obvious.md``)
-segments behind a cut          removed: their offsets would leave a hole
-segment that ends too early    as after a cut: of data that was not flushed, a power cut may take a file's end and leave the next file
-                               (compaction leaves no such segments; Kafka's does, below ``cleaner-offset-checkpoint``)
-log start above the log end    everything is removed: offsets were given out that must not be given out again
-snapshot that is damaged       the producers are replayed from the log instead
-epochs missing or damaged      read from the batches, also when they begin above the start of the log
-=============================  ====================================================================================================
+============================  =====================================================================
+``*.deleted``                 an interrupted removal: removed
+``*.cleaned``                 an interrupted compaction that had not finished writing: removed
+``*.swap``                    a compaction that had finished: the swap is completed, the segments it
+                              replaces are removed, its indexes derived again
+                              (``storage/compaction/swap.py``)
+log without index             the index is derived from the log; so is an index that points to a
+                              position where no batch begins
+index without log             an interrupted removal: removed
+torn, zero-filled or          truncated at the first batch that is incomplete, does not match its
+damaged tail                  checksum or goes back in offsets (only behind the recovery point, and
+                              only after an unclean stop; see ``docs/non_obvious.md``)
+segments behind a truncation  removed: their offsets would leave a hole
+segment that ends too early   treated like a truncation: a power cut may take the unflushed end of
+                              a file and leave the next file (compaction leaves no such segments;
+                              Kafka's does, below ``cleaner-offset-checkpoint``)
+log start above the log end   everything is removed: those offsets were assigned once and must not
+                              be assigned again
+damaged snapshot              the producers are replayed from the log instead
+epochs missing or damaged     read from the batches, also when they begin above the log start
+============================  =====================================================================
 
-After a clean stop nothing is scanned but the end of the active segment. A node may have ten thousands of logs, and most were left in
-good order; so a directory is listed once, and again only where something had to be done.
+After a clean stop only the end of the active segment is scanned. A node may have tens of thousands
+of logs, most of them intact; so a directory is listed once, and again only where recovery changed
+it.
 
-A crash may also strike here. So removals are made durable before the cut that is their reason: half-done work must look like what it
-began with.
+A crash may also happen during recovery. So removals are durable before the truncation that caused
+them: a repeated recovery must see the same reason again.
 """
 
 from __future__ import annotations
@@ -58,13 +64,13 @@ from barnabas.storage.segment import Segment
 from barnabas.storage.segment_list import SegmentList
 
 _OFFSET_MAX = 2**63 - 1
-# What a process that died in the middle of something leaves behind.
+# Leftovers of a process that died in the middle of an operation.
 _INTERRUPTED_SUFFIXES = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX, ".tmp")
 
 
 @dataclass(slots=True)
 class RecoveryReport:
-    """What opening a log had to do, for the one who logs it."""
+    """The repairs that opening a log made, for the caller to log."""
 
     segments_recovered: int = 0
     bytes_truncated: int = 0
@@ -88,8 +94,10 @@ def open_log(
     now_ms: int,
     cleaned_to: int = 0,
 ) -> tuple[Log, RecoveryReport]:
-    """Open an existing directory, or a new and empty one. ``clean`` says that the last owner stopped in good order; the start is what it
-    wrote down, if that was worth writing, and below ``cleaned_to`` it compacted."""
+    """Open an existing directory, or a new and empty one. ``clean`` means that the last owner
+    stopped cleanly. The log start is the checkpointed one, if any, and the part below
+    ``cleaned_to`` was compacted.
+    """
     report = RecoveryReport()
     written_start, log_start_offset = log_start_offset, log_start_offset or 0
     names = _finish_interrupted(disk, directory, disk.names(directory), report)
@@ -101,18 +109,20 @@ def open_log(
     doubtful |= _misled(segments, doubtful, report)
     if clean:
         doubtful |= _faulty(segments, doubtful, report)
-    # What was compacted had been flushed, and Kafka's cleaner leaves segments that end before the next begins.
+    # Compacted segments were flushed, and Kafka's cleaner leaves segments that end before the next
+    # begins.
     gapless = set() if settings.rules.keys_required else {base for base in unflushed if base >= cleaned_to}
     segments = _recover(disk, directory, segments, epochs, doubtful=doubtful, gapless=gapless, report=report)
     for segment in segments:
         if segment.base_offset in doubtful:
             segment.load_tail()
     if segments and segments[-1].next_offset < log_start_offset:
-        # Records that were deleted by request, and then the log lost its tail. The offsets were given out and must not be used again.
+        # DeleteRecords moved the start, and then the log lost its tail. The offsets were assigned
+        # once and must not be used again.
         report.notes.append(f"removed everything below {log_start_offset}, the log ended at {segments[-1].next_offset}")
         _remove_segments(disk, directory, segments, report)
         segments = []
-    # Nothing below makes a snapshot of producers.
+    # No snapshot of producers exists below this offset.
     snapshots: list[int] | None = None if any(name.endswith(SNAPSHOT_SUFFIX) for name in names) else []
     if not segments:
         _forget(disk, directory, epochs, snapshots)
@@ -137,11 +147,12 @@ def open_log(
         touched=bool(doubtful),
     )
     if written_start is not None and written_start < log_start_offset:
-        # Either old, or the start of a tiered log. That is decided when its settings are known.
+        # Either old, or the start of a tiered log, which is decided when its settings are known.
         log.may_reach_back_to(written_start)
     if earliest > log_start_offset:
         _read_epochs(segment_list, epochs)
-    # An epoch may start at the very end, when its leader had written nothing yet; above it, it was lost with the tail.
+    # An epoch may start at the very end, when its leader has written nothing yet; one that starts
+    # above the end was lost with the tail.
     epochs.truncate_end(log_end_offset + 1)
     epochs.truncate_start(log_start_offset if written_start is None else written_start)
     if snapshots is None:
@@ -151,7 +162,7 @@ def open_log(
 
 
 def _finish_interrupted(disk: Disk, directory: str, names: list[str], report: RecoveryReport) -> list[str]:
-    """The names in the directory afterwards."""
+    """Returns the names in the directory afterwards."""
     if not any(name.endswith(_INTERRUPTED_SUFFIXES) for name in names):
         return names
     report.notes += finish_interrupted_swaps(disk, directory)
@@ -167,7 +178,7 @@ def _finish_interrupted(disk: Disk, directory: str, names: list[str], report: Re
 def _open_segments(
     disk: Disk, directory: str, names: list[str], settings: LogSettings, now_ms: int, report: RecoveryReport
 ) -> tuple[list[Segment], set[int]]:
-    """The segments in order, and the base offsets of those that miss an index."""
+    """The segments in order, and the base offsets of those that lack an index."""
     present = {(parsed[0], parsed[1]): name for name in names if (parsed := parse_segment_file(name)) is not None and not parsed[2]}
     bases = sorted(base for base, suffix in present if suffix == LOG_SUFFIX)
     for (base, suffix), name in present.items():
@@ -182,13 +193,17 @@ def _open_segments(
 
 
 def _unflushed(segments: list[Segment], recovery_point: int) -> set[int]:
-    """What the recovery point does not vouch for: every segment that may reach above it, and always the last."""
+    """The segments that the recovery point does not cover: all that may reach above it, and always
+    the last.
+    """
     ends = [following.base_offset for following in segments[1:]]
     return {segment.base_offset for segment, end in zip_longest(segments, ends) if end is None or end > recovery_point}
 
 
 def _faulty(segments: list[Segment], doubtful: set[int], report: RecoveryReport) -> set[int]:
-    """After a clean stop the indexes are believed if they can be; only the active segment's will be appended to."""
+    """After a clean stop the indexes are trusted unless they are implausible; only the active
+    segment's will be appended to.
+    """
     if not segments or segments[-1].base_offset in doubtful:
         return set()
     active = segments[-1]
@@ -202,9 +217,11 @@ def _faulty(segments: list[Segment], doubtful: set[int], report: RecoveryReport)
 
 
 def _misled(segments: list[Segment], doubtful: set[int], report: RecoveryReport) -> set[int]:
-    """Learn the ends of the segments that are believed. An index that leads to no batch is wrong, if the log itself can be walked.
+    """Load the ends of the trusted segments. An index that points to no batch is wrong, if the log
+    itself can be walked.
 
-    ``CorruptBatch`` when it cannot: below the recovery point nobody may cut what was flushed without being told to.
+    Raises ``CorruptBatch`` when it cannot: below the recovery point, flushed data is not truncated
+    without an operator's decision.
     """
     misled = set()
     for segment in segments:
@@ -230,7 +247,8 @@ def _recover(
     gapless: set[int],
     report: RecoveryReport,
 ) -> list[Segment]:
-    """Scan the segments whose base offsets are in doubt, and derive their indexes again; those that are left, in order.
+    """Scan the suspect segments, given by base offset, and derive their indexes again; returns the
+    remaining segments, in order.
 
     The gapless ones must reach to the next segment.
     """
@@ -259,13 +277,15 @@ def _recover(
             break
         if behind:
             segment.seal_recovered()
-            # No flush will come by a segment below the recovery point, and no later recovery will look at it.
+            # No later flush and no later recovery covers a segment below the recovery point.
             segment.sync()
     return kept
 
 
 def _producers_at(disk: Disk, directory: str, offset: int, kept: list[Segment], producers: ProducerState) -> None:
-    """The producers when ``offset`` was the end of the log, for finding which transactions a segment's markers abort."""
+    """The producers when ``offset`` was the end of the log, to find the transactions that a
+    segment's markers abort.
+    """
     producers.clear()
     start = 0
     for candidate in reversed([each for each in list_snapshots(disk, directory) if each <= offset]):
@@ -291,7 +311,9 @@ def _index_abort(segment: Segment, producers: ProducerState, header: BatchHeader
 
 
 def _remove_segments(disk: Disk, directory: str, segments: list[Segment], report: RecoveryReport) -> None:
-    """For good, while the reason can still be seen: a crash in between is followed by the same decision."""
+    """Remove durably, while the reason is still visible: a recovery after a crash in between
+    decides the same.
+    """
     for segment in segments:
         segment.abandon()
         for suffix in (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX):
@@ -301,7 +323,7 @@ def _remove_segments(disk: Disk, directory: str, segments: list[Segment], report
 
 
 def _forget(disk: Disk, directory: str, epochs: LeaderEpochs, snapshots: list[int] | None) -> None:
-    """Without a segment, what tells of segments is about ones that are gone."""
+    """Without segments, the files about segments are obsolete."""
     for offset in list_snapshots(disk, directory) if snapshots is None else snapshots:
         disk.remove(snapshot_path(directory, offset))
     if epochs.entries:
@@ -309,9 +331,10 @@ def _forget(disk: Disk, directory: str, epochs: LeaderEpochs, snapshots: list[in
 
 
 def _read_epochs(segments: SegmentList, epochs: LeaderEpochs) -> None:
-    """From the batches themselves, all of them.
+    """Read all epochs from the batches themselves.
 
-    The file was missing or damaged; or the start of the log was moved, which the file knew and the crash made undone.
+    Either the file was missing or damaged, or the log start had moved in the file and a crash undid
+    the move.
     """
     remembered, epochs.entries = epochs.entries, []
     for segment in segments:
@@ -323,7 +346,7 @@ def _read_epochs(segments: SegmentList, epochs: LeaderEpochs) -> None:
 
 
 def _remove_stray_snapshots(disk: Disk, directory: str, segments: SegmentList) -> None:
-    """Snapshots belong to segments; one more, the youngest, may lie at the end of the log."""
+    """Snapshots belong to segments; one more, the newest, may lie at the end of the log."""
     bases = {segment.base_offset for segment in segments}
     snapshots = list_snapshots(disk, directory)
     for offset in snapshots[:-1]:

@@ -1,4 +1,4 @@
-"""A stretch of a segment's file, handed from storage to the network without being read."""
+"""A range of a segment's file, passed from storage to the network without being read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from barnabas.wire.types import RecordsSource
 
 
 class FileRegion(RecordsSource):
-    """Record batches on disk; :meth:`release` when they have been sent or given up.
+    """Record batches on disk; call :meth:`release` after they were sent or will not be sent.
 
-    A region keeps its file open, so that the segment may be deleted in the meantime. Not where descriptors are scarce: one fetch may
-    ask for more partitions than there are descriptors, so there the file is opened when its turn to be sent comes."""
+    A region keeps its file open, so that the segment may be deleted in the meantime. The exception
+    is when descriptors are scarce: one fetch may ask for more partitions than there are
+    descriptors, so the file is then opened when it is sent.
+    """
 
     __slots__ = ("_held", "_size_bytes", "file")
 

@@ -1,4 +1,6 @@
-"""Segments that a log has given up, on their way out: renamed at once, removed when nobody can be reading them any more."""
+"""Segments that a log has dropped: renamed at once, and removed when no reader can use them any
+more.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,15 @@ class Removal:
     size_bytes: int
 
     def finish(self) -> None:
-        """May run on another thread. What a crash leaves of it, the next start removes."""
+        """May run on another thread. The next start removes the files that a crash leaves."""
         for path in self.paths:
             self.disk.remove(path)
 
 
 def mark_deleted(disk: Disk, directory: str, segments: Sequence[Segment], *, snapshots_from: int = 0) -> Removal:
-    """Take the names of segments that are no longer in their log. Regions that were handed out of them stay readable. Their producer
-    snapshots go too, but not those of offsets below ``snapshots_from``."""
+    """Rename segments that are no longer in their log. Regions of them stay readable. Their
+    producer snapshots are renamed too, but not those of offsets below ``snapshots_from``.
+    """
     paths = []
     for segment in segments:
         segment.discarded = True

@@ -1,14 +1,15 @@
-"""Which of a log's oldest segments are no longer wanted on this disk. Pure.
+"""Which of a log's oldest segments have expired on this disk. Pure.
 
-By three rules, in this order; whatever one of them gives up the next does not count any more:
+There are three rules, in this order; a segment that one of them drops does not count for the next:
 
-======  ================================================================================================================
-start   all of the segment lies below the log's start, which somebody moved (DeleteRecords, or a leader for its followers)
-size    what is left would still be at least ``retention.bytes`` without it
-time    its largest timestamp is older than ``retention.ms``
-======  ================================================================================================================
+=====  ======================================================================================
+start  the whole segment lies below the log start, which DeleteRecords or the leader moved
+size   the log would still have at least ``retention.bytes`` without it
+time   its largest timestamp is older than ``retention.ms``
+=====  ======================================================================================
 
-Only what is committed goes, so that the start never passes the high watermark, and of a tiered log only what is safely remote.
+Only committed segments expire, so that the start never passes the high watermark, and of a tiered
+log only segments that are safely in the remote store.
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ UNBOUNDED = -1
 
 
 class Kept(NamedTuple):
-    """A segment, as retention sees it."""
+    """The facts about a segment that retention needs."""
 
-    end_offset: int  # where the next one begins
+    end_offset: int  # the base offset of the next one
     size_bytes: int
     newest_ms: int
     active: bool = False
 
 
 class Expired(NamedTuple):
-    """How many of the oldest segments go, and why; and whether the active one should be closed, so that it can be copied and go too."""
+    """How many of the oldest segments expire, and why; and whether to roll the active one, so that
+    it can be copied and expire too.
+    """
 
     below_start: int = 0
     by_size: int = 0
@@ -46,7 +49,7 @@ class Expired(NamedTuple):
 def expired(
     segments: Sequence[Kept], settings: LogSettings, *, start_offset: int, committed_offset: int, remote_end_offset: int, now_ms: int
 ) -> Expired:
-    """``start_offset`` is the log's; ``committed_offset`` bounds what may go at all."""
+    """``start_offset`` is the log's; no segment above ``committed_offset`` expires."""
     tiered = settings.remote_enabled and not settings.remote_copy_disabled
     retention_ms = settings.local_retention_ms if tiered else settings.retention_ms
     retention_bytes = settings.local_retention_bytes if tiered else settings.retention_bytes

@@ -1,12 +1,17 @@
-"""One segment of a partition's log: the batches from its base offset up to the next segment, and three indexes.
+"""One segment of a partition's log: the batches from its base offset up to the next segment, and
+three indexes.
 
 Invariants:
 
-- ``size_bytes`` is where the next batch goes, and every byte before it belongs to a whole batch;
-- ``next_offset`` is one above the last batch's last offset, or the base offset while the segment is empty;
-- only the last segment of a log is active; a sealed one is never written again (compaction replaces it whole).
+- ``size_bytes`` is the position of the next batch, and every byte before it belongs to a whole
+  batch;
+- ``next_offset`` is one above the last batch's last offset, or the base offset while the segment is
+  empty;
+- only the last segment of a log is active; a sealed one is never written again (compaction replaces
+  it whole).
 
-Offsets inside the indexes are relative and fit 31 bits, which bounds how many offsets one segment may span.
+Offsets inside the indexes are relative and fit 31 bits, which bounds how many offsets one segment
+may span.
 """
 
 from __future__ import annotations
@@ -31,9 +36,10 @@ from barnabas.storage.offset_index import OffsetIndex
 from barnabas.storage.time_index import TimeIndex
 from barnabas.storage.transaction_index import TransactionIndex
 
-# Base offset, batch length and last offset delta: all a search needs.
+# Base offset, batch length and last offset delta: all that a search needs.
 _STEP = struct.Struct(">qi11xi")
-# One read covers what lies between two index entries, with room for batches that are larger than the interval.
+# One read covers the range between two index entries, with room for batches that are larger than
+# the interval.
 SEARCH_READ_BYTES = 16 * 1024
 SCAN_READ_BYTES = 1024 * 1024
 RELATIVE_OFFSET_MAX = 2**31 - 1
@@ -49,15 +55,19 @@ class Location(NamedTuple):
 
 
 class _GoesBack(CorruptBatch):
-    """A batch has a lower offset or leader epoch than the one before it: one of the two lies."""
+    """A batch has a lower offset or leader epoch than the one before it: one of the two is
+    corrupt.
+    """
 
 
 _Scanned = tuple[int, BatchHeader, memoryview]
 
 
 def _confirmed(batches: Iterator[_Scanned], expected: int) -> Iterator[_Scanned]:
-    """A batch behind a gap, or of a later epoch, is handed on once the next one does not contradict it. No checksum covers a batch's
-    offset and epoch, so rot in them shows only like this. Compaction leaves gaps too, but what is behind them goes on from there."""
+    """A batch behind a gap, or of a later epoch, is yielded once the next one does not contradict
+    it. No checksum covers a batch's offset and epoch, so corruption there shows only this way.
+    Compaction leaves gaps too, but later batches continue from there.
+    """
     held: _Scanned | None = None
     epoch = -1
     try:
@@ -104,7 +114,7 @@ class Segment:
     )
 
     def __init__(self, disk: Disk, directory: str, base_offset: int, *, index_interval_bytes: int, created_ms: int) -> None:
-        """Opens the files that are there and makes the log file if it is missing; reads nothing yet."""
+        """Opens the existing files and creates the log file if it is missing; reads nothing yet."""
         self.disk = disk
         self.directory = directory
         self.base_offset = base_offset
@@ -116,14 +126,15 @@ class Segment:
         self.transaction_index = TransactionIndex(disk, stem + TRANSACTION_INDEX_SUFFIX)
         self.size_bytes = self.file.size_bytes()
         self.next_offset = base_offset
-        # The largest timestamp so far and the last offset of the batch it was in; -1 while empty.
+        # The largest timestamp so far and the last offset of its batch; -1 while empty.
         self.max_timestamp = -1
         self.offset_of_max_timestamp = base_offset
-        # Of the first batch: what the age of the segment is counted from, because it means the same after a restart.
+        # Of the first batch. The age of the segment is counted from it, because it is the same
+        # after a restart.
         self.first_timestamp = -1
         self.bytes_since_entry = 0
         self.index_interval_bytes = index_interval_bytes
-        self.damage: str | None = None  # why the last rebuild had to cut the file
+        self.damage: str | None = None  # why the last rebuild truncated the file
         self.nameless = False  # new, and its directory not synced since
         self.discarded = False
 
@@ -136,7 +147,8 @@ class Segment:
             segment.index.reset()
             segment.time_index.reset()
         except OSError:
-            # A file of this name that stays behind would cut the segment before it in two, once that has grown.
+            # A leftover file of this name would cut the previous segment in two, once that has
+            # grown.
             for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX):
                 disk.remove(f"{directory}/{offset_name(base_offset)}{suffix}")
             raise
@@ -144,16 +156,22 @@ class Segment:
         return segment
 
     def append(self, batch: Buffer, last_offset: int, max_timestamp: int) -> int:
-        """Write one batch, its offsets already assigned; the position it went to. ``OSError`` leaves the segment as it was."""
+        """Write one batch, its offsets already assigned; returns its position."""
         position = self.size_bytes
-        self._write(position, batch)
-        self._grew(position, len(batch), last_offset, max_timestamp)
+        self.append_batches(((batch, last_offset, max_timestamp),))
         return position
 
-    def append_together(self, batches: Sequence[tuple[Buffer, int, int]]) -> None:
-        """As :meth:`append` for one batch with its last offset and timestamp after the other, with one write."""
+    def append_batches(self, batches: Sequence[tuple[Buffer, int, int]]) -> None:
+        """Write batches, each with its last offset and its largest timestamp, in one call.
+        ``OSError`` leaves the segment as it was.
+        """
         position = self.size_bytes
-        self._write(position, b"".join([batch for batch, _, _ in batches]))
+        if len(batches) == 1:
+            batch, last_offset, max_timestamp = batches[0]
+            self._write(position, batch)
+            self._grew(position, len(batch), last_offset, max_timestamp)
+            return
+        self._write(position, b"".join([each[0] for each in batches]))
         for batch, last_offset, max_timestamp in batches:
             size = len(batch)
             self._grew(position, size, last_offset, max_timestamp)
@@ -164,7 +182,8 @@ class Segment:
             self.file.write_at(position, data)
         except OSError as error:
             if out_of_room(error):
-                # The disk may have taken the beginning, and the file shall end with a whole batch when nobody looks any more.
+                # The disk may have written the beginning; the file must end with a whole batch
+                # again.
                 self.file.truncate(position)
             raise
 
@@ -184,7 +203,9 @@ class Segment:
         self.bytes_since_entry += size
 
     def locate(self, offset: int) -> Location | None:
-        """The batch that holds ``offset``, or the next one behind a gap; None when the segment ends before."""
+        """The batch that holds ``offset``, or the next one behind a gap; None when the segment ends
+        before.
+        """
         if offset >= self.next_offset:
             return None
         _, position = self.index.lookup(offset)
@@ -194,7 +215,7 @@ class Segment:
         return None
 
     def steps(self, position: int) -> Iterator[Location]:
-        """Batches from ``position`` on, reading only what is needed to step."""
+        """Batches from ``position`` on, reading only the bytes that are needed to step."""
         chunk, start = b"", position
         while position + HEADER_BYTES <= self.size_bytes:
             at = position - start
@@ -211,7 +232,9 @@ class Segment:
             position += size_bytes
 
     def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
-        """Positions and headers of all whole batches from ``position`` on, bodies not read."""
+        """Positions and headers of all whole batches from ``position`` on, without reading
+        bodies.
+        """
         while position + HEADER_BYTES <= self.size_bytes:
             data = self.file.read_at(position, SEARCH_READ_BYTES)
             start = 0
@@ -229,7 +252,8 @@ class Segment:
     def scan(self, position: int = 0) -> Iterator[tuple[int, BatchHeader, memoryview]]:
         """Every whole batch from ``position`` on with its bytes, checksums verified.
 
-        ``CorruptBatch`` at the first that is cut off, damaged or goes back in offsets: everything before it is good.
+        Raises ``CorruptBatch`` at the first that is incomplete, damaged or goes back in offsets:
+        everything before it is intact.
         """
         expected = self.base_offset
         wanted = SCAN_READ_BYTES
@@ -260,7 +284,9 @@ class Segment:
             position += start
 
     def truncate_to(self, offset: int) -> None:
-        """Remove every batch that reaches ``offset`` or lies above it; the segment becomes active."""
+        """Remove every batch that reaches ``offset`` or lies above it; the segment becomes
+        active.
+        """
         location = self.locate(offset)
         self.index.truncate_to(offset)
         self.time_index.truncate_to(offset)
@@ -271,12 +297,15 @@ class Segment:
 
     def _cut(self, size_bytes: int) -> None:
         self.file.truncate(size_bytes)
-        # Durable before anything is appended: else a power cut could keep the new batches and bring back the old ones behind them.
+        # Durable before any append: otherwise a power cut could keep the new batches and bring back
+        # the old ones behind them.
         self.file.sync()
         self.size_bytes = size_bytes
 
     def load_tail(self) -> None:
-        """Learn end, largest timestamp and first timestamp from the files: indexes first, then the batches behind their last entry."""
+        """Load end, largest timestamp and first timestamp from the files: indexes first, then the
+        batches behind their last entry.
+        """
         self.max_timestamp, self.offset_of_max_timestamp = self.time_index.last()
         _, position = self.index.last()
         self.next_offset = self.base_offset
@@ -292,10 +321,12 @@ class Segment:
             break
 
     def rebuild(self, before_cut: Callable[[], None] | None = None) -> Iterator[tuple[BatchHeader, memoryview]]:
-        """Derive the indexes from the batches, which are handed on, and cut the file at the first that is not whole.
+        """Derive the indexes from the batches, which are yielded, and truncate the file at the
+        first incomplete one.
 
-        Must be run to its end. The transaction index is cleared; whoever follows producers fills it. ``before_cut`` is called
-        while the damage can still be seen, for what must not be left undone by a crash in the middle of all this.
+        The generator must run to its end. The transaction index is cleared; a caller that tracks
+        producers fills it. ``before_cut`` is called while the damage is still visible, for work
+        that must be complete even if a crash interrupts the rest.
         """
         self.index.reset()
         self.time_index.reset()
@@ -320,7 +351,8 @@ class Segment:
                 self.next_offset = header.last_offset + 1
                 yield header, batch
         except CorruptBatch as damage:
-            # The tail of a crash. What is in front of it is whole, and nothing behind it can be trusted.
+            # The torn tail of a crash. Everything in front of it is whole, and nothing behind it
+            # can be trusted.
             self.damage = str(damage)
         if valid < self.size_bytes:
             if before_cut is not None:
@@ -335,7 +367,7 @@ class Segment:
         self.time_index.activate()
 
     def seal(self) -> None:
-        """No more appends: the largest timestamp becomes the last entry of the time index."""
+        """End appends: the largest timestamp becomes the last entry of the time index."""
         self.time_index.maybe_append(self.max_timestamp, self.offset_of_max_timestamp)
         self.write_out()
         self.index.seal()
@@ -359,15 +391,18 @@ class Segment:
             self.disk.sync_directory(self.directory)
 
     def write_out(self) -> None:
-        """Everything that waits in memory goes to the files, so that :meth:`sync` may run on another thread."""
+        """Write everything that waits in memory to the files, so that :meth:`sync` may run on
+        another thread.
+        """
         self.index.file.write_out()
         self.time_index.file.write_out()
         self.transaction_index.file.write_out()
 
     def sync(self) -> None:
-        """Wait until what was written out is durable, and findable: a new segment's names count only from here on.
+        """Wait until the written data is durable, including the names of a new segment's files.
 
-        A segment that was thrown away meanwhile, on the loop's thread, has nothing that could be lost."""
+        A segment that the loop's thread dropped meanwhile has nothing that could be lost.
+        """
         try:
             self._sync()
         except OSError:
@@ -390,7 +425,9 @@ class Segment:
                 self.transaction_index.nameless = False
 
     def _sync_owner(self) -> None:
-        """Whose the directory is, with the first of its records that are to last: under a wrong topic id they would be put aside."""
+        """Sync the topic id together with the first durable records: under a wrong topic id the
+        partition would be put aside.
+        """
         path = f"{self.directory}/{PARTITION_METADATA}"
         if self.disk.exists(path):
             file = self.disk.open(path)
@@ -406,7 +443,9 @@ class Segment:
         self.transaction_index.file.close()
 
     def moved_to(self, directory: str) -> None:
-        """Its directory was renamed. Whoever still reads a log that was taken away does not miss its files before they are removed."""
+        """Its directory was renamed. Code that still reads a renamed log finds its files until they
+        are removed.
+        """
         self.directory = directory
         stem = f"{directory}/{offset_name(self.base_offset)}"
         self.file.moved_to(stem + LOG_SUFFIX)
@@ -420,7 +459,9 @@ class Segment:
         self.file.close()
 
     def batches_at_or_after(self, timestamp: int, start_offset: int) -> Iterator[tuple[int, BatchHeader]]:
-        """Positions and headers of the batches at or above ``start_offset`` whose largest timestamp reaches ``timestamp``."""
+        """Positions and headers of the batches at or above ``start_offset`` whose largest timestamp
+        reaches ``timestamp``.
+        """
         if self.max_timestamp < timestamp:
             return
         location = self.locate(max(start_offset, self.time_index.lookup(timestamp)))

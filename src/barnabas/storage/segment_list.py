@@ -28,7 +28,7 @@ class SegmentList:
         return self._segments[0]
 
     def holding(self, offset: int) -> Segment:
-        """The segment that would hold ``offset``; the first one for anything below."""
+        """The segment that would hold ``offset``; the first one for any offset below it."""
         if offset >= self.active.base_offset:
             return self.active
         return self._segments[max(0, bisect_right(self._base_offsets, offset) - 1)]
@@ -40,7 +40,7 @@ class SegmentList:
         return self._segments[max(0, bisect_right(self._base_offsets, offset) - 1) :]
 
     def add(self, segment: Segment) -> None:
-        assert segment.base_offset > self.active.base_offset, f"segment {segment.base_offset} is not behind the active one"
+        assert segment.base_offset > self.active.base_offset, f"segment {segment.base_offset} does not follow the active one"
         self._segments.append(segment)
         self._base_offsets.append(segment.base_offset)
         self.active = segment
@@ -54,7 +54,7 @@ class SegmentList:
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
         """``old`` are neighbours, and none of them is active."""
         slot = self._segments.index(old[0])
-        assert self._segments[slot : slot + len(old)] == list(old), "the segments to be replaced are not the log's any more"
+        assert self._segments[slot : slot + len(old)] == list(old), "the segments to replace are no longer in the log"
         assert old[-1] is not self.active, "the active segment is never replaced"
         self._segments[slot : slot + len(old)] = [new]
         self._base_offsets[slot : slot + len(old)] = [new.base_offset]

@@ -1,8 +1,8 @@
 """``.timeindex``: from a timestamp to an offset.
 
-An entry says: up to this offset, no record of the segment is younger than this timestamp. Entries are added together with the offset
-index's, only when the timestamp grew, and once more when the segment is closed, so that the last entry of a closed segment holds its
-largest timestamp.
+An entry means: up to this offset, no record of the segment is newer than this timestamp. Entries
+are added together with those of the offset index, only when the timestamp grew, and once more when
+the segment is closed, so that the last entry of a closed segment holds its largest timestamp.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TimeIndex:
         self._timestamps, self._offsets = array("q"), array("i")
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
-        """Only a larger timestamp says anything new."""
+        """Only a larger timestamp is added."""
         last_timestamp, last_offset = self.last()
         if timestamp <= last_timestamp:
             return
@@ -61,7 +61,7 @@ class TimeIndex:
         self._file.append(timestamp, relative)
 
     def last(self) -> tuple[int, int]:
-        """The largest timestamp and its offset; (-1, base offset) when nothing is known."""
+        """The largest timestamp and its offset; (-1, base offset) when there is no entry."""
         if self._timestamps is not None:
             if not self._timestamps:
                 return -1, self.base_offset
@@ -72,7 +72,9 @@ class TimeIndex:
         return timestamp, self.base_offset + relative
 
     def lookup(self, timestamp: int) -> int:
-        """An offset before which every record is older than ``timestamp``: where a search for it may start."""
+        """An offset before which every record is older than ``timestamp``: the start of a search
+        for it.
+        """
         if self._timestamps is not None:
             slot = bisect_right(self._timestamps, timestamp - 1) - 1
             return self.base_offset + (self._offsets[slot] if slot >= 0 else 0)
@@ -97,7 +99,9 @@ class TimeIndex:
         self._file.truncate(keep)
 
     def fault(self, next_offset: int) -> str | None:
-        """Why this index cannot belong to a segment that ends before ``next_offset``; None when nothing speaks against it."""
+        """Why this index cannot belong to a segment that ends before ``next_offset``; None when it
+        can.
+        """
         previous = (-1, -1)
         for entry in self._file.read_all():
             if entry[0] <= previous[0] or entry[1] < previous[1] or self.base_offset + entry[1] >= next_offset:

@@ -1,6 +1,7 @@
-"""``.txnindex``: the aborted transactions that end in this segment, so that readers can skip their records.
+"""``.txnindex``: the aborted transactions that end in this segment, so that readers can skip their
+records.
 
-The file exists only where there is something to say. Entries are few and kept in memory once read.
+The file exists only where there are entries. They are few and kept in memory once read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ class AbortedTransaction(NamedTuple):
     producer_id: int
     first_offset: int
     last_offset: int  # of the abort marker
-    last_stable_offset: int  # when the marker was written: no transaction that began earlier was still open
+    # When the marker was written: all transactions that began earlier had ended.
+    last_stable_offset: int
 
 
 class TransactionIndex:
@@ -29,7 +31,8 @@ class TransactionIndex:
         self._disk = disk
         self._file = IndexFile(disk, path, _ENTRY)
         self._entries: list[AbortedTransaction] | None = None if disk.exists(path) else []
-        # Made, but its directory was not synced since: a power cut would take the name, and readers would see aborted records.
+        # Created, but its directory was not synced since: a power cut would remove the name, and
+        # readers would see aborted records.
         self.nameless = False
 
     @property
@@ -52,8 +55,8 @@ class TransactionIndex:
             self.nameless = True
         entries.append(aborted)
         self._file.append(_VERSION, *aborted)
-        # Rare, and a reader that misses one serves aborted data: it goes to the file at once. Where that is full, what has not been
-        # written keeps the segment from being taken for flushed.
+        # Rare, and a reader that misses one serves aborted data, so it goes to the file at once.
+        # When the disk is full, the unwritten entry keeps the segment from counting as flushed.
         self._file.write_out_if_room()
 
     def reset(self) -> None:
@@ -69,7 +72,9 @@ class TransactionIndex:
             self._file.truncate(keep)
 
     def collect(self, start_offset: int, end_offset: int) -> tuple[list[AbortedTransaction], bool]:
-        """Aborted transactions with records in ``[start_offset, end_offset)``, and whether later segments cannot add any."""
+        """Aborted transactions with records in ``[start_offset, end_offset)``, and whether later
+        segments cannot add any.
+        """
         found = []
         for each in self.entries():
             if each.last_offset >= start_offset and each.first_offset < end_offset:

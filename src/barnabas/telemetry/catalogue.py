@@ -11,7 +11,7 @@ REQUEST_SECONDS = Metric(
     "barnabas_request_seconds",
     _HISTOGRAM,
     "seconds",
-    "From a request's last byte received to its answer ready, waiting included.",
+    "From the last byte of a request to its response, waiting included.",
     ("api",),
 )
 NETWORK_BYTES_IN = Metric("barnabas_network_bytes_in_total", _COUNTER, "bytes", "Bytes received from clients.", ("listener",))
@@ -21,24 +21,27 @@ NETWORK_BYTES_OUT = Metric(
 CONNECTIONS = Metric("barnabas_connections", _GAUGE, "connections", "Connections open now.", ("listener",))
 CONNECTIONS_ACCEPTED = Metric("barnabas_connections_accepted_total", _COUNTER, "connections", "Connections accepted.", ("listener",))
 CONNECTIONS_REFUSED = Metric(
-    "barnabas_connections_refused_total", _COUNTER, "connections", "Connections hung up on: too many, or not speaking Kafka.", ("listener",)
+    "barnabas_connections_refused_total", _COUNTER, "connections", "Connections refused: too many, or not speaking Kafka.", ("listener",)
 )
 DESCRIPTORS_MAX = Metric(
     "barnabas_descriptors_max", _GAUGE, "descriptors", "Descriptors this process may have, for files, connections and everything else."
 )
 FILES_OPEN = Metric("barnabas_files_open", _GAUGE, "files", "Files of logs and indexes that are open now.")
 FILES_OPEN_MAX = Metric(
-    "barnabas_files_open_max", _GAUGE, "files", "How many of them may be open now: what connections leave of the descriptors."
+    "barnabas_files_open_max", _GAUGE, "files", "How many of them may be open now: the descriptors that connections do not use."
 )
 FILES_EVICTED = Metric(
-    "barnabas_files_evicted_total", _COUNTER, "files", "Files that were closed to stay below barnabas_files_open_max, to be opened again."
+    "barnabas_files_evicted_total",
+    _COUNTER,
+    "files",
+    "Files closed to stay below barnabas_files_open_max; they are opened again when needed.",
 )
 
 TOPIC_BYTES_IN = Metric("barnabas_topic_bytes_in_total", _COUNTER, "bytes", "Bytes of record batches appended for producers.", ("topic",))
-TOPIC_BYTES_OUT = Metric("barnabas_topic_bytes_out_total", _COUNTER, "bytes", "Bytes of record batches handed to consumers.", ("topic",))
+TOPIC_BYTES_OUT = Metric("barnabas_topic_bytes_out_total", _COUNTER, "bytes", "Bytes of record batches sent to consumers.", ("topic",))
 TOPIC_RECORDS_IN = Metric("barnabas_topic_records_in_total", _COUNTER, "records", "Records appended for producers.", ("topic",))
 TOPIC_BATCHES_REFUSED = Metric(
-    "barnabas_topic_batches_refused_total", _COUNTER, "batches", "Batches that producers sent and that were not appended.", ("topic",)
+    "barnabas_topic_batches_refused_total", _COUNTER, "batches", "Batches of producers that were refused.", ("topic",)
 )
 
 PARTITIONS = Metric("barnabas_partitions", _GAUGE, "partitions", "Replicas on this node.")
@@ -53,23 +56,23 @@ PARTITIONS_UNDER_MIN_ISR = Metric(
 PARTITIONS_AT_MIN_ISR = Metric(
     "barnabas_partitions_at_min_isr", _GAUGE, "partitions", "Partitions led here with exactly min.insync.replicas in sync."
 )
-ISR_SHRINKS = Metric("barnabas_isr_shrinks_total", _COUNTER, "changes", "In-sync replicas put out because they lagged.")
-ISR_EXPANSIONS = Metric("barnabas_isr_expansions_total", _COUNTER, "changes", "Replicas let in because they had caught up.")
+ISR_SHRINKS = Metric("barnabas_isr_shrinks_total", _COUNTER, "changes", "Replicas removed from the ISR because they lagged.")
+ISR_EXPANSIONS = Metric("barnabas_isr_expansions_total", _COUNTER, "changes", "Replicas added to the ISR because they had caught up.")
 ISR_CHANGES_FAILED = Metric("barnabas_isr_changes_failed_total", _COUNTER, "changes", "Changes of in-sync replicas the controller refused.")
 REPLICA_LAG_MAX = Metric(
-    "barnabas_replica_lag_records_max", _GAUGE, "records", "How far the replica on this node that lags most is behind its leader."
+    "barnabas_replica_lag_records_max", _GAUGE, "records", "The largest lag of a replica on this node behind its leader."
 )
 REPLICATION_BYTES_IN = Metric("barnabas_replication_bytes_in_total", _COUNTER, "bytes", "Bytes of record batches fetched from leaders.")
-REPLICATION_BYTES_OUT = Metric("barnabas_replication_bytes_out_total", _COUNTER, "bytes", "Bytes of record batches handed to followers.")
+REPLICATION_BYTES_OUT = Metric("barnabas_replication_bytes_out_total", _COUNTER, "bytes", "Bytes of record batches sent to followers.")
 REPLICATION_FAILURES = Metric(
-    "barnabas_replication_failures_total", _COUNTER, "answers", "Fetches from leaders that failed or brought a damaged batch."
+    "barnabas_replication_failures_total", _COUNTER, "answers", "Fetches from leaders that failed or returned a damaged batch."
 )
 DIRECTORIES_OFFLINE = Metric("barnabas_log_directories_offline", _GAUGE, "directories", "Log directories that failed.")
 DIRECTORIES_CORDONED = Metric(
     "barnabas_log_directories_cordoned", _GAUGE, "directories", "Log directories that get no new replicas, by cordoned.log.dirs."
 )
 DIRECTORY_FULL = Metric(
-    "barnabas_log_directory_full_total", _COUNTER, "writes", "Writes that found a log directory without room.", ("directory",)
+    "barnabas_log_directory_full_total", _COUNTER, "writes", "Writes that failed because a log directory was full.", ("directory",)
 )
 STRAY_DIRECTORIES = Metric(
     "barnabas_stray_directories", _GAUGE, "directories", "Partitions on disk that belong to no topic, and are kept.", ("directory",)
@@ -81,23 +84,21 @@ LOG_BYTES = Metric("barnabas_log_bytes", _GAUGE, "bytes", "Size of all logs in a
 FETCH_SESSIONS = Metric("barnabas_fetch_sessions", _GAUGE, "sessions", "Incremental fetch sessions kept.")
 FLUSHES = Metric("barnabas_log_flushes_total", _COUNTER, "flushes", "Segments flushed to disk in the background.")
 
-RETENTION_SEGMENTS = Metric("barnabas_retention_segments_total", _COUNTER, "segments", "Segments given up by retention.")
-RETENTION_BYTES = Metric("barnabas_retention_bytes_total", _COUNTER, "bytes", "Bytes of segments given up by retention.")
+RETENTION_SEGMENTS = Metric("barnabas_retention_segments_total", _COUNTER, "segments", "Segments deleted by retention.")
+RETENTION_BYTES = Metric("barnabas_retention_bytes_total", _COUNTER, "bytes", "Bytes of segments deleted by retention.")
 
 CLEANER_PASSES = Metric("barnabas_cleaner_passes_total", _COUNTER, "passes", "Passes of compaction over a log.")
-CLEANER_BYTES_READ = Metric("barnabas_cleaner_bytes_read_total", _COUNTER, "bytes", "Bytes of segments that compaction has gone through.")
+CLEANER_BYTES_READ = Metric("barnabas_cleaner_bytes_read_total", _COUNTER, "bytes", "Bytes of segments that compaction has read.")
 CLEANER_BYTES_RECLAIMED = Metric(
     "barnabas_cleaner_bytes_reclaimed_total", _COUNTER, "bytes", "Bytes by which compaction has made logs smaller."
 )
 CLEANER_WORKER_DEATHS = Metric("barnabas_cleaner_worker_deaths_total", _COUNTER, "processes", "Processes that died while they compacted.")
 CLEANER_BUSY = Metric("barnabas_cleaner_logs", _GAUGE, "logs", "Logs that are being compacted.")
-CLEANER_DIRTY_RATIO_MAX = Metric(
-    "barnabas_cleaner_dirty_ratio_max", _GAUGE, "ratio", "Of the dirtiest log, the share that could be compacted and was not yet."
-)
+CLEANER_DIRTY_RATIO_MAX = Metric("barnabas_cleaner_dirty_ratio_max", _GAUGE, "ratio", "The dirty share of the dirtiest log.")
 CLEANER_DELAY_MAX = Metric(
     "barnabas_cleaner_delay_seconds_max", _GAUGE, "seconds", "How long past max.compaction.lag.ms a record waits for compaction."
 )
-CLEANER_LOOKED_AGO = Metric("barnabas_cleaner_idle_seconds", _GAUGE, "seconds", "Since the cleaner last looked for logs to compact.")
+CLEANER_LOOKED_AGO = Metric("barnabas_cleaner_idle_seconds", _GAUGE, "seconds", "Time since the cleaner last looked for logs to compact.")
 CLEANER_UNCLEANABLE_PARTITIONS = Metric(
     "barnabas_cleaner_uncleanable_partitions", _GAUGE, "partitions", "Partitions that could not be compacted.", ("directory",)
 )
@@ -105,7 +106,7 @@ CLEANER_UNCLEANABLE_BYTES = Metric(
     "barnabas_cleaner_uncleanable_bytes", _GAUGE, "bytes", "Bytes that wait for compaction in partitions that cannot be.", ("directory",)
 )
 
-REMOTE_COPY_REQUESTS = Metric("barnabas_remote_copy_requests_total", _COUNTER, "segments", "Uploads of segments begun.", ("topic",))
+REMOTE_COPY_REQUESTS = Metric("barnabas_remote_copy_requests_total", _COUNTER, "segments", "Uploads of segments started.", ("topic",))
 REMOTE_COPY_BYTES = Metric("barnabas_remote_copy_bytes_total", _COUNTER, "bytes", "Bytes of segments copied to remote storage.", ("topic",))
 REMOTE_COPY_ERRORS = Metric("barnabas_remote_copy_errors_total", _COUNTER, "segments", "Uploads of segments that failed.", ("topic",))
 REMOTE_COPY_LAG_BYTES = Metric(
@@ -118,7 +119,7 @@ REMOTE_FETCH_REQUESTS = Metric("barnabas_remote_fetch_requests_total", _COUNTER,
 REMOTE_FETCH_BYTES = Metric("barnabas_remote_fetch_bytes_total", _COUNTER, "bytes", "Bytes read from remote storage.", ("topic",))
 REMOTE_FETCH_ERRORS = Metric("barnabas_remote_fetch_errors_total", _COUNTER, "reads", "Reads from remote storage that failed.", ("topic",))
 REMOTE_FETCHES_EXPIRED = Metric(
-    "barnabas_remote_fetches_expired_total", _COUNTER, "requests", "Fetches answered before remote storage had answered."
+    "barnabas_remote_fetches_expired_total", _COUNTER, "requests", "Fetches answered before remote storage responded."
 )
 REMOTE_READS_WAITING = Metric("barnabas_remote_reads_waiting", _GAUGE, "reads", "Reads from remote storage that wait for a thread.")
 REMOTE_DELETE_REQUESTS = Metric("barnabas_remote_delete_requests_total", _COUNTER, "segments", "Deletions of remote segments.", ("topic",))
@@ -127,14 +128,22 @@ REMOTE_DELETE_ERRORS = Metric(
     "barnabas_remote_delete_errors_total", _COUNTER, "segments", "Deletions of remote segments that failed.", ("topic",)
 )
 REMOTE_LOG_BYTES = Metric(
-    "barnabas_remote_log_bytes", _GAUGE, "bytes", "Bytes of finished remote segments, of what is led here.", ("topic",)
+    "barnabas_remote_log_bytes", _GAUGE, "bytes", "Bytes of finished remote segments of partitions led here.", ("topic",)
 )
-REMOTE_SEGMENTS = Metric("barnabas_remote_segments", _GAUGE, "segments", "Remote segments of what is led here, in any state.", ("topic",))
+REMOTE_SEGMENTS = Metric(
+    "barnabas_remote_segments", _GAUGE, "segments", "Remote segments of partitions led here, in any state.", ("topic",)
+)
 REMOTE_INDEX_CACHE_BYTES = Metric("barnabas_remote_index_cache_bytes", _GAUGE, "bytes", "Indexes of remote segments cached on disk.")
 REMOTE_AUX_STATES = Metric(
-    "barnabas_remote_aux_states_total", _COUNTER, "replicas", "Followers that began with what remote storage knows of the past.", ("topic",)
+    "barnabas_remote_aux_states_total", _COUNTER, "replicas", "Followers that built their state from remote storage.", ("topic",)
 )
-REMOTE_AUX_STATE_ERRORS = Metric("barnabas_remote_aux_state_errors_total", _COUNTER, "replicas", "Those that could not.", ("topic",))
+REMOTE_AUX_STATE_ERRORS = Metric(
+    "barnabas_remote_aux_state_errors_total",
+    _COUNTER,
+    "replicas",
+    "Followers that could not build their state from remote storage.",
+    ("topic",),
+)
 
 METADATA_OFFSET = Metric("barnabas_metadata_offset", _GAUGE, "offset", "Last offset of the metadata log applied on this node.")
 METADATA_SNAPSHOTS = Metric("barnabas_metadata_snapshots_total", _COUNTER, "snapshots", "Snapshots of the metadata log written.")

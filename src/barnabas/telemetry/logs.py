@@ -1,7 +1,7 @@
 """Logs are events with keys: ``log.info("isr shrunk", partition=tp, removed=[2])``.
 
-structlog does the work. It is imported when the first event is written and not before, because importing it takes longer than starting a
-broker otherwise does; a broker inside a test never writes any.
+structlog does the work. It is imported when the first event is written, because importing it takes
+longer than starting a broker otherwise does; a broker inside a test never writes any.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-# Kafka's six. Nothing here is written at TRACE, but operators may ask for it.
+# Kafka's six levels. Nothing here is written at TRACE, but operators may set it.
 LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
 
 
-class Log:
+class EventLog:
     """One node's log. Its level may be changed while the node runs."""
 
     def __init__(self, level: str = "INFO", *, json_lines: bool | None = None, **context: Any) -> None:

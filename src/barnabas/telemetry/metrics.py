@@ -1,7 +1,9 @@
-"""Counters and histograms cheap enough for every request: plain integers, added to without a lock.
+"""Counters and histograms that are cheap enough for every request: plain integers, added to without
+a lock.
 
-The loop's thread writes; the thread that answers Prometheus only reads, and a value that is one request old does no harm. A metric
-is declared once, in :mod:`barnabas.telemetry.catalogue`; what is kept here are its series, one for each set of labels.
+The loop's thread writes; the thread that answers Prometheus only reads, and a value that is one
+request old does no harm. A metric is declared once, in :mod:`barnabas.telemetry.catalogue`; this
+module keeps its series, one for each set of labels.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-# Half-millisecond to half a minute, roughly doubling: requests are either fast, parked, or in trouble.
+# Half a millisecond to half a minute, roughly doubling: requests are either fast, parked, or in
+# trouble.
 LATENCY_BUCKETS_US = (
     50,
     100,
@@ -40,7 +43,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """``name`` without its unit's suffix games: Prometheus sees exactly this name."""
+    """``name`` is exactly the name that Prometheus sees; no suffix is added for the unit."""
 
     name: str
     kind: Kind
@@ -50,7 +53,7 @@ class Metric:
 
 
 class Counter:
-    """``counter.value += n`` is how it is counted: a method call would cost more than the addition."""
+    """Count with ``counter.value += n``: a method call would cost more than the addition."""
 
     __slots__ = ("value",)
 
@@ -99,12 +102,12 @@ class Metrics:
         return series[labels]
 
     def reading(self, metric: Metric, read: Callable[[], Iterable[Reading]]) -> None:
-        """Something that is known anyway and only looked at when somebody asks."""
+        """A value that exists anyway and is only read on a scrape."""
         assert metric.kind is not Kind.HISTOGRAM
         self._readings.setdefault(metric, []).append(read)
 
     def forget(self, metric: Metric, *labels: str) -> None:
-        """A series whose subject is gone, such as a deleted topic's."""
+        """Removes a series whose subject is gone, such as a deleted topic's."""
         self._counters.get(metric, {}).pop(labels, None)
 
     def values(self) -> Iterator[tuple[Metric, list[Reading]]]:

@@ -1,4 +1,6 @@
-"""The page Prometheus scrapes, served by a thread of its own so that a slow scraper cannot hold up the loop."""
+"""The page that Prometheus scrapes, served by its own thread so that a slow scraper cannot hold up
+the loop.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _MICROSECONDS = 1_000_000
 
 
 class Exposition:
-    """``Metrics`` in the shape prometheus-client's registry wants."""
+    """``Metrics`` in the form that prometheus-client's registry needs."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -45,7 +47,7 @@ class Exposition:
 
 class PrometheusPage:
     def __init__(self, metrics: Metrics, host: str, port: int) -> None:
-        """``OSError`` when the address is taken."""
+        """Raises ``OSError`` when the address is taken."""
         from prometheus_client import CollectorRegistry, start_http_server
 
         registry = CollectorRegistry(auto_describe=False)

@@ -3,8 +3,8 @@
     with EmbeddedBroker() as kafka:
         producer = Producer({"bootstrap.servers": kafka.bootstrap})
 
-It is the broker that runs in production, on a free port, with its data in a temporary directory that is removed afterwards. pytest
-users get one from the fixture ``kafka``.
+It is the broker that runs in production, on a free port, with its data in a temporary directory
+that is removed afterwards. pytest users get one from the fixture ``kafka``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ __all__ = ["EmbeddedBroker"]
 
 
 def __getattr__(name: str) -> Any:
-    """Every pytest run loads our plugin, and with it this package; only those that want a broker shall pay for importing one."""
+    """Every pytest run loads our plugin, and with it this package; only tests that use a broker pay
+    for importing one."""
     if name == "EmbeddedBroker":
         from barnabas.testing.embedded_broker import EmbeddedBroker
 

@@ -16,25 +16,27 @@ from contextlib import suppress
 from types import TracebackType
 from typing import IO, Any, Self
 
-from barnabas.node.cannot_start import CannotStart
-from barnabas.node.child_node import SERVER_WITHOUT_ENVIRONMENT
-from barnabas.node.development import LOCALHOST, development_properties
-from barnabas.node.kept_ports import KeptPorts
+from barnabas.devcluster.child_node import SERVER_WITHOUT_ENVIRONMENT
+from barnabas.devcluster.development import LOCALHOST, development_properties
+from barnabas.devcluster.kept_ports import KeptPorts
+from barnabas.model.cannot_start import CannotStart
 from barnabas.node.node import Node
 from barnabas.node.process import ensure_formatted, parse_settings, run_loop
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 
 START_SECONDS_MAX = 60.0
 STOP_SECONDS_MAX = 60.0
-# What a child wrote about its troubles, kept for whoever asks: the last lines, since a child may write for ever.
+# The last lines that a child wrote to stderr; bounded, since a child may write for ever.
 COMPLAINT_LINES_MAX = 1000
 
 
 class EmbeddedBroker:
-    """``process=True`` runs it as a child: slower to start, but it can be killed and started again on the same data.
+    """``process=True`` runs it as a child: slower to start, but it can be killed and started again
+    on the same data.
 
-    ``config`` takes Kafka's property names, and no setting comes from anywhere else: ``KAFKA_...`` variables of the environment do
-    not reach the broker. ``data_dir`` is kept when given; a temporary one is removed at the end.
+    ``config`` takes Kafka's property names, and is the only source of settings: ``KAFKA_...``
+    variables of the environment do not reach the broker. A given ``data_dir`` is kept; a temporary
+    one is removed at the end.
     """
 
     def __init__(
@@ -53,12 +55,12 @@ class EmbeddedBroker:
         self._runner: _Thread | _Child | None = None
         self._port_is_kept = False
         self._kept_ports = KeptPorts(LOCALHOST)
-        # Also of a broker that is forgotten after it was killed.
+        # Also for a broker that is garbage collected after it was killed.
         weakref.finalize(self, self._kept_ports.close)
         self._complaints: Callable[[], str] = str
         self.bootstrap = ""
 
-    # -- as a context ---------------------------------------------------------------------------------------------------------
+    # -- as a context -------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
         try:
@@ -71,10 +73,11 @@ class EmbeddedBroker:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    # -- by hand --------------------------------------------------------------------------------------------------------------
+    # -- by hand ------------------------------------------------------------------------------
 
     def start(self) -> Self:
-        """``CannotStart`` says why not, in a sentence. A second start, after a stop or a kill, keeps the port."""
+        """Raises ``CannotStart`` with a sentence when it fails. A second start, after a stop or a
+        kill, keeps the port."""
         assert self._runner is None, "the broker is running"
         self._keep_port()
         properties = development_properties(port=self._port, data_dir=self.data_dir, overrides=self._config)
@@ -116,14 +119,16 @@ class EmbeddedBroker:
 
     @property
     def complaints(self) -> str:
-        """What the child process wrote to stderr since it was last started; with ``process=False`` it goes to this process's."""
+        """The stderr of the child process since its last start; with ``process=False`` it goes to
+        this process's stderr."""
         return self._complaints()
 
     def _keep_port(self) -> None:
-        """Of a process that may be killed: the system gives it to nobody else while the broker is down."""
+        """Reserves the port for a process that may be killed: the system gives it to no other
+        process while the broker is down."""
         if self._in_process or "listeners" in self._config or self._port_is_kept:
             return
-        # Somebody who listens there is named by the node itself.
+        # If another process listens there, the node itself reports it.
         with suppress(OSError):
             self._port = self._kept_ports.choose(self._port)
             self._port_is_kept = True
@@ -156,7 +161,7 @@ class _Thread:
         return self._bootstrap
 
     def stop(self) -> None:
-        """Raises what made the node end before, if it did."""
+        """Raises the error that ended the node earlier, if there was one."""
         with suppress(RuntimeError):  # its loop is closed already
             self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(STOP_SECONDS_MAX)
@@ -175,7 +180,7 @@ class _Thread:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         settings = parse_settings(self._properties)
         ensure_formatted(settings)
-        node = Node(settings, log=Log("ERROR"))
+        node = Node(settings, log=EventLog("ERROR"))
         self._bootstrap = (await node.start()).bootstrap
         self._started.set()
         ends = [asyncio.ensure_future(self._stop.wait()), asyncio.ensure_future(node.failed.wait())]
@@ -211,7 +216,7 @@ class _Child:
             text=True,
         )
         assert self._process.stdout is not None
-        # Somebody must read what it writes: a full pipe would stop the child.
+        # Drain its stderr: a full pipe would stop the child.
         self._listening = threading.Thread(target=self._listen, args=(self._process.stderr,), daemon=True)
         self._listening.start()
         line = _read_line(self._process.stdout, START_SECONDS_MAX)
@@ -255,7 +260,7 @@ class _Child:
 
 
 def _read_line(stream: IO[Any], seconds_max: float) -> str:
-    """One line, or what there is when the time is up."""
+    """One line, or the part that has arrived when the time is up."""
     line: list[str] = []
     reader = threading.Thread(target=lambda: line.append(stream.readline()), daemon=True)
     reader.start()

@@ -1,4 +1,4 @@
-"""pytest's door to Barnabas: the fixture ``kafka``, a fresh broker for every test that asks for it."""
+"""Barnabas's pytest plugin: the fixture ``kafka``, a fresh broker for every test that uses it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def kafka() -> Iterator[EmbeddedBroker]:
-    """A broker on a free port of this machine: ``kafka.bootstrap`` is what clients need."""
+    """A broker on a free port of this machine; clients connect to ``kafka.bootstrap``."""
     from barnabas.testing.embedded_broker import EmbeddedBroker
 
     with EmbeddedBroker() as broker:

@@ -1,6 +1,7 @@
 """The APIs of Kafka 4.3 by key, and the messages that belong to each.
 
-A message module is imported when its API is first used: there are 89, and a client of ours speaks to a dozen.
+A message module is imported when its API is first used: there are 89, and a Barnabas client uses a
+dozen.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ class ApiKey(IntEnum):
         return self.name.title().replace("_", "")
 
 
-# Versions that exist in the schemas of 4.3 but are marked unstable there; a broker neither offers nor serves them.
+# Versions that the schemas of 4.3 declare and mark unstable; a broker neither offers nor serves
+# them.
 _UNSTABLE = {ApiKey.INIT_PRODUCER_ID: 6}
 
 

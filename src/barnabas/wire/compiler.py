@@ -1,18 +1,21 @@
 """From a declaration to code: ``(message, version)`` becomes one function of straight-line Python.
 
-Why source and not closures: a closure per field costs a call per field, and the interpreter runs per request. Compiled
-source reads a run of fixed-width fields with one ``struct`` call, together with the length that follows it, and is 1.7 times
-faster. The source stays in :mod:`linecache`, so a debugger can step into it and a traceback shows it.
+The compiler writes source instead of composing closures, because a closure per field costs a call
+per field in every request. Compiled source reads a run of fixed-width fields with one ``struct``
+call, together with the length that follows it, and is 1.7 times faster. The source stays in
+:mod:`linecache`, so a debugger can step into it and a traceback shows it.
 
-What every decoder keeps:
+Every decoder keeps these rules:
 
-- nothing is allocated from a length that was not first compared with the bytes that remain (an array's length with the
-  smallest size its elements can have);
-- a request has at most :data:`REQUEST_ELEMENTS_MAX` array elements in all, because one byte of an array becomes a hundred of objects;
+- it allocates nothing from a length before it has compared that length with the bytes that remain
+  (an array's length with the smallest size its elements can have);
+- a request has at most :data:`REQUEST_ELEMENTS_MAX` array elements in all, because one byte of an
+  array becomes a hundred bytes of objects;
 - it reads only inside the buffer, and a frame has a buffer of its own;
-- unknown tagged fields are skipped, known ones must fill exactly the size they announced.
+- it skips unknown tagged fields, and known ones must fill exactly the size they announce.
 
-Decoders raise :data:`DECODE_ERRORS`; :func:`decode` and ``api/dispatch`` turn those into :class:`MalformedMessage`.
+Decoders raise :data:`DECODE_ERRORS`; :func:`decode` and ``api/dispatch`` turn those into
+:class:`MalformedMessage`.
 """
 
 from __future__ import annotations
@@ -35,17 +38,20 @@ _T = TypeVar("_T")
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
 Encoder = Callable[[Any, bytearray], None]
 
-STRING_BYTES_MAX = 0x7FFF  # Kafka's own bound, also where a compact length could say more
-# Several times the partitions a cluster can have. Only what peers ask is bounded: what we ask them may well have a longer answer.
+STRING_BYTES_MAX = 0x7FFF  # Kafka's own bound, although a compact length could be larger
+# Several times the partitions that a cluster can have. Only requests are bounded: the response to a
+# request of ours may be longer.
 REQUEST_ELEMENTS_MAX = 1_000_000
 
 
 class FieldNotInVersion(ValueError):
-    """A value set on a message that the version being encoded cannot carry and may not drop."""
+    """A message has a value that the version being encoded cannot carry and must not drop."""
 
 
 class StringTooLong(ValueError):
-    """A string of ours that no reader of Kafka's would take. Old-style strings need no such check: their length has no room for it."""
+    """A string that Kafka's readers would refuse. Old-style strings need no check: their length
+    field cannot hold more.
+    """
 
 
 DECODE_ERRORS = (MalformedMessage, struct.error, IndexError, UnicodeDecodeError, ValueError)
@@ -55,8 +61,8 @@ def decode(cls: type[_T], version: int, buffer: Buffer, position: int = 0) -> tu
     """The message at ``position`` and the position after it."""
     try:
         return decoder(cls, version)(buffer, position)
-    except DECODE_ERRORS as wrong:
-        raise MalformedMessage(f"{cls.__name__} v{version}: {wrong}") from wrong
+    except DECODE_ERRORS as error:
+        raise MalformedMessage(f"{cls.__name__} v{version}: {error}") from error
 
 
 def encode(message: Any, version: int) -> bytes:
@@ -65,7 +71,7 @@ def encode(message: Any, version: int) -> bytes:
     return bytes(out)
 
 
-# Bounded by the protocol: 600 versions, of which a node meets a few dozen.
+# The protocol bounds the cache: 600 versions, of which a node uses a few dozen.
 _decoders: dict[tuple[type[Any], int], Decoder] = {}
 _encoders: dict[tuple[type[Any], int], Encoder] = {}
 
@@ -110,7 +116,9 @@ def _malformed(field: str, length: int, remaining: int) -> MalformedMessage:
 
 
 def smallest_size(kind: FieldType, *, version: int, flexible: bool, nullable: bool) -> int:
-    """The fewest bytes a value of this type can take: what an array's length is checked against."""
+    """The fewest bytes that a value of this type can take. The length of an array is checked
+    against it.
+    """
     match kind:
         case Primitive(code=str(), size=size):
             return size
@@ -127,12 +135,13 @@ def smallest_size(kind: FieldType, *, version: int, flexible: bool, nullable: bo
                 for each in fields
                 if version in each.options.versions and version not in each.options.tagged
             )
-            # An element that occupies nothing would make its count meaningless; Kafka has none, and none may be added.
+            # An element of zero bytes would leave its count unbounded. Kafka has none, and none may
+            # be added.
             return max(1, total + (1 if flexible else 0))
 
 
 class _Source:
-    """Lines of a module in the making, with the constants they use."""
+    """The lines of a module under construction, with the constants they use."""
 
     def __init__(self, *, flexible: bool, version: int) -> None:
         self.flexible = flexible
@@ -155,7 +164,7 @@ class _Source:
             "pack": struct.pack,
             "new": object.__new__,
         }
-        # Functions for tagged fields, written after the function that calls them is complete.
+        # Functions for tagged fields, emitted after the function that calls them is complete.
         self.deferred: list[Callable[[], None]] = []
 
     def line(self, text: str) -> None:
@@ -176,7 +185,9 @@ class _Source:
             self.deferred.pop()()
 
     def constant(self, prefix: str, value: Any) -> str:
-        """An expression for ``value``: itself if it can be written down, else a name in the module's scope."""
+        """An expression for ``value``: a literal if there is one, else a name in the module's
+        scope.
+        """
         if value is None or isinstance(value, bool | int | str | bytes | float):
             return repr(value)
         for name, known in self.scope.items():
@@ -187,7 +198,9 @@ class _Source:
         return name
 
     def layout(self, verb: str, codes: str) -> str:
-        """The name of ``Struct(codes).unpack_from`` or ``.pack``, shared by all runs of the same shape."""
+        """The name of ``Struct(codes).unpack_from`` or ``.pack``, shared by all runs of the same
+        shape.
+        """
         name = f"{verb}_{codes.replace('?', 't')}"
         if name not in self.scope:
             self.scope[name] = getattr(struct.Struct(">" + codes), verb)
@@ -201,7 +214,7 @@ class _Source:
         return self.scope[name]
 
     def parts(self, cls: type[Any]) -> tuple[list[Field], list[Field], list[Field]]:
-        """The fields of ``cls`` as this version sees them: in order, tagged, and absent."""
+        """The fields of ``cls`` in this version: in order, tagged, and absent."""
         plain, tagged, absent = [], [], []
         for each in declaration_of(cls).fields:
             if self.version not in each.options.versions:
@@ -216,11 +229,15 @@ class _Source:
         return self.version in each.options.nullable
 
     def tagged(self, each: Field) -> bool:
-        """Also decides how a struct says that it is null: by -1 in its place, but by 0 in the tagged section."""
+        """Also decides how a struct encodes null: as -1 in place, but as 0 in the tagged
+        section.
+        """
         return self.version in each.options.tagged
 
     def length_code(self, kind: FieldType, *, compact: bool) -> str:
-        """The struct letter of the length before a variable-width value; of a compact one, its first byte."""
+        """The struct letter of the length before a variable-width value; for a compact one, of its
+        first byte.
+        """
         if compact:
             return "B"
         return "h" if isinstance(kind, Primitive) and kind.name == "string" else "i"
@@ -240,7 +257,8 @@ class _DecoderSource(_Source):
         plain, tagged, absent = self.parts(cls)
         for each in absent + tagged:
             self.default(f"{target}.{each.name}", each)
-        run: list[tuple[str, str]] = []  # (target, struct letter) of fixed-width reads not yet emitted
+        # (target, struct letter) of fixed-width reads not yet emitted
+        run: list[tuple[str, str]] = []
         for each in plain:
             self.field(f"{target}.{each.name}", each, run)
         if self.flexible:
@@ -299,7 +317,9 @@ class _DecoderSource(_Source):
         self.line(f"{target} = {inner}")
 
     def variable(self, target: str, name: str, kind: FieldType, length: str, *, compact: bool, nullable: bool) -> None:
-        """Read the body of a string, bytes, records or array whose length prefix is in ``length`` already."""
+        """Read the body of a string, bytes, records or array whose length prefix is already in
+        ``length``.
+        """
         if compact:
             with self.block(f"if {length} > 127:"):
                 self.line(f"{length}, pos = uvarint(buf, pos - 1)")
@@ -355,7 +375,9 @@ class _DecoderSource(_Source):
             self.line(f"{items}.append({item})")
 
     def tags(self, tagged: list[Field]) -> str:
-        """A function that reads the tagged section; called only when there is one, which is seldom."""
+        """A function that reads the tagged section. It is called only when there is one, which is
+        rare.
+        """
         if not tagged:
             return "skip_tagged_fields"
         name = f"tags_{next(self.fresh)}"
@@ -387,7 +409,8 @@ class _EncoderSource(_Source):
         for each in absent:
             if not each.options.ignorable:
                 self.refuse_value(f"{source}.{each.name}", cls, each)
-        run: list[tuple[str, str]] = []  # (expression, struct letter) of fixed-width writes not yet emitted
+        # (expression, struct letter) of fixed-width writes not yet emitted
+        run: list[tuple[str, str]] = []
         for each in plain:
             self.field(f"{source}.{each.name}", each, run, out)
         if self.flexible and not tagged:
@@ -411,7 +434,8 @@ class _EncoderSource(_Source):
         name = self.constant("default", default)
         if isinstance(default, bool | int | str | bytes | float):
             return f"{value} != {name}"
-        # Default structs are shared, so identity settles nearly every case without comparing fields.
+        # Default structs are shared, so identity settles nearly every case without comparing
+        # fields.
         return f"{value} is not {name} and {value} != {name}"
 
     def flush(self, run: list[tuple[str, str]], out: str) -> None:
@@ -499,7 +523,9 @@ class _EncoderSource(_Source):
                 self.variable(item, element, [], out, compact=self.flexible, nullable=False)
 
     def tags(self, source: str, tagged: list[Field], out: str) -> None:
-        """Tagged fields that hold their default are left out, which is the point of tagging them."""
+        """Tagged fields that hold their default are omitted, which is the purpose of tagging
+        them.
+        """
         tag_count, section, piece = (f"{name}{next(self.fresh)}" for name in ("n", "section", "piece"))
         self.line(f"{tag_count} = 0; {section} = bytearray()")
         for each in sorted(tagged, key=lambda each: each.options.tag or 0):

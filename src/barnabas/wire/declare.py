@@ -6,12 +6,13 @@
         timeout_ms: Int32 = field(default=60_000)
         validate_only: Bool = field("1+", default=False)
 
-The decorators turn such a class into a plain object with slots and a keyword constructor, and hang a :class:`Declaration`
-on it. Nothing is compiled here: encoders and decoders are made by :mod:`barnabas.wire.compiler` when a version is first used,
-because a node speaks few of the 600 versions it knows.
+The decorators turn such a class into a plain object with slots and a keyword constructor, and
+attach a :class:`Declaration` to it. Nothing is compiled here: :mod:`barnabas.wire.compiler` makes
+encoders and decoders when a version is first used, because a node uses few of the 600 versions.
 
-For mypy a field without a default is required, so a response cannot leave with a zero nobody chose. At run time every
-field has the default Kafka gives it, since a decoder must fill the fields its version lacks.
+For mypy a field without a default is required, so that a response cannot contain a zero by
+oversight. At run time every field has Kafka's default, since a decoder must fill the fields that
+its version lacks.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _UNSET: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class FieldOptions:
-    """What ``field(...)`` was called with, before the field's own name and type are known."""
+    """The arguments of ``field(...)``, before the field's own name and type are known."""
 
     versions: Versions
     nullable: Versions
@@ -59,9 +60,10 @@ FieldType = Primitive | ArrayOf | StructOf
 class Field:
     """One declared field.
 
-    ``ignorable`` says that a value which a version cannot carry may be dropped silently; encoding any other non-default
-    value in such a version is an error of ours. ``flexible=False`` keeps the old string encoding in flexible
-    versions, which exactly one field of the whole protocol does: the client id of the request header.
+    ``ignorable`` allows an encoder to drop a value that its version cannot carry; encoding any
+    other non-default value in such a version is a programming error. ``flexible=False`` keeps the
+    old string encoding in flexible versions, which exactly one field of the whole protocol does:
+    the client id of the request header.
     """
 
     name: str
@@ -69,8 +71,9 @@ class Field:
     options: FieldOptions
 
     def default(self) -> Any:
-        """The value of the field where nobody set it. Lists are fresh, structs shared: messages are values, and nobody
-        changes a struct inside one after building it."""
+        """The value of a field that was never set. Each list is fresh. Structs are shared: messages
+        are values, and no code changes a struct inside a message after building it.
+        """
         if self.options.default is not _UNSET:
             return self.options.default
         match self.type:
@@ -93,7 +96,7 @@ def default_struct(cls: type[Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """Everything the compiler and the conformance tests need to know about a message or a struct inside one."""
+    """The facts about a message or a struct that the compiler and the conformance tests need."""
 
     name: str
     kind: str
@@ -114,8 +117,9 @@ def field(
     ignorable: bool = False,
     flexible: bool = True,
 ) -> Any:
-    """``default_factory`` is for mypy's eyes: it marks an array or struct that may be left out. Its value is what the type
-    says anyway, see :meth:`Field.default`."""
+    """``default_factory`` only informs mypy: it marks an array or struct that may be left out. The
+    value comes from the type, see :meth:`Field.default`.
+    """
     return FieldOptions(
         versions=parse_versions(versions),
         nullable=parse_versions(nullable),
@@ -134,7 +138,7 @@ def _field_type(annotation: Any) -> FieldType:
         assert isinstance(primitive, Primitive)
         return primitive
     if origin in (Union, types.UnionType):
-        # ``X | None`` only: which versions may be null is the field's own business.
+        # Only ``X | None``. Which versions allow null is declared in the field.
         (inner,) = (each for each in get_args(annotation) if each is not types.NoneType)
         return _field_type(inner)
     if origin is list:
@@ -163,7 +167,9 @@ def _represent(self: Any) -> str:
 
 
 def _constructor(declaration: Declaration) -> Callable[..., None]:
-    """``__init__`` as straight-line source, like a dataclass has, but made only for classes that are built by hand."""
+    """``__init__`` as straight-line source, as a dataclass has it, but compiled only for classes
+    whose constructor is called.
+    """
     parameters, body, scope = [], [], {"_unset": _UNSET}
     for each in declaration.fields:
         name = each.name
@@ -183,7 +189,8 @@ def _constructor(declaration: Declaration) -> Callable[..., None]:
 
 
 def _declare(cls: type[_T], *, kind: str, key: int | None, versions: Versions, flexible: Versions) -> type[_T]:
-    # Evaluated, because a module may postpone its annotations: with `from __future__ import annotations` they are strings here.
+    # Evaluated, because with `from __future__ import annotations` the annotations of a module are
+    # strings here.
     annotations = inspect.get_annotations(cls, eval_str=True)
     fields = []
     for name, annotation in annotations.items():
@@ -193,7 +200,8 @@ def _declare(cls: type[_T], *, kind: str, key: int | None, versions: Versions, f
     declaration = Declaration(cls.__name__, kind, key, versions, flexible, tuple(fields))
 
     def initialise(self: Any, **values: Any) -> None:
-        # The first construction replaces this by compiled source; classes that are only ever decoded never pay for it.
+        # The first construction replaces this function by compiled source; classes that are only
+        # decoded skip the cost.
         type(self).__init__ = _constructor(declaration)
         self.__init__(**values)
 
@@ -214,13 +222,13 @@ def _declare(cls: type[_T], *, kind: str, key: int | None, versions: Versions, f
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def struct(cls: type[_T]) -> type[_T]:
-    """A part of a message. Its versions are those of the message it stands in."""
+    """A part of a message. Its versions are those of the enclosing message."""
     return _declare(cls, kind="struct", key=None, versions=ALWAYS, flexible=NEVER)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def message(kind: str, *, key: int | None, versions: str, flexible: str) -> Callable[[type[_T]], type[_T]]:
-    """Anything that is encoded on its own: requests, responses, headers, log records."""
+    """A message that is encoded on its own: a request, a response, a header or a log record."""
 
     def decorate(cls: type[_T]) -> type[_T]:
         return _declare(cls, kind=kind, key=key, versions=parse_versions(versions), flexible=parse_versions(flexible))
@@ -255,5 +263,7 @@ def coordinator_value(*, key: int, versions: str, flexible: str) -> Callable[[ty
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def data(*, versions: str, flexible: str) -> Callable[[type[_T]], type[_T]]:
-    """A struct that is encoded inside somebody's opaque bytes, such as a consumer's subscription."""
+    """A struct that is encoded inside opaque bytes of another message, such as a consumer's
+    subscription.
+    """
     return message("data", key=None, versions=versions, flexible=flexible)

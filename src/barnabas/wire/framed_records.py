@@ -1,7 +1,8 @@
-"""The frame in which the metadata log and ``__remote_log_metadata`` keep their records.
+"""The frame around records of the metadata log and of ``__remote_log_metadata``.
 
-A value is ``uvarint frame version = 1``, ``uvarint api key``, ``uvarint version``, then the message. Records have no key. Kafka
-writes frame version 1 and refuses 0, whatever its documentation says.
+A value is ``uvarint frame version = 1``, ``uvarint api key``, ``uvarint version``, then the
+message. Records have no key. Kafka writes frame version 1 and refuses 0, although its documentation
+says otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def by_key(records: Iterable[type[Any]]) -> dict[int, type[Any]]:
 
 
 def encode_framed(record: Any) -> bytes:
-    """In its newest version."""
+    """The record in its newest version."""
     declaration = declaration_of(type(record))
     assert declaration.key is not None, f"{type(record).__name__} has no key"
     out = bytearray((FRAME_VERSION,))
@@ -40,7 +41,7 @@ def encode_framed(record: Any) -> bytes:
 
 
 def decode_framed(value: Buffer, records: Mapping[int, type[Any]], what: str) -> Any:
-    """One of ``records``; ``MalformedMessage`` for other bytes, whoever wrote them."""
+    """One of ``records``; raises ``MalformedMessage`` for any other bytes."""
     try:
         frame_version, position = read_uvarint(value, 0)
         key, position = read_uvarint(value, position)
@@ -50,8 +51,8 @@ def decode_framed(value: Buffer, records: Mapping[int, type[Any]], what: str) ->
         if key not in records:
             raise MalformedMessage(f"record type {key} is unknown")
         record, end = decoder(records[key], version)(value, position)
-    except DECODE_ERRORS as wrong:
-        raise MalformedMessage(f"{what} cannot be read: {wrong}") from wrong
+    except DECODE_ERRORS as error:
+        raise MalformedMessage(f"{what} cannot be read: {error}") from error
     if end != len(value):
         raise MalformedMessage(f"{len(value) - end} bytes follow a {type(record).__name__}")
     return record

@@ -1,14 +1,16 @@
-"""Frames: four bytes of length, then that many bytes. Reading them in without copying, writing them out in pieces.
+"""Frames: four bytes of length, then that many bytes. They are read without copying and written in
+pieces.
 
-Reading. Bytes arrive in :attr:`FrameReader.target` and are announced with :meth:`FrameReader.received`. Frames that are complete are
-cut out of a receive buffer that all connections share; one that is not gets a buffer of its own and the rest of it is received
-straight into that, so a megabyte of records is copied by the kernel only. Every frame owns its bytes: a handler may patch record
-batches inside it and keep views of it for as long as it likes.
+Reading. Bytes arrive in :attr:`FrameReader.target`, and :meth:`FrameReader.received` announces
+them. Complete frames are cut out of a receive buffer that all connections share. An incomplete
+frame gets a buffer of its own and the rest of it is received straight into that, so only the kernel
+copies a megabyte of records. Every frame owns its bytes: a handler may patch record batches inside
+it and may keep views of it for any time.
 
-Writing. A response is a :class:`OutFrame`: bytes with *cuts*, places where record batches that never were in this process's
-memory belong. Who sends it sends bytes and regions in turn.
+Writing. A response is an :class:`OutFrame`: bytes with *cuts*, which are the positions of record
+batches that were never in this process's memory. The sender sends bytes and regions in turn.
 
-No socket here; ``network/connection`` feeds a reader and sends frames.
+No socket is here; ``network/connection`` feeds a reader and sends frames.
 """
 
 from __future__ import annotations
@@ -17,18 +19,20 @@ import struct
 
 from barnabas.wire.types import RecordsSource
 
-# Shared by all connections of a loop, so it may be generous: a few hundred small requests in one read.
+# All connections of a loop share it, so it may be large: a few hundred small requests in one read.
 RECEIVE_BUFFER_BYTES = 256 * 1024
-# The buffer of a frame that did not arrive at once begins with twice what did, but no less than this, and doubles: a peer that
-# announces 100 MB and sends nothing costs one of these.
+# The buffer of an incomplete frame begins with twice the bytes that have arrived, but no less than
+# this, and doubles. So a peer that announces 100 MB and sends nothing costs one buffer of this
+# size.
 FIRST_ALLOCATION_BYTES = 4096
 _LENGTH = struct.Struct(">i")
 
 
 class ReceiveBuffer:
-    """Where bytes arrive before it is known which frame they belong to.
+    """The buffer for bytes of which the frame is not yet known.
 
-    One serves many readers, since receiving and cutting are one step of the event loop: no reader keeps anything in it.
+    One serves many readers, since receiving and cutting are one step of the event loop: no reader
+    keeps anything in it.
     """
 
     def __init__(self) -> None:
@@ -39,8 +43,9 @@ class ReceiveBuffer:
 class FrameReader:
     """Cuts a byte stream into frames of at most ``size_bytes_max`` bytes.
 
-    At most one frame is incomplete. Before its length is known its first bytes are in ``_head``; from then on it has a buffer of its own,
-    ``_frame``, and the rest is received straight into that.
+    At most one frame is incomplete. Before its length is known its first bytes are in ``_head``;
+    from then on it has a buffer of its own, ``_frame``, and the rest is received straight into
+    that.
     """
 
     __slots__ = ("_buffer", "_filled", "_frame", "_head", "_length", "_proven_bytes", "fault", "size_bytes_max")
@@ -52,28 +57,35 @@ class FrameReader:
         self._frame: bytearray | None = None
         self._filled = 0
         self._length = 0
-        # The largest frame this peer has really sent: so much may be allocated at once the next time.
+        # The largest frame that this peer has sent so far: a buffer of that size may be allocated
+        # at once.
         self._proven_bytes = 0
-        # Why the stream cannot be cut any further: a length that is negative, zero or above the limit.
+        # Why the stream cannot be cut any further: a length that is negative, zero or above the
+        # limit.
         self.fault: str | None = None
 
     @property
     def target(self) -> memoryview:
-        """Where the next bytes belong; never empty. Must be followed by :meth:`received` before another reader's is used."""
+        """The buffer for the next bytes; never empty. Call :meth:`received` before using the target
+        of another reader.
+        """
         frame = self._frame
         if frame is None:
             return self._buffer.view
         if self._filled == len(frame):
-            # Grown by copying and not in place, because the transport may still hold a view of the old buffer.
+            # Grown by copying and not in place, because the transport may still hold a view of the
+            # old buffer.
             grown = bytearray(min(2 * len(frame), self._length))
             grown[: len(frame)] = frame
             self._frame = frame = grown
         return memoryview(frame)[self._filled :]
 
     def received(self, size_bytes: int) -> list[memoryview]:
-        """Frames that ``size_bytes`` more bytes in :attr:`target` complete, without their lengths, oldest first.
+        """The frames that ``size_bytes`` more bytes in :attr:`target` complete, without their
+        lengths, oldest first.
 
-        Look at :attr:`fault` afterwards: good frames may come out of the same call as the length that ends the stream.
+        Check :attr:`fault` afterwards: one call can return good frames and meet the length that
+        ends the stream.
         """
         frame = self._frame
         if frame is not None:
@@ -85,7 +97,7 @@ class FrameReader:
             return [memoryview(frame)]
         data = self._buffer.bytes
         if size_bytes > 4 and not self._head:
-            # Most reads of a small request are just that request.
+            # Most reads of a small request contain exactly that request.
             (length,) = _LENGTH.unpack_from(data)
             if length == size_bytes - 4 and length <= self.size_bytes_max:
                 return [memoryview(data[4:size_bytes])]
@@ -123,9 +135,12 @@ class FrameReader:
 
 
 class OutFrame(bytearray):
-    """A response being encoded: ``OutFrame(4)`` leaves room for its length. ``cuts`` holds (position, source) pairs in order."""
+    """A response being encoded: ``OutFrame(4)`` leaves room for its length. ``cuts`` holds
+    (position, source) pairs in order.
+    """
 
-    # On the class and not in __init__: most frames have no cuts, and making a list for each costs more than sealing it.
+    # A class attribute and not set in __init__: most frames have no cuts, and making a list for
+    # each costs more than sealing it.
     cuts: list[tuple[int, RecordsSource]] | tuple[()] = ()
 
     def cut(self, source: RecordsSource) -> None:
@@ -135,7 +150,9 @@ class OutFrame(bytearray):
         cuts.append((len(self), source))
 
     def seal(self) -> None:
-        """Write the length, after everything else: cuts count, though their bytes are not here."""
+        """Write the length, after everything else. It includes the cuts, whose bytes are not in
+        this buffer.
+        """
         size = len(self) - 4
         for _, source in self.cuts:
             size += len(source)

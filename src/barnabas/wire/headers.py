@@ -1,8 +1,9 @@
-"""Request and response headers, written by hand because every request passes here.
+"""Request and response headers, coded by hand because every request passes here.
 
-The request header is version 1, or version 2 (with tagged fields) for flexible requests; its client id is an old-style
-nullable string in both. The response header is version 0, or 1 for flexible responses, except that ApiVersions always
-answers with version 0: the client that asks cannot yet know what we speak.
+The request header is version 1, or version 2 (with tagged fields) for flexible requests; its client
+id is an old-style nullable string in both. The response header is version 0, or 1 for flexible
+responses. The exception is ApiVersions, whose response header is always version 0: its client does
+not yet know which versions the broker supports.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class ResponseHeader:
 
 
 class RequestPrefix(NamedTuple):
-    """The part of a request header that can be read before its version is known, and where the rest begins."""
+    """The part of a request header that can be read before its version is known, and the position
+    after it.
+    """
 
     api_key: int
     api_version: int
@@ -44,17 +47,18 @@ class RequestPrefix(NamedTuple):
 
 
 def read_request_prefix(frame: Buffer) -> RequestPrefix:
-    """``MalformedMessage`` when the frame is too short to be any request."""
+    """Raises ``MalformedMessage`` when the frame is too short for a request header."""
     try:
         api_key, api_version, correlation_id, length = _FIXED.unpack_from(frame)
-    except struct.error as wrong:
-        raise MalformedMessage(f"{len(frame)} bytes are too few for a request header") from wrong
+    except struct.error as error:
+        raise MalformedMessage(f"{len(frame)} bytes are too few for a request header") from error
     if length < 0:
         return RequestPrefix(api_key, api_version, correlation_id, None, 10)
     position = 10 + length
     if position > len(frame):
         raise MalformedMessage(f"client id of {length} bytes in a frame of {len(frame)}")
-    # Clients with a name in another encoding exist; as with Kafka, the name suffers and the client does not.
+    # Some clients send a name in another encoding. As in Kafka, the name is mangled and the request
+    # is served.
     return RequestPrefix(api_key, api_version, correlation_id, str(frame[10:position], "utf-8", "replace"), position)
 
 

@@ -1,6 +1,8 @@
-"""The tagged section that ends every struct of a flexible message: a count, then tag, size and bytes of each.
+"""The tagged section that ends every struct of a flexible message: a count, then tag, size and
+bytes of each.
 
-Fields nobody here knows are skipped, never kept: a request that must survive a hop is forwarded as the bytes it arrived in.
+Unknown fields are skipped, never kept: a request that must survive a hop is forwarded as the bytes
+it arrived in.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ from barnabas.wire.varint import read_uvarint
 
 
 class MalformedMessage(ValueError):
-    """Bytes that are not the message they claim to be. The peer is wrong; nothing of ours is."""
+    """Bytes that are not the message they claim to be. The error is the peer's, never ours."""
 
 
 def read_tag_count(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
-    """A tagged field takes two bytes at least, which bounds the count before anybody loops over it."""
+    """A tagged field takes at least two bytes, which bounds the count before any loop over it."""
     count, position = read_uvarint(buffer, position)
     if count * 2 > end - position:
         raise MalformedMessage(f"{count} tagged fields where {end - position} bytes remain")
@@ -22,7 +24,7 @@ def read_tag_count(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
 
 
 def read_tag(buffer: Buffer, position: int, end: int) -> tuple[int, int, int]:
-    """A tag, where its value begins and where it ends."""
+    """A tag, and the positions where its value begins and ends."""
     tag, position = read_uvarint(buffer, position)
     size, position = read_uvarint(buffer, position)
     if size > end - position:

@@ -1,8 +1,9 @@
 """The primitive types of Kafka's protocol, as annotations that both mypy and the compiler read.
 
-They are CapWords so that a field called ``records`` or ``bytes`` cannot shadow the type it is declared with.
-A field is declared ``name: String``, ``isr: list[Int32]`` or ``error_message: String | None``; which *versions*
-allow null is said by ``field(nullable=...)``, since Kafka often allowed it later than the field itself.
+They are CapWords so that a field called ``records`` or ``bytes`` cannot shadow the type it is
+declared with. A field is declared ``name: String``, ``isr: list[Int32]`` or ``error_message: String
+| None``. ``field(nullable=...)`` declares which *versions* allow null, since Kafka often allowed it
+later than it added the field.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from barnabas.model.ids import ZERO_UUID, Uuid as UuidBytes
 
 @dataclass(frozen=True, slots=True)
 class Primitive:
-    """How one primitive is laid out: ``code`` is its letter for :mod:`struct`, or None when its width varies."""
+    """The layout of one primitive: ``code`` is its letter for :mod:`struct`, or None when its width
+    varies.
+    """
 
     name: str
     code: str | None
@@ -24,28 +27,30 @@ class Primitive:
 
 
 class RecordsSource:
-    """Record batches that are not in memory: a length now, bytes at the moment of sending.
+    """Record batches that are not in memory: the length is known now, the bytes are read when they
+    are sent.
 
-    An encoder that meets one writes its length and leaves a cut in the frame; see :class:`~barnabas.wire.frames.OutFrame`.
+    An encoder writes the length of such a source and leaves a cut in the frame; see
+    :class:`~barnabas.wire.frames.OutFrame`.
     """
 
     __slots__ = ("position",)
 
-    position: int  # where in its file it begins
+    position: int  # of its first byte in its file
 
     def __len__(self) -> int:
         raise NotImplementedError
 
     def descriptor(self) -> int:
-        """Of the open file, for ``sendfile``; good until :meth:`release`."""
+        """Of the open file, for ``sendfile``; valid until :meth:`release`."""
         raise NotImplementedError
 
     def read(self) -> bytes:
-        """All of it, for those who cannot ``sendfile``."""
+        """All bytes, for transports that cannot ``sendfile``."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """It has been sent, or nobody will send it."""
+        """Called after the region was sent, or when it will not be sent."""
         raise NotImplementedError
 
 

@@ -1,8 +1,9 @@
 """Variable-length integers: seven bits a byte, least significant group first.
 
-Unsigned ones carry lengths, counts and tags of flexible messages; zig-zag ones carry everything inside a record.
-A reader takes at most five bytes for 32 bits and ten for 64, because a longer one is an attack, not a number.
-Compiled decoders inline the one-byte case and call these for the rest.
+Unsigned ones carry lengths, counts and tags of flexible messages; zig-zag ones carry everything
+inside a record. A reader takes at most five bytes for 32 bits and ten for 64, because only an
+attacker sends more. Compiled decoders inline the one-byte case and call these functions for the
+rest.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ class MalformedVarint(ValueError):
 
 
 def read_uvarint(buffer: Buffer, position: int) -> tuple[int, int]:
-    """The number at ``position`` and the position after it. ``IndexError`` when the buffer ends first."""
+    """The number at ``position`` and the position after it. ``IndexError`` when the buffer ends
+    first.
+    """
     value = buffer[position]
     if value < 0x80:
         return value, position + 1

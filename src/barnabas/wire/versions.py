@@ -1,4 +1,6 @@
-"""Ranges of protocol versions, in Kafka's notation: ``"3+"``, ``"0-12"``, ``"4"`` and ``"none"``."""
+"""Ranges of protocol versions, in Kafka's notation: ``"3+"``, ``"0-12"``, ``"4"`` and
+``"none"``.
+"""
 
 from __future__ import annotations
 

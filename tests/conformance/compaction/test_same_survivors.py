@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cli.log_dump.read_only_disk import ReadOnlyDisk
-from barnabas.cli.log_verify.directory_scrub import scrub_log_directory
-from barnabas.cli.log_verify.findings import Scrub
+from barnabas.cli.log.dump.read_only_disk import ReadOnlyDisk
+from barnabas.cli.log.verify.directory_scrub import scrub_log_directory
+from barnabas.cli.log.verify.findings import Scrub
 from barnabas.records.batch_header import DELETE_HORIZON_BIT
 from barnabas.testing import EmbeddedBroker
 from peers.apache_kafka import apache_kafka, run_tool, why_missing

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.controller.partition_change import Circumstances, Election, Wanted, partition_change
-from barnabas.controller.reassignments import planned
+from barnabas.controller.core.partition_change import Circumstances, Election, Wanted, partition_change
+from barnabas.controller.core.reassignments import planned
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.ids import NO_NODE, Uuid
 from barnabas.wire.metadata_records import PartitionChangeRecord

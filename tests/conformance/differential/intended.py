@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from barnabas.api.broker_apis import BROKER_HANDLERS
-from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.controller.core.features import SUPPORTED_FEATURES
 from barnabas.model.ids import ZERO_UUID
 
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from barnabas.controller.features import SUPPORTED_FEATURES
+from barnabas.controller.core.features import SUPPORTED_FEATURES
 from barnabas.env.entropy import SystemEntropy
 from barnabas.env.real_disk import RealDisk
 from barnabas.model.errors import ErrorCode

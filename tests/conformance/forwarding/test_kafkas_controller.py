@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.api.envelopes import ANONYMOUS, envelope_of
+from barnabas.controller.envelopes import envelope_of
+from barnabas.env.awaiting import awaited
 from barnabas.model.errors import ErrorCode
 from barnabas.network.peers import Peers
-from barnabas.node.promises import awaited
+from barnabas.security.principal import ANONYMOUS
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -21,7 +22,7 @@ from barnabas.wire.messages.metadata import MetadataRequest
 from peers.apache_kafka import why_missing
 from peers.apache_kafka_cluster import APACHE
 from peers.cluster import Cluster
-from tests.unit.node.test_controller_channel import THERE, Office, client
+from tests.unit.controller.test_channel import THERE, Office, client
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 

@@ -17,24 +17,24 @@ import pytest
 
 from barnabas.model.ids import Uuid, uuid_text
 from barnabas.storage.leader_epochs import EpochStart
-from barnabas.storage.remote.catalogue import RemoteCatalogue
-from barnabas.storage.remote.chain import is_within
-from barnabas.storage.remote.events import RemoteLogEvent, decode_event, encode_event, metadata_partition
-from barnabas.storage.remote.segment_metadata import (
+from barnabas.tiered.metadata.catalogue import RemoteCatalogue
+from barnabas.tiered.metadata.chain import is_within
+from barnabas.tiered.metadata.events import RemoteLogEvent, decode_event, encode_event, metadata_partition
+from barnabas.tiered.metadata.segment_metadata import (
     RemotePartition,
     RemotePartitionDelete,
     RemoteSegmentId,
     RemoteSegmentMetadata,
     RemoteSegmentUpdate,
 )
-from barnabas.storage.remote.segment_state import PartitionDeleteState, SegmentState
+from barnabas.tiered.metadata.segment_state import PartitionDeleteState, SegmentState
 from barnabas.wire.remote_log_records import (
     RemoteLogSegmentMetadataSnapshotRecord,
     decode_remote_log_record,
     encode_remote_log_record,
 )
 from peers.apache_kafka import java, why_missing
-from tests.unit.storage.remote.made import random_events, segment
+from tests.unit.tiered.made import random_events, segment
 from tests.waiting import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]

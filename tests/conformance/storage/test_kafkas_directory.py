@@ -11,9 +11,9 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition as ClientPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from barnabas.cli.log_dump.read_only_disk import ReadOnlyDisk
-from barnabas.cli.log_verify.directory_scrub import scrub_log_directory
-from barnabas.cli.log_verify.findings import Scrub
+from barnabas.cli.log.dump.read_only_disk import ReadOnlyDisk
+from barnabas.cli.log.verify.directory_scrub import scrub_log_directory
+from barnabas.cli.log.verify.findings import Scrub
 from barnabas.env.real_disk import RealDisk
 from barnabas.records.batch_header import read_header
 from barnabas.records.record import open_batch

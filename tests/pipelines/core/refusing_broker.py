@@ -1,6 +1,7 @@
-"""A broker that asks for credentials and takes none: enough of the protocol for a client to be refused in order.
+"""A broker that requires credentials and accepts none: enough of the protocol for a client to be
+refused properly.
 
-Barnabas does not serve SASL yet, and what a pipeline says about a refusal does not depend on who refuses.
+Barnabas does not serve SASL yet, and a pipeline's error does not depend on which broker refuses.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class RefusingBroker:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        # Closing alone does not wake who accepts.
+        # Closing alone does not wake the thread in accept.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 

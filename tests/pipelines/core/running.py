@@ -1,4 +1,4 @@
-"""Running a pipeline to the end of what is there, on the session of the tests."""
+"""Runs a pipeline over the available data, on the session of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A Spark cluster of processes on this machine: a master and two workers, as its own scripts start them."""
+"""A Spark cluster of processes on this machine: a master and two workers, as its own scripts start
+them.
+"""
 
 from __future__ import annotations
 

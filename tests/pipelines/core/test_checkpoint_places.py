@@ -1,4 +1,4 @@
-"""Checkpoints where Hadoop's file systems are, of which ``file:`` is the one that every machine has."""
+"""Checkpoints on Hadoop's file systems, of which ``file:`` exists on every machine."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_a_text_is_kept_and_replaced(spark: SparkSession, tmp_path: Path, scheme
         ("hdfs://name:8020/x", True, None),
     ],
 )
-def test_some_paths_are_of_this_machine(path: str, scheme: bool, local: str | None) -> None:
+def test_local_paths_are_recognised(path: str, scheme: bool, local: str | None) -> None:
     assert (has_scheme(path), local_path(path)) == (scheme, local)
 
 
-def test_a_pipeline_goes_on_from_a_checkpoint_with_a_scheme(spark: SparkSession, topics: Topics, tmp_path: Path) -> None:
+def test_a_pipeline_continues_from_a_checkpoint_with_a_scheme(spark: SparkSession, topics: Topics, tmp_path: Path) -> None:
     numbers, out = topics.create("numbers", partitions=2), topics.create("out")
     pipeline = (
         Pipeline("p", bootstrap=topics.bootstrap)
@@ -58,7 +58,7 @@ def test_a_pipeline_goes_on_from_a_checkpoint_with_a_scheme(spark: SparkSession,
     assert (status.batch, status.lag) == (1, 0)
 
 
-def test_a_generator_of_batches_makes_one_when_all_that_is_there_is_asked_for(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
+def test_a_generator_of_batches_makes_one_batch_with_available_now(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     out = topics.create("out")
     pipeline = (
         Pipeline("p", bootstrap=topics.bootstrap)

@@ -1,4 +1,4 @@
-"""``barnabas pipelines`` as it is typed."""
+"""``barnabas pipelines`` as a user types it."""
 
 from __future__ import annotations
 
@@ -42,24 +42,24 @@ def pipeline_file(folder: Path, topics: Topics, name: str, guarantee: str = "exa
 def test_files_are_checked_without_spark(tmp_path: Path) -> None:
     good = write(tmp_path, FILE.format(name="p", bootstrap="b", numbers="n", out="o", guarantee="exactly_once"), "good.yaml")
     bad = write(tmp_path, good.read_text().replace("from: even", "from: evn"), "bad.yaml")
-    assert barnabas("pipelines", "validate", str(good)).text == f"{good}: pipeline 'p' is well: 1 source, 1 step, 1 sink.\n"
+    assert barnabas("pipelines", "validate", str(good)).text == f"{good}: pipeline 'p' is valid: 1 source, 1 step, 1 sink.\n"
     both = barnabas("pipelines", "validate", str(bad), str(good))
     assert both.code == 1
     assert both.err == f"barnabas: {bad}:9: sink 'out' reads 'evn', but there is no source or step of that name; did you mean 'even'?\n"
-    assert "is well" in both.out.decode(), "a wrong file does not hide a good one"
+    assert "is valid" in both.out.decode(), "an invalid file does not hide a valid one"
     (row,) = barnabas("pipelines", "list", str(good), "--json").json
     assert (row["name"], row["sources"], row["steps"], row["sinks"]) == ("p", ["numbers"], ["even"], ["out"])
     assert barnabas("pipelines", "packages", str(good)).text == "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0\n"
     assert Path(barnabas("pipelines", "submit-script").text.strip()).is_file()
 
 
-def test_without_pyspark_or_java_it_is_said_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pyspark_or_java_is_reported_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(tmp_path, "name: p\nsources: {t: {generator: {}}}\nsinks: {o: {from: t, console: {}}}\n")
     with monkeypatch.context() as without:
         without.setenv("PATH", str(tmp_path))
         without.delenv("JAVA_HOME", raising=False)
         assert barnabas("pipelines", "run", str(file)).complaint.startswith(
-            "Spark needs Java 17 or later, and there is no java on the PATH"
+            "Spark needs Java 17 or later, but there is no java on the PATH"
         )
         without.setenv("JAVA_HOME", str(tmp_path / "gone"))
         assert f"there is no java in JAVA_HOME ({tmp_path / 'gone'}): install a JRE." in barnabas("pipelines", "run", str(file)).complaint
@@ -69,16 +69,18 @@ def test_without_pyspark_or_java_it_is_said_what_to_install(tmp_path: Path, monk
 
 
 def test_neither_the_package_nor_the_commands_need_pyspark() -> None:
-    code = "import sys; sys.modules['pyspark'] = None; import barnabas.pipelines, barnabas.cli.pipelines; barnabas.pipelines.Pipeline"
+    code = (
+        "import sys; sys.modules['pyspark'] = None; import barnabas.pipelines, barnabas.cli.pipelines.command; barnabas.pipelines.Pipeline"
+    )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=LONG_PATIENCE_SECONDS)
 
 
-def test_a_missing_topic_is_known_before_spark_starts(tmp_path: Path, topics: Topics) -> None:
+def test_a_missing_topic_is_reported_before_spark_starts(tmp_path: Path, topics: Topics) -> None:
     file = write(tmp_path, FILE.format(name="p", bootstrap=topics.bootstrap, numbers="nowhere", out="o", guarantee="exactly_once"))
     assert barnabas("pipelines", "run", str(file)).complaint.startswith(f"{file}:5: there is no topic 'nowhere' at {topics.bootstrap};")
 
 
-def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_path: Path, topics: Topics) -> None:
+def test_a_run_reports_to_stdout_and_a_topic_and_ends_cleanly_on_a_signal(tmp_path: Path, topics: Topics) -> None:
     file, checkpoint = pipeline_file(tmp_path, topics, "told"), str(tmp_path / "checkpoints")
     assert [each["state"] for each in barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json] == [
         "never ran"
@@ -99,7 +101,7 @@ def test_a_run_reports_lines_and_to_a_topic_and_ends_in_order_when_told_to(tmp_p
         (status,) = barnabas("pipelines", "status", str(file), "--checkpoint", checkpoint, "--json").json
         assert (status["state"], status["batch"], status["lag"]) == ("running", 0, 0)
         below = descendants(running.pid)
-        # As `timeout` does it: the process, and then its group, to which Spark's JVM belongs.
+        # As `timeout` does: the process, and then its group, which includes Spark's JVM.
         running.send_signal(signal.SIGTERM)
         os.killpg(running.pid, signal.SIGTERM)
         _, errors = running.communicate(timeout=LONG_PATIENCE_SECONDS)
@@ -172,7 +174,7 @@ def test_a_changed_table_stops_a_run_until_its_columns_are_accepted(tmp_path: Pa
     assert stopped.returncode == 1
     assert stopped.stderr == (
         f"barnabas: {file}:3: source 'orders': table orders changed: 'qty' (bigint) is missing, 'quantity' (bigint) is new; "
-        f"`barnabas pipelines accept-schema {file}` takes that over, and the pipeline goes on where it was.\n"
+        f"`barnabas pipelines accept-schema {file}` accepts the change, and the pipeline continues where it stopped.\n"
     )
     assert written() == ['{"id":1,"qty":5}']
     taken_over = command("accept-schema", str(file))

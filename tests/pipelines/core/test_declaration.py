@@ -1,4 +1,4 @@
-"""Files that are wrong: where, and what was expected. None of this needs Spark."""
+"""Invalid files: the place and the expected value. None of this needs Spark."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def changed(line: int, text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_a_good_file_says_what_it_means() -> None:
+def test_a_valid_file_becomes_its_declaration() -> None:
     declared = declare(GOOD, RATE="7")
     (payments,) = declared.sources
     assert (declared.name, declared.bootstrap, declared.trigger) == ("alerts", "127.0.0.1:9092", Trigger(interval_ms=2000))
@@ -69,15 +69,15 @@ def test_a_good_file_says_what_it_means() -> None:
     ("line", "text", "expected"),
     [
         (1, "nam: alerts", "alerts.yaml:1: the pipeline lacks 'name': a text."),
-        (1, "name: a b", "alerts.yaml:1: the name 'a b' has other than letters"),
+        (1, "name: a b", "alerts.yaml:1: the name 'a b' may only have letters"),
         (2, "boostrap: x", "alerts.yaml:2: the pipeline has no field 'boostrap'; did you mean 'bootstrap'?"),
         (2, "bootstrap: ${NOWHERE}", "alerts.yaml:2: the environment has no NOWHERE; set it, or give a default as in ${NOWHERE:-default}."),
         (3, "kafka: [1]", "alerts.yaml:3: 'kafka' of the pipeline is a mapping of names to values, not a list."),
-        (3, "trigger: 1 second", "alerts.yaml:4: 'trigger' stands here twice; it was said first on line 3."),
+        (3, "trigger: 1 second", "alerts.yaml:4: 'trigger' is here twice; it was first given on line 3."),
         (4, "trigger: soon", "alerts.yaml:4: 'trigger' (a duration, available_now or continuous) is a duration such as '10 seconds'"),
         (7, "    topik: payments", "alerts.yaml:6: source 'payments' reads one of topic, topics, pattern,"),
         (7, "    topic: pay ments", "alerts.yaml:7: 'topic' of source 'payments' names no topic: 'pay ments' has characters other than"),
-        (7, "    topics: [a, ..]", "alerts.yaml:7: 'topics' of source 'payments' names no topic: '..' is no topic name."),
+        (7, "    topics: [a, ..]", "alerts.yaml:7: 'topics' of source 'payments' names no topic: '..' is not a topic name."),
         (7, "    topic: ''", "alerts.yaml:7: 'topic' of source 'payments' is a text, not ''."),
         (
             9,
@@ -97,7 +97,7 @@ def test_a_good_file_says_what_it_means() -> None:
         (13, "  - {view: large, slq: SELECT 1}", "alerts.yaml:13: step 'large' is one of sql,"),
         (13, "  - {view: large, sql: SELECT * FROM payment}", "alerts.yaml:13: step 'large' reads 'payment', but there is no"),
         (13, "  - {view: large, sql: SELECT * FROM once}", "alerts.yaml:13: step 'large' reads 'once', which is only made below."),
-        (13, "  - {view: payments, sql: SELECT 1}", "alerts.yaml:13: there is already something called 'payments', on line 6."),
+        (13, "  - {view: payments, sql: SELECT 1}", "alerts.yaml:13: there is already a source or step called 'payments', on line 6."),
         (
             17,
             "  out: {from: onec, topic: t}",
@@ -112,22 +112,22 @@ def test_a_good_file_says_what_it_means() -> None:
         (
             17,
             "  out: {from: once, topic: t, console: {}}",
-            "alerts.yaml:17: sink 'out' writes to one of topic, jdbc, lake, files, console, but says topic and console.",
+            "alerts.yaml:17: sink 'out' writes to one of topic, jdbc, lake, files, console, but it has topic and console.",
         ),
         (17, "  out: {from: once, consol: {}}", "alerts.yaml:17: sink 'out' writes to one of topic,"),
         (17, "  out: {from: once, topic: t", "alerts.yaml:18: this is not YAML"),
         (17, "  out: text", "alerts.yaml:17: sink 'out' is a mapping of names to values, not 'text'."),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(line: int, text: str, expected: str) -> None:
+def test_an_error_in_a_file_is_reported_with_its_line(line: int, text: str, expected: str) -> None:
     assert complaint(changed(line, text)).startswith(expected)
 
 
-def test_a_misspelt_name_is_guessed() -> None:
+def test_a_misspelt_name_gets_a_suggestion() -> None:
     assert complaint(changed(17, "  out: {from: onec, topic: t}")).endswith("; did you mean 'once'?")
 
 
-def test_a_pipeline_reads_and_writes_something() -> None:
+def test_a_pipeline_needs_a_source_and_a_sink() -> None:
     assert complaint("name: a") == "alerts.yaml:1: the pipeline has no sources, so there is nothing to read."
     assert complaint("name: a\nsources: {t: {generator: {}}}") == "alerts.yaml:1: the pipeline has no sinks, so nothing would be written."
     assert complaint("") == "alerts.yaml:1: the file is empty; a pipeline has a name, sources and sinks."
@@ -138,7 +138,7 @@ def test_dead_letters_need_tolerance() -> None:
     assert "so nothing would reach its dead letters" in complaint(text)
 
 
-def test_files_that_cannot_be_read_are_said_to_be(tmp_path: Path) -> None:
+def test_unreadable_files_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DeclarationError, match=r"missing.yaml:1: the file cannot be read: No such file"):
         read_pipeline(str(tmp_path / "missing.yaml"))
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
@@ -146,13 +146,13 @@ def test_files_that_cannot_be_read_are_said_to_be(tmp_path: Path) -> None:
         read_pipeline(str(tmp_path / "binary.yaml"))
 
 
-def test_the_environment_is_put_in() -> None:
+def test_environment_variables_are_substituted() -> None:
     text = "a: '${X}'\nb: ${N}\nc: ${NONE:-}\nd: $$HOME\ne: '${EMPTY:-else}'\nf: '${N}'\ng: a${N}b\n"
     found = plain(parse_yaml(text, "f", {"X": "x: y", "N": "5", "EMPTY": ""}))
     assert found == {"a": "x: y", "b": 5, "c": None, "d": "$HOME", "e": "else", "f": "5", "g": "a5b"}
 
 
-def test_a_number_may_stand_in_quotes_because_braces_want_them() -> None:
+def test_a_number_may_be_quoted_because_braces_need_quotes() -> None:
     (source,) = declare(changed(10, "    rate: '${RATE}'"), RATE="12").sources
     assert isinstance(source.settings, TopicSettings)
     assert source.settings.rate == 12
@@ -169,7 +169,7 @@ def test_a_number_may_stand_in_quotes_because_braces_want_them() -> None:
         ("{offsets: {payments: {0: earliest}}}", {"startingOffsets": '{"payments": {"0": -2}}'}),
     ],
 )
-def test_where_a_topic_is_begun(start: str, options: dict[str, str]) -> None:
+def test_the_start_of_a_topic_is_parsed(start: str, options: dict[str, str]) -> None:
     (source,) = declare(changed(10, f"    start: {start}")).sources
     assert isinstance(source.settings, TopicSettings)
     assert source.settings.start == options
@@ -188,7 +188,7 @@ def test_where_a_topic_is_begun(start: str, options: dict[str, str]) -> None:
         ("SELECT 1", ()),
     ],
 )
-def test_what_a_query_reads(query: str, expected: tuple[str, ...]) -> None:
+def test_the_inputs_of_a_query_are_found(query: str, expected: tuple[str, ...]) -> None:
     assert tables(query) == expected
 
 
@@ -244,10 +244,10 @@ sinks:
 """
 
 
-def test_a_table_that_is_another_one_when_a_batch_is_run_again_reaches_no_exactly_once_sink() -> None:
+def test_a_table_in_sql_cannot_reach_an_exactly_once_sink() -> None:
     assert complaint(JOINED).startswith(
-        "alerts.yaml:6: step 'rated' reads the table 'limits' as it is at that moment, which may be another when a batch is run again, "
-        "and sink 'out' (line 10) writes exactly once; join them in a step with 'join', or let the sink have guarantee: at_least_once."
+        "alerts.yaml:6: step 'rated' reads the table 'limits' as it is at that moment, which may differ when a batch runs again, "
+        "and sink 'out' (line 10) writes exactly once; use a step with 'join', or give the sink guarantee: at_least_once."
     )
     declare(JOINED.replace("exactly_once", "at_least_once"))
     declare(

@@ -1,4 +1,4 @@
-"""What goes wrong when a pipeline runs, told in one sentence."""
+"""Failures of running pipelines, each reported in one sentence."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def reading(topic: str, bootstrap: str, **kafka: str) -> Pipeline:
     return Pipeline("p", bootstrap=bootstrap, kafka=settings).source("s", topic=topic, format="text").sink("c", from_="s", console={})
 
 
-def test_a_topic_that_is_missing_is_named_with_its_line(topics: Topics) -> None:
+def test_a_missing_topic_is_named_with_its_line(topics: Topics) -> None:
     with pytest.raises(DeclarationError) as wrong:
         check_topics(reading("nowhere", topics.bootstrap).declaration())
-    expected = f"there is no topic 'nowhere' at {topics.bootstrap}; make it with `barnabas topics create nowhere --bootstrap"
+    expected = f"there is no topic 'nowhere' at {topics.bootstrap}; create it with `barnabas topics create nowhere --bootstrap"
     assert wrong.value.sentence.startswith(expected)
     assert wrong.value.path == __file__
 
 
-def test_topics_that_are_written_are_made(topics: Topics) -> None:
+def test_topics_of_sinks_are_created(topics: Topics) -> None:
     source, out = topics.create("in"), topics.name("made")
     pipeline = Pipeline("p", bootstrap=topics.bootstrap).source("s", topic=source, format="text").sink("o", from_="s", topic=out)
     check_topics(pipeline.declaration())
     assert topics.read(out) == []
 
 
-def test_a_broker_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_broker_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("barnabas.pipelines.running.preflight.ANSWER_SECONDS_MAX", 2.0)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -50,7 +50,7 @@ def test_a_broker_that_is_away_is_said_to_be(monkeypatch: pytest.MonkeyPatch) ->
     assert "refused" in str(wrong.value)
 
 
-def test_wrong_credentials_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_credentials_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("barnabas.pipelines.running.preflight.ANSWER_SECONDS_MAX", 5.0)
     with RefusingBroker("Authentication failed: wrong password") as broker:
         secret = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "alice", "sasl_password": "wrong"}
@@ -60,9 +60,7 @@ def test_wrong_credentials_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> No
     assert "wrong password" in str(wrong.value)
 
 
-def test_sql_that_spark_does_not_understand_is_told_with_its_line(
-    spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
-) -> None:
+def test_invalid_sql_is_reported_with_its_line(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
     numbers = topics.create("numbers")
     text = f"""\
         name: wrong
@@ -88,9 +86,7 @@ def test_sql_that_spark_does_not_understand_is_told_with_its_line(
         run_file(file, spark, checkpoint)
 
 
-def test_a_record_that_cannot_be_read_stops_the_pipeline_unless_it_is_tolerated(
-    spark: SparkSession, topics: Topics, checkpoint: str
-) -> None:
+def test_an_undecodable_record_stops_the_pipeline_unless_it_is_tolerated(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     numbers, out = topics.create("numbers"), topics.create("out")
     topics.send(numbers, [{"n": 1}, b"no json", {"n": "text"}, {"m": 2}, None])
 
@@ -110,7 +106,7 @@ def test_a_record_that_cannot_be_read_stops_the_pipeline_unless_it_is_tolerated(
 
 
 @pytest.mark.parametrize("guarantee", ["exactly_once", pytest.param("at_least_once", marks=pytest.mark.soak)])
-def test_a_row_that_sql_cannot_compute_is_told_in_sparks_words(
+def test_a_row_that_sql_cannot_compute_is_reported_with_sparks_message(
     spark: SparkSession, topics: Topics, checkpoint: str, guarantee: str
 ) -> None:
     numbers, out = topics.create("numbers"), topics.create("out")
@@ -164,13 +160,13 @@ py4j.Py4JException: An exception was raised by the Python Proxy. Return Message:
         ),
         (
             "Could not execute broadcast in 300 secs.\njava.util.concurrent.TimeoutException: Futures timed out\n\tat a.b(C.java)",
-            "it took too long: Could not execute broadcast in 300 secs. (TimeoutException: Futures timed out).",
+            "it timed out: Could not execute broadcast in 300 secs. (TimeoutException: Futures timed out).",
         ),
         (
             "[STREAM_FAILED] Query [id = 1] terminated with exception: Python worker failed to connect back.",
             "a Python worker did not start within Spark's ten seconds; is this machine too busy?",
         ),
-        ("java.net.SocketTimeoutException: connect timed out", "it took too long: SocketTimeoutException: connect timed out."),
+        ("java.net.SocketTimeoutException: connect timed out", "it timed out: SocketTimeoutException: connect timed out."),
         ("java.lang.IllegalStateException: odd\n\tat a.b(C.java)", "IllegalStateException: odd."),
         (
             "Traceback (most recent call last):\n  File x\nValueError: no such zone\n",
@@ -182,5 +178,5 @@ py4j.Py4JException: An exception was raised by the Python Proxy. Return Message:
         ("[NOT_FOUND] There is no `x`. SQLSTATE: 42P01; line 1 pos 14;\n'Project", "There is no `x` (line 1, position 14)."),
     ],
 )
-def test_of_a_page_of_java_one_sentence_remains(text: str, sentence: str) -> None:
+def test_a_java_stack_trace_becomes_one_sentence(text: str, sentence: str) -> None:
     assert sentence_of(RuntimeError(text)) == sentence

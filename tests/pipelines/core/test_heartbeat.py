@@ -1,4 +1,4 @@
-"""Whether a run is alive, as `pipelines status` tells it."""
+"""Whether a run is alive, as `pipelines status` reports it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from barnabas.pipelines.declaration.read import read_pipeline
 from barnabas.pipelines.running.heartbeat import (
     SILENT_SECONDS_MAX,
     Heartbeat,
-    beating,
+    heartbeats,
     is_there,
-    life_of,
+    liveness_of,
     newest_heartbeat,
     this_process,
 )
@@ -33,12 +33,12 @@ checkpoint: {checkpoint}
 sources: {{numbers: {source}}}
 sinks: {{out: {{from: numbers, console: {{}}}}}}
 """
-# A run of which only the heart beats: what it says on stdout, it said in its heartbeat before.
+# A run with nothing but a heartbeat: it prints each state after it has written it.
 RUN = """
 import sys
 from barnabas.pipelines.declaration.read import read_pipeline
-from barnabas.pipelines.running.heartbeat import beating
-with beating([read_pipeline(sys.argv[1])], None) as heart:
+from barnabas.pipelines.running.heartbeat import heartbeats
+with heartbeats([read_pipeline(sys.argv[1])], None) as heart:
     print("starting", flush=True)
     sys.stdin.readline()
     heart.running()
@@ -59,19 +59,19 @@ def state(file: Path) -> str:
 def test_status_follows_a_run_from_its_start_to_its_end(tmp_path: Path) -> None:
     file = pipeline_file(tmp_path)
     assert state(file) == "never ran"
-    with beating([read_pipeline(str(file))], None) as heart:
+    with heartbeats([read_pipeline(str(file))], None) as heart:
         assert state(file) == "starting"
         heart.running()
         assert state(file) == "running"
     assert state(file) == "ended"
-    with pytest.raises(ValueError, match="no luck"), beating([read_pipeline(str(file))], None):
+    with pytest.raises(ValueError, match="no luck"), heartbeats([read_pipeline(str(file))], None):
         raise ValueError("no luck")
     (found,) = status_of(read_pipeline(str(file)))
     assert (found.state, found.reason) == ("failed", "no luck")
 
 
 @pytest.mark.parametrize("at_last", ["starting", "running"])
-def test_status_says_at_once_that_a_killed_run_died(tmp_path: Path, at_last: str) -> None:
+def test_status_reports_at_once_that_a_killed_run_died(tmp_path: Path, at_last: str) -> None:
     file = pipeline_file(tmp_path)
     command = [sys.executable, "-c", RUN, str(file)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as run:
@@ -91,7 +91,7 @@ def test_status_says_at_once_that_a_killed_run_died(tmp_path: Path, at_last: str
     assert found.state == "died"
     assert found.reason is not None
     assert found.reason.startswith(f"Process {run.pid} on ")
-    assert f"last alive at {found.alive_at}" in found.reason
+    assert f"its last heartbeat was at {found.alive_at}" in found.reason
 
 
 def test_another_process_with_the_same_pid_is_not_the_run() -> None:
@@ -102,21 +102,21 @@ def test_another_process_with_the_same_pid_is_not_the_run() -> None:
     assert is_there(replace(here, namespace="another")) is None
 
 
-def test_elsewhere_only_silence_says_that_a_run_died() -> None:
+def test_on_another_machine_only_missing_heartbeats_show_that_a_run_died() -> None:
     now = datetime.now(UTC)
     beat = Heartbeat("running", now.isoformat(), None, this_process())
     silent = timedelta(seconds=SILENT_SECONDS_MAX)
-    assert life_of(beat, now + silent, is_there=None) == "running"
-    assert life_of(beat, now + 2 * silent, is_there=None) == "died"
-    assert life_of(beat, now + 2 * silent, is_there=True) == "running", "a clock that was set does not kill"
-    assert life_of(replace(beat, state="ended"), now + 2 * silent, is_there=False) == "ended"
+    assert liveness_of(beat, now + silent, is_there=None) == "running"
+    assert liveness_of(beat, now + 2 * silent, is_there=None) == "died"
+    assert liveness_of(beat, now + 2 * silent, is_there=True) == "running", "a clock that was set does not kill"
+    assert liveness_of(replace(beat, state="ended"), now + 2 * silent, is_there=False) == "ended"
 
 
 def test_heartbeats_of_a_run_with_a_remote_checkpoint_go_to_the_progress_topic(tmp_path: Path, topics: Topics) -> None:
     source = f"{{topic: {topics.create('numbers')}, format: text}}"
     text = FILE.format(bootstrap=topics.bootstrap, checkpoint="s3a://bucket/checkpoints", source=source)
     pipeline = read_pipeline(str(write(tmp_path, text.replace("watched", topics.name("watched")))))
-    with beating([pipeline], None) as heart:
+    with heartbeats([pipeline], None) as heart:
         heart.running()
     reports = newest_reports(pipeline)
     assert HeartbeatTopic.key_of(pipeline.name) in reports
@@ -127,7 +127,7 @@ def test_heartbeats_of_a_run_with_a_remote_checkpoint_go_to_the_progress_topic(t
     assert found.state == "ended"
 
 
-def test_a_disk_that_is_gone_does_not_hurt_a_run(tmp_path: Path) -> None:
+def test_a_missing_disk_does_not_stop_a_run(tmp_path: Path) -> None:
     (tmp_path / "checkpoints").write_text("a file where the folder should be")
-    with beating([read_pipeline(str(pipeline_file(tmp_path)))], None) as heart:
+    with heartbeats([read_pipeline(str(pipeline_file(tmp_path)))], None) as heart:
         heart.running()

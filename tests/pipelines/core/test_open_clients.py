@@ -1,4 +1,4 @@
-"""A driver runs for weeks, and so must not keep a client for each thing it ever asked a cluster."""
+"""A driver runs for weeks, so it must not keep a client for each request it ever made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from confluent_kafka import Consumer
 
 from barnabas.pipelines import Pipeline
 from barnabas.pipelines.redrive import redrive
-from barnabas.pipelines.running.heartbeat import beating
+from barnabas.pipelines.running.heartbeat import heartbeats
 from barnabas.pipelines.running.runner import start
 from barnabas.pipelines.running.status import status_of
 from barnabas.pipelines.running.watching import watching
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 3
 BATCHES = 12
-# Spark hands rows over a new socket each time, which is closed when they are read.
+# Spark passes rows over a new socket each time, which is closed when they are read.
 SOCKETS_COMING_AND_GOING = 4
 
 
@@ -36,15 +36,16 @@ def test_pipelines_status_and_redrive_leave_no_client_open(spark: SparkSession, 
     numbers, out, bad = topics.create("numbers"), topics.create("out"), topics.create("bad")
     made = Pipeline("closing", bootstrap=topics.bootstrap).source("s", topic=numbers, schema="n INT", dead_letters={"topic": bad})
     pipelines = [made.sink("out", from_="s", topic=out).declaration()]
-    # The collector would close what is in cycles and forgotten; when that happens is up to chance.
+    # The collector would close forgotten clients in cycles; when that happens is up to chance.
     gc.collect()
     gc.disable()
     try:
         with no_client_stays_open():
             for number in range(ROUNDS):
                 topics.send(numbers, [{"n": number}, b"bad"])
-                # As a process does it: with heartbeats and the progress topic, here on the session of the tests.
-                with beating(pipelines, checkpoint) as heart:
+                # As a process does: with heartbeats and the progress topic, here on the session of
+                # the tests.
+                with heartbeats(pipelines, checkpoint) as heart:
                     run = start(pipelines, spark, checkpoint=checkpoint, available_now=True)
                     heart.running()
                     with watching(pipelines, run) as observers:

@@ -1,4 +1,6 @@
-"""Where a topic is begun, how much at a time, which topics, what a record carries beside its value."""
+"""Reading topics: where to start, how much at a time, which topics, and the columns beside a
+record's value.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_a_topic_is_begun_by_offset_or_time_and_read_at_a_rate(
-    spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
-) -> None:
+def test_a_topic_is_read_from_an_offset_or_time_at_a_rate(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
     numbers, out = topics.create("numbers"), topics.create("out")
     for number in range(6):
         topics.send_record(numbers, None, str(number).encode(), timestamp=1_000_000 + number)
@@ -47,7 +47,7 @@ sinks:
     assert batches == [2, 2, 2]
 
 
-def test_a_pattern_reads_all_topics_that_match_with_keys_and_headers(
+def test_a_pattern_reads_all_matching_topics_with_keys_and_headers(
     spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
 ) -> None:
     north, south, out = topics.create("rides.north"), topics.create("rides.south"), topics.create("out", partitions=2)

@@ -1,7 +1,8 @@
-"""Checkpoints in an object store, as clusters have them: an S3 on loopback, through Hadoop's s3a.
+"""Checkpoints in an object store, as clusters have them: an S3 server on loopback, through Hadoop's
+s3a.
 
-The file system and Amazon's SDK are half a gigabyte of jars, so this is for the long run, and only where they are there already:
-``BARNABAS_TEST_S3A_JARS`` names them, with commas.
+The file system and Amazon's SDK are half a gigabyte of jars, so this is a soak test, and runs only
+where the jars exist already: ``BARNABAS_TEST_S3A_JARS`` names them, separated by commas.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.mark.timeout(1200)
-def test_a_pipeline_goes_on_from_a_checkpoint_in_a_bucket(tmp_path: Path, topics: Topics, endpoint: str) -> None:
+def test_a_pipeline_continues_from_a_checkpoint_in_a_bucket(tmp_path: Path, topics: Topics, endpoint: str) -> None:
     numbers, out = topics.create("numbers"), topics.create("out")
     text = FILE.format(bootstrap=topics.bootstrap, jars=JARS, endpoint=endpoint, numbers=numbers, out=out)
     file = write(tmp_path, text)

@@ -1,4 +1,6 @@
-"""The difference between two schemas, and the schema after a change was accepted. None of this needs Spark."""
+"""The difference between two schemas, and the schema after a change was accepted. None of this
+needs Spark.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from barnabas.pipelines.schema_changes.merging import Presence, marked, merged, 
 
 
 def struct(*fields: tuple[str, Any] | tuple[str, Any, bool]) -> dict[str, Any]:
-    """Names and types, and True for what is required."""
+    """Names and types, and True for required fields."""
     return {
         "type": "struct",
         "fields": [{"name": name, "type": kind, "nullable": not rest, "metadata": {}} for name, kind, *rest in fields],
@@ -33,21 +35,21 @@ def test_a_rename_is_a_removal_and_an_addition_and_only_the_removal_breaks() -> 
     assert changes(struct(("a", "long", True)), struct(("a", "long"))) == (Loosened("a"),)
 
 
-def test_the_text_of_a_schema_keeps_odd_names_and_what_is_required() -> None:
+def test_the_text_of_a_schema_keeps_odd_names_and_required_fields() -> None:
     nested = struct(("a b", "long", True), ("list", {"type": "array", "elementType": "integer", "containsNull": True}))
     schema = struct(("x`y", nested), ("m", {"type": "map", "keyType": "string", "valueType": "decimal(10,2)", "valueContainsNull": True}))
     assert ddl(schema) == "`x``y` struct<`a b`:bigint NOT NULL,`list`:array<int>>, `m` map<string,decimal(10,2)>"
     assert [each.name for each in columns(schema)] == ["x`y", "x`y.a b", "x`y.list", "m"]
 
 
-def test_an_accepted_schema_forgets_only_fields_that_every_record_had_and_none_has_now() -> None:
+def test_an_accepted_schema_drops_only_fields_that_every_record_had_and_none_has_now() -> None:
     known = struct(("id", "long", True), ("qty", "long", True), ("rare", "string"), ("price", "double", True))
     sampled = struct(("id", "long"), ("quantity", "long"), ("price", "long"))
     present = {"id": Presence(9, 9), "qty": Presence(9, 0), "rare": Presence(9, 0), "price": Presence(9, 8), "quantity": Presence(9, 9)}
     assert merged(known, sampled, present) == struct(
         ("id", "long", True), ("rare", "string"), ("price", "double"), ("quantity", "long", True)
     )
-    # With no record to look at, nothing is known to be gone.
+    # Without records, no field is known to be gone.
     assert merged(known, struct(), {name: Presence(0, 0) for name in present}) == known
 
 

@@ -1,4 +1,4 @@
-"""What Spark is started with."""
+"""The settings that Spark is started with."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def pipeline(**spark: str) -> PipelineDeclaration:
     return made.sink("o", from_="s", lake={"format": "delta", "path": "x"}).declaration()
 
 
-def test_packages_of_a_file_come_besides_those_that_are_needed() -> None:
+def test_packages_of_a_file_are_added_to_the_required_ones() -> None:
     declared = pipeline(spark_jars_packages=f"{FILE_SYSTEM}, {DELTA}")
     assert packages_of([declared]) == [CONNECTOR, DELTA, FILE_SYSTEM]
     assert settings_for([declared], {})["spark.jars.packages"] == ",".join([CONNECTOR, DELTA, FILE_SYSTEM])
 
 
-def test_extensions_of_a_file_come_besides_those_that_are_needed() -> None:
+def test_extensions_of_a_file_are_added_to_the_required_ones() -> None:
     delta = "io.delta.sql.DeltaSparkSessionExtension"
     assert settings_for([pipeline(spark_sql_extensions="my.Extension")], {})["spark.sql.extensions"] == f"{delta},my.Extension"
 
 
-def test_workers_import_from_the_working_directory_only_if_the_python_of_a_pipeline_is_there(
+def test_workers_import_from_the_working_directory_only_if_a_pipelines_python_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = "spark.executorEnv.PYTHONSAFEPATH"
@@ -62,7 +62,7 @@ def test_workers_import_from_the_working_directory_only_if_the_python_of_a_pipel
     assert setting not in settings_for([pipeline()], {}), "declared by this very file"
 
 
-def test_of_other_settings_the_nearest_one_counts() -> None:
+def test_the_most_specific_value_of_a_setting_counts() -> None:
     declared = pipeline(spark_sql_session_timeZone="Europe/Paris")
     assert settings_for([declared], {})["spark.sql.session.timeZone"] == "Europe/Paris"
     assert settings_for([declared], {"spark.sql.session.timeZone": "UTC"})["spark.sql.session.timeZone"] == "UTC"

@@ -29,7 +29,7 @@ SOURCE = """
 """
 
 
-def test_windows_are_tumbling_sliding_and_of_sessions(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
+def test_tumbling_sliding_and_session_windows_aggregate(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
     rides, counts = topics.create("rides"), topics.create("counts")
     topics.send(rides, RIDES)
     file = write(
@@ -76,9 +76,7 @@ sinks:
     assert all(each.lag[rides] == 0 for each in reports if each.input_rows)
 
 
-def test_streams_are_joined_and_rows_that_come_twice_are_dropped(
-    spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
-) -> None:
+def test_streams_are_joined_and_duplicate_rows_are_dropped(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
     rides, fares, out, unique = topics.create("rides"), topics.create("fares"), topics.create("out"), topics.create("unique")
     topics.send(rides, RIDES)
     topics.send(fares, [{"ride": 1, "fare": 7.5, "paid": "2030-01-01T12:01:00Z"}, {"ride": 9, "fare": 1.0, "paid": "2030-01-01T12:01:00Z"}])
@@ -143,7 +141,7 @@ class Running(StatefulProcessor):
 '''
 
 
-def test_functions_and_state_are_written_in_python(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
+def test_python_functions_and_state_work_in_steps(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
     rides, out = topics.create("rides"), topics.create("out")
     topics.send(rides, RIDES[:4])
     write(tmp_path, MODULE, "rides_of_the_test.py")

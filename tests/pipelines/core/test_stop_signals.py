@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from barnabas.pipelines.errors import RunFailed
-from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
 from tests.waiting import PATIENCE_SECONDS
 
 STUBBORN = """
@@ -28,7 +28,7 @@ with stop_signals.stop_signals(asked):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_same_request_may_come_twice(number: int) -> None:
+def test_two_signals_close_together_are_one_request(number: int) -> None:
     asked = threading.Event()
     before = signal.getsignal(number)
     with stop_signals(asked):
@@ -52,15 +52,15 @@ def fail(error: Exception) -> None:
     raise error
 
 
-def test_a_failure_passes_only_while_stopping() -> None:
+def test_failures_are_ignored_only_while_stopping() -> None:
     asked = threading.Event()
-    with pytest.raises(RunFailed, match="a worker died"), failures_while_stopping_pass(asked):
+    with pytest.raises(RunFailed, match="a worker died"), ignore_failures_while_stopping(asked):
         fail(RunFailed("a worker died"))
-    gone = r"Spark's own process ended; \.barnabas/spark\.log may say why\."
-    with pytest.raises(RunFailed, match=gone), failures_while_stopping_pass(asked):
+    gone = r"Spark's process ended; \.barnabas/spark\.log may have the reason\."
+    with pytest.raises(RunFailed, match=gone), ignore_failures_while_stopping(asked):
         fail(ConnectionRefusedError())
     asked.set()
-    with failures_while_stopping_pass(asked):
+    with ignore_failures_while_stopping(asked):
         fail(RunFailed("a worker died"))
-    with failures_while_stopping_pass(asked):
+    with ignore_failures_while_stopping(asked):
         fail(ConnectionRefusedError())

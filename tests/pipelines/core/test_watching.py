@@ -1,4 +1,4 @@
-"""Numbers of a batch, and how people see them."""
+"""Numbers of a batch, and their display."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REPORT: dict[str, Any] = {
 }
 
 
-def test_a_report_of_sparks_becomes_the_numbers_people_watch() -> None:
+def test_a_report_of_spark_becomes_the_numbers_that_people_watch() -> None:
     progress = progress_of("alerts", "out", REPORT)
     assert (progress.batch, progress.input_rows, progress.output_rows, progress.batch_ms) == (7, 1000, 250, 500)
     assert progress.lag == {"payments": 8}, "a partition that is new counts whole; a source without offsets has no lag"
@@ -57,5 +57,5 @@ def test_the_table_shows_the_newest_numbers() -> None:
     assert any("alerts.more" in line and "starting" in line for line in last)
 
 
-def test_sizes_are_said_in_units_of_their_own() -> None:
+def test_sizes_are_shown_in_fitting_units() -> None:
     assert [size(each) for each in (0, 1023, 2048, 5 << 20, 3 << 30)] == ["0 B", "1023 B", "2 KiB", "5 MiB", "3.0 GiB"]

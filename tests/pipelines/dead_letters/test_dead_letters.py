@@ -1,4 +1,4 @@
-"""What becomes of records that do not decode, and how they come back."""
+"""Undecodable records: where they go, and how they come back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def pipeline_of(topics: Topics, payments: str, good: str, bad: str, schema: str)
     )
 
 
-def test_bad_records_go_to_the_dead_letters_and_come_back(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
+def test_undecodable_records_become_dead_letters_and_can_be_redriven(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, good, bad = topics.create("payments"), topics.create("good"), topics.name("bad")
     topics.send(payments, [{"amount": 1}])
     topics.send_record(payments, b"k", b'{"amount": "much"}', {"trace": b"7"}, timestamp=1_700_000_000_123)
@@ -46,7 +46,7 @@ def test_bad_records_go_to_the_dead_letters_and_come_back(spark: SparkSession, t
         "timestamp": b"1700000000123",
     }
 
-    # The declaration is mended; of the three, the record without a value is to stay.
+    # The declaration is fixed; of the three letters, the record without a value stays.
     json_only = Selection(reason=re.compile("not JSON"))
     would = redrive(topics.bootstrap, bad, selection=json_only, dry_run=True)
     assert (would.total, would.left) == (2, 1)
@@ -66,7 +66,7 @@ def test_bad_records_go_to_the_dead_letters_and_come_back(spark: SparkSession, t
     assert (rest.total, rest.left) == (1, 1), "the one that was left before goes out, the one that came back does not"
 
 
-def test_without_tolerance_the_first_bad_record_stops_the_pipeline(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
+def test_without_tolerance_the_first_undecodable_record_stops_the_pipeline(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, good = topics.create("payments"), topics.create("good")
     topics.send(payments, [{"amount": 1}, b"nonsense"])
     pipeline = (
@@ -79,6 +79,6 @@ def test_without_tolerance_the_first_bad_record_stops_the_pipeline(spark: SparkS
     assert f"source 'payments' read a record it cannot decode (topic {payments}, partition 0, offset 1)" in str(stopped.value)
 
 
-def test_dead_letters_that_are_not_there_are_not_redriven(topics: Topics) -> None:
+def test_redriving_a_missing_topic_is_refused(topics: Topics) -> None:
     with pytest.raises(CannotRun, match="There is no dead-letter topic"):
         redrive(topics.bootstrap, topics.name("nowhere"))

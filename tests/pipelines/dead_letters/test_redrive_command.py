@@ -1,4 +1,4 @@
-"""``barnabas pipelines redrive``, on letters that no Spark had to write."""
+"""``barnabas pipelines redrive``, on letters that were written without Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from barnabas.cli.main import Refused, build_app
+from barnabas.cli.errors import Refused
+from barnabas.cli.main import build_app
 from tests.pipelines.topics import Topics
 
 PIPELINE = """
@@ -40,7 +41,7 @@ def redrive(*arguments: str) -> str:
     return done.stdout
 
 
-def test_letters_are_sent_again_as_asked(topics: Topics, file: str) -> None:
+def test_selected_letters_are_sent_again(topics: Topics, file: str) -> None:
     payments, bad = topics.name("payments"), topics.name("bad")
     assert json.loads(redrive(file, "--dry-run", "--reason", "JSON", "--json")) == {
         bad: {"sent": {payments: 1}, "left": 2, "repeats": 0, "reasons": {"no JSON": 1}}
@@ -55,14 +56,14 @@ def test_letters_are_sent_again_as_asked(topics: Topics, file: str) -> None:
     assert redrive(file).endswith("0 letters sent again, 1 left, 1 dropped as repeats.\n")
 
 
-def test_what_cannot_be_redriven_is_said(file: str) -> None:
+def test_impossible_redrives_are_refused_with_a_sentence(file: str) -> None:
     with pytest.raises(Refused, match=r"No source 'others' of .* has dead letters."):
         redrive(file, "--source", "others")
     with pytest.raises(Refused, match="--reason is a regular expression"):
         redrive(file, "--reason", "(")
 
 
-def test_a_cluster_that_is_away_is_said_to_be(topics: Topics, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_cluster_is_reported(topics: Topics, file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("barnabas.pipelines.running.preflight.ANSWER_SECONDS_MAX", 2.0)
     path = Path(file)
     path.write_text(path.read_text().replace(topics.bootstrap, "127.0.0.1:1"))

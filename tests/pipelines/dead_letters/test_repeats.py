@@ -1,4 +1,4 @@
-"""Dead letters of a batch that runs twice, and redrives of letters that are there twice."""
+"""Dead letters of a batch that runs twice, and redrives of repeated letters."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def values(topics: Topics, name: str) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize(("guarantee", "letters_each"), [("exactly_once", 1), ("at_least_once", 2)])
-def test_letters_of_a_batch_that_runs_again_are_written_once_if_they_are_exactly_once(
+def test_exactly_once_letters_of_a_batch_that_runs_again_are_written_once(
     spark: SparkSession, topics: Topics, checkpoint: str, guarantee: str, letters_each: int
 ) -> None:
     payments, good, bad = topics.create("payments", partitions=2), topics.create("good"), topics.create("bad", partitions=2)
@@ -43,7 +43,7 @@ def test_letters_of_a_batch_that_runs_again_are_written_once_if_they_are_exactly
     )
     pipeline.run(session=spark, checkpoint=checkpoint, available_now=True)
     for part in ("out", "payments.dead_letters"):
-        # As if the driver had died between the batch and its note of it.
+        # As if the driver had died between the batch and its record of it.
         for path in Path(checkpoint, "careful", part, "commits").glob("*0*"):
             path.unlink()
     pipeline.run(session=spark, checkpoint=checkpoint, available_now=True)
@@ -76,7 +76,7 @@ def test_repeats_beyond_an_earlier_redrive_are_not_sent_either(topics: Topics) -
     assert len(topics.read(topic_of(bad))) == 3, "one record for each transaction that sent something"
 
 
-def test_a_letter_that_a_filter_leaves_is_kept_once_and_sent_later(topics: Topics) -> None:
+def test_a_letter_that_a_filter_skips_is_kept_once_and_sent_later(topics: Topics) -> None:
     payments, bad = topics.create("payments"), topics.create("bad")
     for offset in (1, 2, 1):
         letter(topics, bad, payments, offset)
@@ -90,7 +90,7 @@ def test_a_letter_that_a_filter_leaves_is_kept_once_and_sent_later(topics: Topic
     assert (sent.total, sent.left, sent.repeats) == (2, 0, 0)
 
 
-def test_a_redrive_does_not_wait_for_letters_that_are_not_committed(topics: Topics) -> None:
+def test_a_redrive_does_not_wait_for_uncommitted_letters(topics: Topics) -> None:
     payments, bad = topics.create("payments"), topics.create("bad")
     letter(topics, bad, payments, 1)
     with closing(Producer({"bootstrap.servers": topics.bootstrap, "transactional.id": bad})) as writing:

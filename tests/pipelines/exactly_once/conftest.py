@@ -1,4 +1,4 @@
-"""What the tests that run pipelines as processes share."""
+"""Fixtures for tests that run pipelines as processes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def jars(spark: SparkSession) -> list[str]:
-    """Of the connector, which this process has already: another resolution of packages at every start would take most of the time."""
+    """The connector's jars, which this process has already: resolving packages again at every start
+    would take most of the time."""
     needed = ("kafka", "commons-pool2", "scala-parallel-collections")
     return [jar for jar in spark.conf.get("spark.jars", "").split(",") if any(name in jar for name in needed)]  # type: ignore[union-attr]

@@ -1,4 +1,6 @@
-"""A pipeline as a process, as people run it, and the processes below it: the driver's JVM, and Spark's Python workers below that."""
+"""A pipeline as a process, as users run it, and the processes below it: the driver's JVM, and
+Spark's Python workers below that.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ ORPHANED_SECONDS_MAX = 15.0
 
 
 class PipelineProcess:
-    """Who can be killed: ``driver`` is the Python that runs the pipeline, ``jvm`` Spark itself, ``workers`` what runs the tasks' Python."""
+    """The processes that can be killed: ``driver`` is the Python that runs the pipeline, ``jvm``
+    Spark itself, ``workers`` run the tasks' Python."""
 
     def __init__(self, folder: Path, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self._folder = folder
@@ -31,7 +34,7 @@ class PipelineProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """All of it, also what outlived its parent."""
+        """Ends all processes, also those that outlived their parent."""
         for pid in sorted(self._seen | set(descendants(self._process.pid))):
             kill(pid)
         kill(self._process.pid)
@@ -45,7 +48,8 @@ class PipelineProcess:
         return self._process.wait(seconds_max)
 
     def await_end(self) -> None:
-        """What lost its parent finds out by itself and may write something until then; only one that does not is killed."""
+        """A process that lost its parent ends by itself and may write something until then; only
+        one that does not end is killed."""
         deadline = time.monotonic() + ORPHANED_SECONDS_MAX
         while time.monotonic() < deadline and any(command_of(pid) for pid in (*self._seen, self._process.pid)):
             self._process.poll()
@@ -58,10 +62,10 @@ class PipelineProcess:
         return "\n".join(path.read_text("utf-8", errors="replace")[-3000:] for path in (self._folder / "output", log) if path.exists())
 
     def kill(self, victim: str) -> int:
-        """How many processes were killed."""
+        """Returns the number of killed processes."""
         below = descendants(self._process.pid)
         self._seen |= set(below)
-        # Once for each: it may end at any moment, and have no command any more.
+        # Read once for each: a process may end at any moment, and then has no command.
         commands = {pid: command_of(pid) for pid in below}
         chosen = {
             "driver": [self._process.pid],
@@ -100,9 +104,11 @@ def await_ends(pids: Sequence[int], seconds_max: float) -> None:
 
 
 def stop_in_order(command: Sequence[str], folder: Path, seconds_max: float, *, everything: bool = False) -> None:
-    """Starts the command, waits for its first line, signals it and checks that it ends without a word.
+    """Starts the command, waits for its first line, signals it and checks that it ends without an
+    error.
 
-    The signal goes to the process group as ``timeout`` sends it, or to all processes below as systemd does (``everything``)."""
+    The signal goes to the process group as ``timeout`` sends it, or to all processes below as
+    systemd does (``everything``)."""
     pipe = subprocess.PIPE
     running = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, cwd=folder, start_new_session=True)
     try:

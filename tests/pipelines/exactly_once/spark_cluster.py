@@ -1,4 +1,6 @@
-"""Spark's standalone cluster: a master and two workers as processes of this machine, from what PySpark brings along."""
+"""Spark's standalone cluster: a master and two workers as processes of this machine, from PySpark's
+own files.
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ROWS = 600
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_an_executor_is_killed_and_nothing_is_missing_or_there_twice(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
+def test_killing_an_executor_loses_and_duplicates_nothing(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
     tortured = Tortured(topics, tmp_path, jars)
     tortured.send(ROWS)
     with spark_cluster(tmp_path) as cluster:

@@ -1,4 +1,6 @@
-"""kill -9, at random, of everything a pipeline consists of: what it wrote in the end is what it had to write."""
+"""kill -9, at random, of every process of a pipeline: its output is complete in the end, without
+duplicates.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ SOAK_ROUNDS = 50
 
 
 @pytest.mark.timeout(900)
-def test_nothing_is_missing_and_nothing_is_there_twice(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
+def test_kills_lose_and_duplicate_nothing(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
     tortured = Tortured(topics, tmp_path, jars)
     tortured.torture(VICTIMS, random.Random())
     tortured.check_copy()
@@ -28,7 +30,7 @@ def test_nothing_is_missing_and_nothing_is_there_twice(topics: Topics, tmp_path:
 
 
 @pytest.mark.soak
-def test_fifty_kills(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
+def test_fifty_kills_lose_and_duplicate_nothing(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
     tortured = Tortured(topics, tmp_path, jars, plain=True)
     chance = random.Random()
     tortured.torture(chance.choices(VICTIMS, k=SOAK_ROUNDS), chance)
@@ -41,7 +43,7 @@ def test_fifty_kills(topics: Topics, tmp_path: Path, jars: list[str]) -> None:
 @pytest.mark.soak
 @pytest.mark.java
 @pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")
-def test_kills_with_apache_kafka(tmp_path: Path, jars: list[str]) -> None:
+def test_kills_lose_and_duplicate_nothing_on_apache_kafka(tmp_path: Path, jars: list[str]) -> None:
     with apache_kafka() as (bootstrap, _), Topics(bootstrap, "kills") as topics:
         tortured = Tortured(topics, tmp_path, jars)
         chance = random.Random()

@@ -1,4 +1,6 @@
-"""The sink on a real Spark: batches that are run again, by Spark or because the checkpoint forgot that they were done."""
+"""The sink on a real Spark: batches that run again, by Spark or because the checkpoint lost the
+record that they were done.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ TOTALS = "SELECT account, count(*) AS rows, sum(number) AS total FROM payments G
 
 
 class Copying:
-    """A pipeline from a topic with three partitions to one with two, and what a test does to its checkpoint."""
+    """A pipeline from a topic with three partitions to one with two, and changes to its
+    checkpoint."""
 
     def __init__(self, spark: SparkSession, topics: Topics, checkpoint: str) -> None:
         self.spark, self.topics, self.checkpoint = spark, topics, checkpoint
@@ -42,7 +45,7 @@ class Copying:
         pipeline.run(session=self.spark, checkpoint=self.checkpoint, available_now=True)
 
     def forget_end(self, batch: int) -> None:
-        """As if the driver had died before it noted that the batch is done."""
+        """As if the driver had died before it recorded that the batch is done."""
         for path in (self.folder / "commits").glob(f"*{batch}*"):
             path.unlink()
 
@@ -62,7 +65,7 @@ def copying(spark: SparkSession, topics: Topics, checkpoint: str) -> Copying:
     return Copying(spark, topics, checkpoint)
 
 
-def test_rows_arrive_once_and_those_of_a_key_in_order(copying: Copying) -> None:
+def test_rows_arrive_once_and_rows_of_a_key_in_order(copying: Copying) -> None:
     copying.topics.send(copying.source, ROWS[:120], key="account")
     copying.run()
     copying.topics.send(copying.source, ROWS[120:], key="account")
@@ -75,7 +78,7 @@ def test_rows_arrive_once_and_those_of_a_key_in_order(copying: Copying) -> None:
     assert set(copying.kept()["writers"]) <= {f"{copying.source}-{each}" for each in range(3)}
 
 
-def test_a_batch_that_was_done_and_is_run_again_writes_nothing(copying: Copying) -> None:
+def test_a_finished_batch_that_runs_again_writes_nothing(copying: Copying) -> None:
     copying.topics.send(copying.source, ROWS, key="account")
     copying.run()
     copying.forget_end(0)
@@ -83,7 +86,7 @@ def test_a_batch_that_was_done_and_is_run_again_writes_nothing(copying: Copying)
     assert sorted(copying.numbers()) == list(range(200))
 
 
-def test_the_plain_sink_writes_it_twice(copying: Copying) -> None:
+def test_the_at_least_once_sink_writes_it_twice(copying: Copying) -> None:
     copying.topics.send(copying.source, ROWS, key="account")
     copying.run(guarantee="at_least_once")
     copying.forget_end(0)
@@ -91,8 +94,9 @@ def test_the_plain_sink_writes_it_twice(copying: Copying) -> None:
     assert Counter(copying.numbers()) == dict.fromkeys(range(200), 2)
 
 
-def test_what_one_writer_wrote_before_another_failed_is_not_written_again(copying: Copying, tmp_path: Path) -> None:
-    """The rows of one partition come late, and then something fails in it: the others have committed by then."""
+def test_rows_that_one_writer_committed_before_another_failed_are_not_written_again(copying: Copying, tmp_path: Path) -> None:
+    """The rows of one partition come late, and then its task fails: the others have committed by
+    then."""
     copying.topics.send(copying.source, ROWS, key="account")
     broken = tmp_path / "broken"
     broken.touch()
@@ -121,7 +125,7 @@ def failing(chunks: Any, broken: str) -> Any:
         yield chunk
 
 
-def test_an_aggregation_goes_through_writers_by_key(copying: Copying) -> None:
+def test_an_aggregation_is_spread_over_writers_by_key(copying: Copying) -> None:
     copying.topics.send(copying.source, ROWS, key="account")
     copying.run({"sql": TOTALS}, mode="update", options={"writers": "3"})
     copying.forget_end(0)
@@ -138,7 +142,8 @@ def test_new_partitions_of_the_source_get_writers(copying: Copying) -> None:
     copying.run()
     admin = AdminClient({"bootstrap.servers": copying.topics.bootstrap})
     admin.create_partitions([NewPartitions(copying.source, 5)])[copying.source].result(PATIENCE_SECONDS)
-    with Topics(copying.topics.bootstrap, "after") as after:  # a producer that has not seen the topic with three
+    # A producer that has not seen the topic with three partitions.
+    with Topics(copying.topics.bootstrap, "after") as after:
         for partition in range(5):
             after.send(copying.source, ROWS[50 + 10 * partition :][:10], partition=partition)
     copying.run()
@@ -160,7 +165,7 @@ def test_a_partition_that_several_tasks_read_has_several_writers(spark: SparkSes
     assert len(assignment.details) >= 4
 
 
-def test_a_batch_that_is_planned_anew_is_refused(copying: Copying) -> None:
+def test_a_batch_with_a_different_plan_is_refused(copying: Copying) -> None:
     copying.topics.send(copying.source, ROWS[:100], partition=0)
     copying.run()
     copying.forget_end(0)
@@ -174,18 +179,18 @@ def test_a_batch_that_is_planned_anew_is_refused(copying: Copying) -> None:
 def test_a_query_of_another_shape_is_refused(copying: Copying) -> None:
     copying.topics.send(copying.source, ROWS, key="account")
     copying.run()
-    with pytest.raises(PipelineError, match="by source partition until now, and after the change of this pipeline it would be by hash"):
+    with pytest.raises(PipelineError, match="by source partition so far, and after the change of this pipeline it would be by hash"):
         copying.run({"sql": TOTALS}, mode="update")
 
 
-def test_wrong_options_are_a_sentence(copying: Copying) -> None:
+def test_invalid_options_are_reported_in_a_sentence(copying: Copying) -> None:
     with pytest.raises(PipelineError, match="The options of the writers are wrong"):
         copying.run(options={"compression.typo": "lz4"})
     with pytest.raises(PipelineError, match="'writers' is a number, not 'many'"):
         copying.run(options={"writers": "many"})
 
 
-def test_what_the_broker_refuses_is_a_sentence(copying: Copying) -> None:
+def test_a_refusal_of_the_broker_is_reported_in_a_sentence(copying: Copying) -> None:
     copying.topics.send(copying.source, [{"account": "x" * 2_000, "number": 1}])
     with pytest.raises(PipelineError, match=r"larger than message\.max\.bytes allows"):
         copying.run(options={"message.max.bytes": "1000"})

@@ -1,6 +1,6 @@
-"""One writer, one batch, one transaction: every point at which it can fail, and what the next attempt does then.
+"""One writer, one batch, one transaction: every point at which it can fail, and the next attempt.
 
-No Spark here, and any Kafka: what holds for Barnabas holds for Apache Kafka.
+No Spark here, and any Kafka: the tests hold for Barnabas and for Apache Kafka.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def rows(topic: str, *values: str, **columns: Any) -> pa.RecordBatch:
 
 
 class Writer:
-    """Writer 3 of a query, and what it wrote."""
+    """Writer 3 of a query, and its output."""
 
     def __init__(self, topics: Topics, group: str) -> None:
         self.topics = topics
@@ -87,18 +87,19 @@ def topics(bootstrap: str, request: pytest.FixtureRequest) -> Iterator[Topics]:
 @pytest.fixture
 def writer(topics: Topics, request: pytest.FixtureRequest) -> Iterator[Writer]:
     yield Writer(topics, f"barnabas.pipelines.test.{request.node.name}")
-    # Without closing the producers: some have a transaction open, and closing would wait for its end.
+    # Without closing the producers: some have a transaction open, and closing would wait for its
+    # end.
     forget_producers()
     writing.close_kept()
 
 
 def forget_producers() -> None:
-    """What a new process would not have."""
+    """The state that a new process would not have."""
     writing._producers.clear()
 
 
 class Failing:
-    """A producer that fails before or after one of its deeds."""
+    """A producer that fails before or after one of its calls."""
 
     def __init__(self, producer: Any, deed: str, *, after: bool) -> None:
         self._producer, self._deed, self._after = producer, deed, after
@@ -129,7 +130,7 @@ def fail(monkeypatch: pytest.MonkeyPatch) -> Any:
     return arrange
 
 
-# -- a batch, and the same batch again --------------------------------------------------------------------------------------------
+# -- a batch, and the same batch again -------------------------------------------------------
 
 
 def test_rows_and_marker_are_written_together(writer: Writer) -> None:
@@ -138,7 +139,7 @@ def test_rows_and_marker_are_written_together(writer: Writer) -> None:
     assert writer.marker() == Marker(1, "same")
 
 
-def test_a_batch_that_is_run_again_writes_nothing_and_takes_all_its_rows(writer: Writer) -> None:
+def test_a_batch_that_runs_again_writes_nothing_and_consumes_all_its_rows(writer: Writer) -> None:
     writer.write(0, "a", "b")
     chunks = iter([rows(writer.topic, "a"), rows(writer.topic, "b")])
     assert writer.write(0, chunks=chunks) == Written(0, was_there=True)
@@ -146,7 +147,7 @@ def test_a_batch_that_is_run_again_writes_nothing_and_takes_all_its_rows(writer:
     assert writer.read() == ["a", "b"]
 
 
-def test_batches_follow_each_other_with_the_same_producer(writer: Writer) -> None:
+def test_consecutive_batches_use_the_same_producer(writer: Writer) -> None:
     for batch in range(3):
         writer.write(batch, f"row of {batch}")
     assert writer.read() == ["row of 0", "row of 1", "row of 2"]
@@ -160,13 +161,13 @@ def test_a_batch_without_rows_needs_neither_producer_nor_marker(writer: Writer) 
     assert writer.marker() is None
 
 
-def test_batches_may_be_left_out(writer: Writer) -> None:
+def test_batch_numbers_may_have_gaps(writer: Writer) -> None:
     writer.write(2, "a")
     writer.write(7, "b")
     assert writer.read() == ["a", "b"]
 
 
-def test_an_older_batch_than_the_last_is_refused(writer: Writer) -> None:
+def test_a_batch_older_than_the_last_is_refused(writer: Writer) -> None:
     writer.write(0, "a")
     writer.write(1, "b")
     with pytest.raises(RunFailed, match="has written batch 1 already, but Spark runs batch 0: the checkpoint is older"):
@@ -174,20 +175,20 @@ def test_an_older_batch_than_the_last_is_refused(writer: Writer) -> None:
     assert writer.read() == ["a", "b"]
 
 
-def test_a_batch_that_is_planned_anew_under_an_old_number_is_refused(writer: Writer) -> None:
+def test_a_different_batch_with_an_old_number_is_refused(writer: Writer) -> None:
     writer.write(0, "a", fingerprint="in-0@0-1")
     with pytest.raises(RunFailed, match="was written by writer 3 as 'in-0@0-1' and is now 'in-0@0-2'"):
         writer.write(0, "a", "b", fingerprint="in-0@0-2")
     assert writer.read() == ["a"]
 
 
-def test_another_checkpoint_does_not_believe_these_markers(writer: Writer) -> None:
+def test_another_checkpoint_ignores_these_markers(writer: Writer) -> None:
     writer.write(0, "a")
     writer.group += ".another"
     assert writer.write(0, "a") == Written(1)
 
 
-# -- failures ---------------------------------------------------------------------------------------------------------------------
+# -- failures --------------------------------------------------------------------------------
 
 
 def test_rows_that_cannot_be_computed_leave_nothing(writer: Writer) -> None:
@@ -215,7 +216,7 @@ def test_rows_that_cannot_be_computed_leave_nothing(writer: Writer) -> None:
         ("commit_transaction", False),
     ],
 )
-def test_what_fails_before_the_commit_is_written_by_the_next_attempt(writer: Writer, fail: Any, deed: str, after: bool) -> None:
+def test_a_batch_that_fails_before_the_commit_is_written_by_the_next_attempt(writer: Writer, fail: Any, deed: str, after: bool) -> None:
     fail(deed, after=after)
     with pytest.raises(Interrupted):
         writer.write(0, "a", "b")
@@ -224,7 +225,7 @@ def test_what_fails_before_the_commit_is_written_by_the_next_attempt(writer: Wri
     assert writer.read() == ["a", "b"]
 
 
-def test_what_fails_after_the_commit_is_not_written_again(writer: Writer, fail: Any) -> None:
+def test_a_batch_that_fails_after_the_commit_is_not_written_again(writer: Writer, fail: Any) -> None:
     fail("commit_transaction", after=True)
     with pytest.raises(Interrupted):
         writer.write(0, "a", "b")
@@ -233,7 +234,7 @@ def test_what_fails_after_the_commit_is_not_written_again(writer: Writer, fail: 
     assert writer.read() == ["a", "b"]
 
 
-def test_a_transaction_that_nobody_ended_is_ended_by_the_next_attempt(writer: Writer) -> None:
+def test_the_next_attempt_ends_an_abandoned_transaction(writer: Writer) -> None:
     dead = Producer({**writer.client, **writing.PRODUCER_DEFAULTS, "transactional.id": writer.part(0).transactional_id})
     dead.init_transactions(30)
     dead.begin_transaction()
@@ -248,10 +249,10 @@ def test_a_transaction_that_nobody_ended_is_ended_by_the_next_attempt(writer: Wr
     markers.close()
 
 
-# -- two attempts at once ---------------------------------------------------------------------------------------------------------
+# -- two attempts at once --------------------------------------------------------------------
 
 
-def test_a_kept_producer_that_was_overtaken_is_replaced(writer: Writer) -> None:
+def test_a_kept_producer_that_was_fenced_is_replaced(writer: Writer) -> None:
     writer.write(0, "a")
     kept = writing._producers.copy()
     forget_producers()
@@ -262,8 +263,8 @@ def test_a_kept_producer_that_was_overtaken_is_replaced(writer: Writer) -> None:
     assert writer.read() == ["a", "b", "c"]
 
 
-def test_of_two_attempts_at_once_one_writes_and_both_are_content(writer: Writer) -> None:
-    """Speculative execution: the second begins while the first is at work, and ends before it."""
+def test_of_two_concurrent_attempts_one_writes_and_both_succeed(writer: Writer) -> None:
+    """Speculative execution: the second starts while the first is running, and ends before it."""
     second: list[Written] = []
 
     def chunks() -> Iterator[pa.RecordBatch]:
@@ -277,13 +278,14 @@ def test_of_two_attempts_at_once_one_writes_and_both_are_content(writer: Writer)
 
 
 def test_a_fenced_attempt_waits_for_the_newer_one(writer: Writer) -> None:
-    """The second begins while the first is at work, and is slower."""
+    """The second starts while the first is running, and is slower."""
     first_done, second_begun, second = threading.Event(), threading.Event(), list[Written]()
 
     def slow() -> Iterator[pa.RecordBatch]:
         yield rows(writer.topic, "a")
         second_begun.set()
-        # Until the first has had to find out that it was overtaken: then it is waiting, and would have failed if it did not.
+        # By then the first has found out that it was fenced: it is waiting, and would have failed
+        # if it did not wait.
         first_done.wait(2)
         yield rows(writer.topic, "b")
 
@@ -302,7 +304,7 @@ def test_a_fenced_attempt_waits_for_the_newer_one(writer: Writer) -> None:
     assert writer.read() == ["a", "b"]
 
 
-def test_a_marker_is_not_read_while_its_transaction_is_undecided(writer: Writer) -> None:
+def test_reading_a_marker_waits_while_its_transaction_is_undecided(writer: Writer) -> None:
     markers = Markers(writer.client, writer.group)
     open_ = Producer({**writer.client, "transactional.id": "undecided"})
     open_.init_transactions(30)
@@ -315,10 +317,10 @@ def test_a_marker_is_not_read_while_its_transaction_is_undecided(writer: Writer)
     markers.close()
 
 
-# -- what is written --------------------------------------------------------------------------------------------------------------
+# -- what is written -------------------------------------------------------------------------
 
 
-def test_headers_timestamp_partition_and_tombstones(writer: Writer) -> None:
+def test_headers_timestamp_partition_and_tombstones_are_written(writer: Writer) -> None:
     topic = writer.topics.create("wide", partitions=4)
     chunk = rows(
         topic,
@@ -335,7 +337,7 @@ def test_headers_timestamp_partition_and_tombstones(writer: Writer) -> None:
     assert (gone.key, gone.value) == (b"gone", None)
 
 
-def test_a_record_that_is_too_large_is_a_sentence(writer: Writer) -> None:
+def test_a_record_that_is_too_large_is_reported_in_a_sentence(writer: Writer) -> None:
     with pytest.raises(RunFailed, match=r"A record of 2000001 bytes for topic .* is larger than message.max.bytes allows"):
         writer.write(0, "x" * 2_000_000)
     assert writer.write(0, "small") == Written(1)

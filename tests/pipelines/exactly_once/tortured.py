@@ -1,7 +1,8 @@
-"""A pipeline that is killed again and again while records come in, and the account of what it wrote in the end.
+"""A pipeline that is killed again and again while records arrive, and the check of its output.
 
-One pipeline with several sinks, so that every kill meets all of them: a copy of each record, running totals per account, and, when asked
-for, a copy through Spark's own sink, which is to show what the other two are for.
+One pipeline with several sinks, so that every kill meets all of them: a copy of each record,
+running totals per account, and, on request, a copy through Spark's own sink, which shows the
+duplicates that the other two avoid.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 ACCOUNTS = 11
 PARTITIONS = 3
-# Small batches and many: a kill shall meet one at work, and what is left in the end is done without the limit.
+# Many small batches, so that a kill meets one in progress; the rest at the end is processed without
+# the limit.
 ROWS_PER_BATCH_MAX = 100
 BATCHES_PER_KILL = 12
 ROWS_PER_BAD_RECORD = 25
@@ -45,10 +47,10 @@ _PLAIN = """
 _SPARK = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.memory": "1g",
-    # It lives for seconds: what the second compiler would win is less than what it takes.
+    # It runs for seconds: the second compiler costs more time than it saves.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.streaming.pollingDelay": "10ms",
-    # The plans of all batches stay, so that it can be said afterwards what each of them had to write.
+    # Keep the plans of all batches, so that the expected output of each can be computed afterwards.
     "spark.sql.streaming.minBatchesToRetain": "1000000",
 }
 
@@ -77,7 +79,8 @@ class Tortured:
         return path
 
     def torture(self, victims: Iterable[str], chance: random.Random) -> None:
-        """Each victim dies in the middle of the work. Then the pipeline is left alone until it has done everything."""
+        """Each victim is killed in the middle of the work. Then the pipeline runs undisturbed until
+        it has processed everything."""
         process: PipelineProcess | None = None
         with ExitStack() as at_end:
             for victim in victims:
@@ -93,13 +96,13 @@ class Tortured:
             assert last.wait(LONG_PATIENCE_SECONDS) == 0, last.output()
 
     def command(self, *options: str, file: Path | None = None) -> list[str]:
-        # Tasks are tried eight times: a worker that is killed shall not take the driver with it.
+        # Tasks are tried eight times, so that a killed worker does not end the driver.
         where = ("--checkpoint", self.checkpoint, "--master", "local[2,8]")
         return [sys.executable, "-m", "barnabas", "pipelines", "run", str(file or self.file), *where, *options]
 
     def send(self, count: int) -> None:
         rows = [{"account": f"account {each % ACCOUNTS}", "number": each} for each in range(self.sent, self.sent + count)]
-        # Every so often a record that cannot be read, among those that can.
+        # Now and then an undecodable record among the others.
         for first in range(0, count, ROWS_PER_BAD_RECORD):
             self.topics.send(self.source, rows[first : first + ROWS_PER_BAD_RECORD], key="account")
             self.topics.send(self.source, [f"bad {self.sent + first}".encode()])
@@ -119,7 +122,7 @@ class Tortured:
         commits = (Path(self.checkpoint, "tortured", sink, "commits") for sink in self.sinks)
         return [max((int(path.name) for path in folder.glob("[0-9]*")), default=-1) for folder in commits]
 
-    # -- the account ----------------------------------------------------------------------------------------------------------
+    # -- the account --------------------------------------------------------------------------
 
     def check_copy(self) -> None:
         found: dict[str, list[int]] = {}
@@ -132,7 +135,7 @@ class Tortured:
         assert found == Counter(self._expected_totals())
 
     def check_letters(self) -> None:
-        """Each record that cannot be read has one letter."""
+        """Each undecodable record has one letter."""
         positions = ("topic", "partition", "offset")
         found = Counter(
             tuple(letter.headers[f"barnabas.dead_letter.{name}"].decode() for name in positions)
@@ -143,13 +146,13 @@ class Tortured:
         assert found == Counter((self.source, str(each.partition), str(each.offset)) for each in bad)
 
     def rows_twice(self) -> int:
-        """Of the plain sink. Nothing may be missing there either."""
+        """The duplicates of the plain sink. No row may be missing there either."""
         found = Counter(row["number"] for row in self.topics.values(self.plain))
         assert set(found) == set(range(self.sent))
         return sum(count - 1 for count in found.values())
 
     def _expected_totals(self) -> Iterator[tuple[str, int, int]]:
-        """What each batch has to say of the accounts it met, from the records that Spark planned for it."""
+        """The expected totals of each batch, from the records that Spark planned for it."""
         partitions: dict[int, list[tuple[str, int] | None]] = {each: [] for each in range(PARTITIONS)}
         for record in self.topics.read(self.source):
             assert record.value is not None

@@ -1,7 +1,8 @@
-"""A stage for each study, on the broker of all tests; its topics, which are called what the pipelines call them, are gone afterwards.
+"""A stage for each study, on the broker of all tests; its topics, which have the names in the
+pipelines, are deleted afterwards.
 
-Not a broker for each: clients in Spark's workers stay open from batch to batch, and go on looking for a broker that has gone. Those of a
-few studies kept half a core busy.
+Not a broker for each study: clients in Spark's workers stay open from batch to batch, and keep
+looking for a broker that is gone. Those of a few studies kept half a core busy.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.waiting import PATIENCE_SECONDS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Of Kafka and of Barnabas: they outlive a study.
+# Topics of Kafka and of Barnabas: they outlive a study.
 LASTING = ("__", "barnabas.")
 
 

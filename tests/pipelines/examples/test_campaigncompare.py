@@ -1,4 +1,4 @@
-"""CampaignCompare: what counts for which campaign is what plain Python finds."""
+"""CampaignCompare: clicks and purchases count for the campaigns that plain Python finds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from examples.campaigncompare.campaigns import hour
 from examples.campaigncompare.run import play, show
 
-# Several queries, one after the other: long on a machine that does other things too.
+# Several queries, one after the other: slow on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""GetTaxi: prices, matches and the kept positions are those that plain Python computes from the same morning."""
+"""GetTaxi: prices, matches and the kept positions are those that plain Python computes from the
+same morning.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ import pytest
 from examples.gettaxi.city import BUSY_ZONE, positions, requests
 from examples.gettaxi.run import play, show
 
-# Several queries, one after the other: long on a machine that does other things too.
+# Several queries, one after the other: slow on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def expected_surges() -> dict[tuple[str, int], float]:
 
 
 def expected_matches() -> dict[int, tuple[str | None, int | None]]:
-    """Minute by minute, with a list of everything that happened: the slow way."""
+    """Minute by minute, with a list of all events: the slow way."""
     happened = sorted([*positions(), *requests()], key=lambda each: _ms(each["at"]))
     seen: dict[str, dict[str, Any]] = {}
     riding: dict[str, int] = {}

@@ -1,4 +1,6 @@
-"""Big-data ingestion: the lake and the speed layer agree with each other, and both with plain Python."""
+"""Big-data ingestion: the lake and the speed layer agree with each other, and both with plain
+Python.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 from examples.ingestion.clicks import CLICKS, clicks
 from examples.ingestion.run import from_the_lake, from_the_topic, play, show
 
-# Several queries, one after the other: long on a machine that does other things too.
+# Several queries, one after the other: slow on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:

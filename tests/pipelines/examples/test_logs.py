@@ -1,4 +1,4 @@
-"""Logs and metrics: figures, troubles and unreadable lines are those that plain Python finds."""
+"""Logs and metrics: figures, failures and undecodable lines are those that plain Python finds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from examples.logs.machines import BAD_MINUTES, BAD_SERVICE, BEGIN, SERVICES, lines, measurements
 from examples.logs.run import play, show
 
-# Several queries, one after the other: long on a machine that does other things too.
+# Several queries, one after the other: slow on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ Place = tuple[str, int]
 LINE = re.compile(r"(\S+) (INFO|WARN|ERROR) (\w+) (\d+)ms ")
 
 
-def test_what_is_slow_what_fails_and_what_cannot_be_read(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_slow_requests_failures_and_undecodable_lines_are_found(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     play(stage)
     figures, unreadable = expected_figures()
     found = stage.latest("ops.minutes").values()

@@ -1,4 +1,6 @@
-"""MovieFlix: places, profiles, recommendations and the history are those that plain Python finds."""
+"""MovieFlix: places, profiles, recommendations and the history are those that plain Python
+finds.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import pytest
 from examples.movieflix.evening import catalogue, progress
 from examples.movieflix.run import play, show
 
-# Several queries, one after the other: long on a machine that does other things too.
+# Several queries, one after the other: slow on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from examples.stage import Stage
 
 
-def test_shows_go_on_where_they_were_left_and_the_next_one_is_new(
+def test_shows_resume_at_their_positions_and_recommendations_are_new(
     stage: Stage, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
     play(stage)

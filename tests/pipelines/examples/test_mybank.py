@@ -1,4 +1,6 @@
-"""MyBank on both databases: the alerts are those that plain Python finds, also after customers have changed their minds."""
+"""MyBank on both databases: the alerts are those that plain Python finds, also after customers have
+changed their limits.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ DEMO_SECONDS_MAX = 900
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_alerts_are_those_above_what_customers_have_set(kind: str, spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
+def test_alerts_are_the_payments_above_the_customers_limits(kind: str, spark: SparkSession, broker: Broker, tmp_path: Path) -> None:
     with ledger_of(kind, spark, tmp_path) as ledger, cleared_afterwards(broker.bootstrap):
         stage = Stage(broker.bootstrap, tmp_path, spark, {"BANK_JDBC_URL": ledger.jdbc_url})
         history, limits = list(transactions(2 * HALF)), thresholds()
@@ -56,12 +58,12 @@ def test_alerts_are_those_above_what_customers_have_set(kind: str, spark: SparkS
         assert ledger.count_and_sum() == (len(captured), sum(each["cents"] for each in captured))
 
 
-def test_a_postgresql_url_is_one_of_jdbc() -> None:
+def test_a_postgresql_url_becomes_a_jdbc_url() -> None:
     assert jdbc_url("postgresql://me:s%2Fcret@db:5433/bank") == "jdbc:postgresql://db:5433/bank?user=me&password=s%2Fcret"
     assert jdbc_url("postgresql:///bank") == "jdbc:postgresql://localhost:5432/bank"
 
 
-def test_the_demo_says_that_java_is_missing(tmp_path: Path) -> None:
+def test_the_demo_reports_missing_java(tmp_path: Path) -> None:
     without_java = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"} | {"PATH": str(tmp_path)}
     ended = run_demo(without_java)
     assert ended.returncode == 1
@@ -70,7 +72,7 @@ def test_the_demo_says_that_java_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_the_demo_adds_up() -> None:
+def test_the_figures_of_the_demo_add_up() -> None:
     ended = run_demo(dict(os.environ))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "every transaction captured once, every alert told once" in ended.stdout

@@ -11,7 +11,7 @@ import pytest
 from examples.mysocialmedia.launch_day import comments, likes
 from examples.mysocialmedia.run import play, show
 
-# Several queries, one after the other: long on a machine that does other things too.
+# Several queries, one after the other: slow on a busy machine.
 pytestmark = pytest.mark.timeout(900)
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MINUTE_MS = 60_000
 
 
-def test_every_person_is_counted_once_and_posts_that_are_talked_about_are_found(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_person_is_counted_once_and_trending_posts_are_found(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     play(stage)
     assert {post: (each["likes"], each["comments"]) for post, each in stage.latest("social.totals").items()} == expected_totals()
     found = {_ms(each["until"]): [(post["points"], post["post"]) for post in each["posts"]] for each in stage.values("social.trending")}
@@ -38,7 +38,8 @@ def expected_totals() -> dict[str, tuple[int, int]]:
 
 
 def expected_trending() -> dict[int, list[tuple[int, str]]]:
-    """For windows that were over, and the minute for latecomers with them, when the last thing happened."""
+    """For windows that had ended, including the minute for late events, at the time of the last
+    event."""
     points: defaultdict[int, Counter[str]] = defaultdict(Counter)
     reactions = [(each, 1) for each in likes()] + [(each, 2) for each in comments()]
     for each, worth in reactions:

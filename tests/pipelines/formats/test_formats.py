@@ -1,4 +1,6 @@
-"""What each format makes of bytes, and of bytes that are something else; without a broker: formats work on columns."""
+"""Each format decodes its bytes and rejects others; without a broker, because formats work on
+columns.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def encoded(spark: SparkSession, declaration: FormatDeclaration, schema: str, *r
     return [bytes(each[0]) for each in frame.select(column.cast("binary")).collect()]
 
 
-def test_csv_has_one_value_for_every_column(spark: SparkSession) -> None:
+def test_csv_needs_one_value_for_every_column(spark: SparkSession) -> None:
     csv = declared("csv", "account STRING, amount DOUBLE, at DATE")
     good, too_few, too_many, no_number, nothing, quoted = decoded(
         spark, csv, b"a,1.5,2030-01-31", b"a,1.5", b"a,1.5,2030-01-31,4", b"a,much,2030-01-31", None, b'"a, ""b""",2,'
@@ -54,7 +56,7 @@ def test_csv_has_one_value_for_every_column(spark: SparkSession) -> None:
     for row, reason in (too_few, too_many, no_number):
         assert row is None
         assert reason is not None
-        assert "not a line of the declared columns" in reason
+        assert "this line does not have the declared columns" in reason
     assert nothing == (None, "there is no value")
 
 
@@ -66,12 +68,12 @@ def test_csv_is_written_as_it_is_read(spark: SparkSession) -> None:
     assert [row for row, _ in decoded(spark, csv, *lines)] == rows
 
 
-def test_csv_finds_out_types(spark: SparkSession) -> None:
+def test_csv_infers_types(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(b"a,1,2.5",), (b"b,2,3",)], "value BINARY")
     assert FORMATS.of("csv").infer(frame, declared("csv")) == "c0 string, c1 int, c2 double"
 
 
-def test_avro_is_read_by_the_schema_it_was_written_with(spark: SparkSession) -> None:
+def test_avro_is_decoded_with_the_schema_it_was_written_with(spark: SparkSession) -> None:
     avro = declared({"avro": {"schema": PAYMENT}})
     rows = [("a", 1.5), (None, None)]
     values = encoded(spark, avro, "account STRING, amount DOUBLE", *rows)
@@ -83,7 +85,7 @@ def test_avro_is_read_by_the_schema_it_was_written_with(spark: SparkSession) -> 
     ]
 
 
-def test_avro_in_a_registrys_frame(spark: SparkSession) -> None:
+def test_avro_works_with_the_registrys_framing(spark: SparkSession) -> None:
     framed = declared({"avro": {"schema": json.dumps(PAYMENT), "framing": "registry", "schema_id": 258}})
     (value,) = encoded(spark, framed, "account STRING, amount DOUBLE", ("a", 1.5))
     assert value[:5] == b"\0\0\0\1\2"
@@ -92,8 +94,8 @@ def test_avro_in_a_registrys_frame(spark: SparkSession) -> None:
     assert decoded(spark, framed, value, other, value[5:], b"\0\0") == [
         (("a", 1.5), None),
         (None, "the schema id is 7, and only that of 258 is declared"),
-        (None, "this does not begin with a zero byte and a schema id"),
-        (None, "this does not begin with a zero byte and a schema id"),
+        (None, "this does not start with a zero byte and a schema id"),
+        (None, "this does not start with a zero byte and a schema id"),
     ]
     any_id = declared({"avro": {"schema": PAYMENT, "framing": "registry"}})
     assert decoded(spark, any_id, value, other) == [(("a", 1.5), None)] * 2
@@ -109,7 +111,7 @@ def test_avro_in_a_registrys_frame(spark: SparkSession) -> None:
         ({"avro": {"schema": PAYMENT, "schema_id": 1}}, "has a 'schema_id', which only 'framing: registry' puts into records."),
     ],
 )
-def test_wrong_settings_are_refused_with_their_line(kind: Any, sentence: str) -> None:
+def test_invalid_settings_are_refused_with_their_line(kind: Any, sentence: str) -> None:
     with pytest.raises(DeclarationError) as refused:
         declared(kind)
     assert str(refused.value).startswith("test.yaml:7: ")

@@ -17,7 +17,7 @@ _CODE = re.compile(r"`([^`]*)`")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """``step`` is empty where the source is written as it is."""
+    """``step`` is empty where the source is written unchanged."""
 
     operation: str
     step: dict[str, Any]
@@ -54,6 +54,6 @@ def _cell(text: str) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    # As Barnabas reads it, every word is a text: YAML's own rules would make true of `on`.
+    # As Barnabas reads it, every word is a text: YAML's own rules would turn `on` into true.
     found: dict[str, Any] = yaml.load(text, yaml.BaseLoader)
     return found

@@ -1,4 +1,4 @@
-"""The processor that the guide's row about state names: how many orders a customer has had so far."""
+"""The processor that the guide's row about state names: counts the orders of a customer."""
 
 from __future__ import annotations
 

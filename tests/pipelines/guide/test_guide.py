@@ -1,4 +1,6 @@
-"""Every row of the guide's tables does what it says: they are read from the page and run, over five orders and two payments."""
+"""Every row of the guide's tables works as described: the rows are read from the page and run, over
+five orders and two payments.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 # Rows run in groups, side by side: starting a query costs more than these few records.
 GROUP_SIZE = 12
-# The first test of a group waits for all of the group's queries. Minutes on a small machine, so it belongs to `make soak`.
+# The first test of a group waits for all of the group's queries. This takes minutes on a small
+# machine, so it belongs to `make soak`.
 pytestmark = [pytest.mark.timeout(900), pytest.mark.soak]
 
 DAY = "2030-01-07"
@@ -40,7 +43,7 @@ WINDOWS_THAT_CLOSED = [
     {"customer": "ann", "minute": f"{DAY}T10:01:00.000Z", "orders": 1},
 ]
 ANN = {"customer": "ann", "name": "Ann", "city": "Oslo"}
-# What each row gives, in no order; of results that change, the last of each key.
+# The output of each row, in any order; for results that change, the last value of each key.
 VALUES: dict[str, list[Any]] = {
     "`filter`": [{"id": 1}, {"id": 4}],
     "`filterNot`": [{"id": 2}, {"id": 3}],
@@ -97,7 +100,7 @@ ROUTED = {
 
 
 class Guide:
-    """Runs a group of rows when the first of them is asked for."""
+    """Runs a group of rows when the first of them is needed."""
 
     def __init__(self, session: SparkSession, topics: Topics, checkpoint: str, only: Collection[str]) -> None:
         self.topics = topics
@@ -131,7 +134,7 @@ class Guide:
             pipeline.step(view, **row.step)
         sink = row.sink
         if "console" not in sink:
-            # Both guarantees, because a row must work with either.
+            # Use both guarantees, because a row must work with either.
             guarantee = "exactly_once" if "route" in sink or number % GROUP_SIZE == 0 else "at_least_once"
             sink = {"topic": self._topic(number), "guarantee": guarantee, **sink}
         pipeline.sink(f"sink_{number}", from_=view if row.step else "orders", **sink)
@@ -175,7 +178,7 @@ def guide(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.mark.parametrize("operation", VALUES)
-def test_a_row_gives_these_values(guide: Guide, operation: str) -> None:
+def test_a_row_gives_its_documented_values(guide: Guide, operation: str) -> None:
     check_values(guide, operation)
 
 
@@ -204,26 +207,26 @@ def test_rows_go_to_the_topics_their_route_names(guide: Guide, operation: str) -
         assert sorted(each["id"] for each in guide.topics.values(guide.topics.name(topic))) == ids
 
 
-def test_aggregates_hold_what_was_gathered(guide: Guide) -> None:
+def test_aggregates_hold_the_collected_values(guide: Guide) -> None:
     last = {each.key: each.json for each in guide.records("`aggregate`")}
     assert last[b"ann"]["cents"] == 1290
     assert sorted(last[b"ann"]["items"]) == ["cap", "hat"]
 
 
 @pytest.mark.parametrize(("operation", "strangers"), [("`join` with a `KTable`", []), ("`leftJoin` with a `KTable`", [2])])
-def test_streams_meet_tables(guide: Guide, operation: str, strangers: list[int]) -> None:
+def test_streams_are_joined_with_tables(guide: Guide, operation: str, strangers: list[int]) -> None:
     found = {each.json["id"]: each.json["customers"] for each in guide.records(operation)}
     assert sorted(found) == sorted([1, 3, 4, *strangers])
     assert {number: table for number, table in found.items() if table is None} == dict.fromkeys(strangers)
     assert (found[1]["name"], found[1]["city"]) == ("Ann", "Oslo")
 
 
-def test_a_table_is_a_topic_with_keys(guide: Guide) -> None:
+def test_a_table_becomes_a_topic_with_keys(guide: Guide) -> None:
     last = {each.key: each.json for each in guide.records("`toTable` (and read it as `table:`)")}
     assert last == {b"ann": {"id": 4, "item": "hat"}, b"bob": {"id": 2, "item": "cap"}}
 
 
-def test_tombstones_delete(guide: Guide) -> None:
+def test_tombstones_delete_their_keys(guide: Guide) -> None:
     found = {each.key: each.value is None for each in guide.records("deleting from a `KTable`")}
     assert found == {b"1": False, b"2": True, b"3": True, b"4": False}
 
@@ -233,21 +236,21 @@ def test_distinct_rows_come_once(guide: Guide) -> None:
     assert sorted((each.json["customer"], each.json["item"]) for each in found) == [("ann", "cap"), ("ann", "hat"), ("bob", "cap")]
 
 
-def test_a_row_may_be_shown_on_the_terminal(guide: Guide) -> None:
+def test_a_row_can_be_shown_on_the_terminal(guide: Guide) -> None:
     assert guide.records("`peek`, `print`") == []
 
 
-def test_headers_are_those_that_are_declared(guide: Guide) -> None:
+def test_headers_are_the_declared_ones(guide: Guide) -> None:
     assert {tuple(each.headers) for each in guide.records("`DropHeaders` (only declared ones are written)")} == {()}
     assert {each.headers["city"] for each in guide.records("`HeaderFrom`")} == {b"Oslo", b"Rome"}
     assert [each.headers for each in guide.records("`InsertHeader`")] == [{"origin": b"shop"}] * 4
 
 
-def test_a_field_may_be_all_there_is(guide: Guide) -> None:
+def test_a_single_field_can_be_the_whole_value(guide: Guide) -> None:
     assert sorted(_text(each.value) for each in guide.records("`ExtractField`")) == ["Oslo", "Oslo", "Oslo", "Rome"]
 
 
-def test_no_row_of_the_page_is_left_out() -> None:
+def test_every_row_of_the_page_is_tested() -> None:
     here = {
         *VALUES,
         *ROUTED,

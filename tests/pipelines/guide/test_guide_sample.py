@@ -1,4 +1,4 @@
-"""A few rows of the guide, of each kind one, for those who cannot wait for all of them."""
+"""A few rows of the guide, one of each kind: a short version of the soak test."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE = (
 
 
 @pytest.mark.timeout(900)
-def test_these_rows_give_what_the_guide_says(spark: SparkSession, broker: Broker, checkpoint: str) -> None:
+def test_sampled_rows_work_as_the_guide_describes(spark: SparkSession, broker: Broker, checkpoint: str) -> None:
     assert set(SAMPLE) <= VALUES.keys()
     with guide_on(broker.bootstrap, spark, checkpoint, only=SAMPLE) as guide:
         for operation in SAMPLE:

@@ -1,4 +1,4 @@
-"""Two clusters, and mirrors between them that copy what is there and end."""
+"""Two clusters, and mirrors between them that copy the available records and end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ def there(other_broker: Broker, request: pytest.FixtureRequest) -> Iterator[Topi
 
 @pytest.fixture
 def run_mirror(spark: SparkSession, broker: Broker, other_broker: Broker, topics: Topics, checkpoint: str) -> RunMirror:
-    """From A (``topics``) to B (``there``), or with ``back=True`` from B to A; all topics of this test unless told otherwise."""
+    """From A (``topics``) to B (``there``), or with ``back=True`` from B to A; by default all
+    topics of this test."""
 
     def run(*patterns: str, back: bool = False, policy: Policy = Policy.RENAME, **options: Any) -> list[MirrorReport]:
         clusters = [MirrorCluster("A", broker.bootstrap), MirrorCluster("B", other_broker.bootstrap)]

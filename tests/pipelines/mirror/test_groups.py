@@ -1,4 +1,6 @@
-"""Groups that move from one cluster to the other: nothing is missed, and next to nothing read again."""
+"""Groups that move from one cluster to the other: they miss nothing, and read next to nothing
+again.
+"""
 
 from __future__ import annotations
 
@@ -50,21 +52,22 @@ def read_as_a_group(bootstrap: str, group: str, topic: str, count: int) -> list[
 
 
 @pytest.mark.parametrize("policy", [Policy.RENAME, pytest.param(Policy.IDENTITY, marks=pytest.mark.soak)])
-def test_a_group_stops_here_and_goes_on_there(topics: Topics, there: Topics, run_mirror: RunMirror, policy: Policy) -> None:
+def test_a_group_continues_on_the_target(topics: Topics, there: Topics, run_mirror: RunMirror, policy: Policy) -> None:
     orders = topics.create("orders")
     over_there = orders if policy is Policy.IDENTITY else f"A.{orders}"
     group = f"billing.{orders}"
     topics.send(orders, [str(number).encode() for number in range(50)])
     run_mirror(policy=policy)
     topics.send(orders, [str(number).encode() for number in range(50, 100)])
-    # A batch is a transaction, and a transaction's marker an offset: the two logs no longer agree.
+    # A batch is a transaction, and the transaction's marker takes an offset: the two logs no longer
+    # agree.
     assert read_as_a_group(topics.bootstrap, group, orders, 70) == [str(number).encode() for number in range(70)]
     reports = run_mirror(policy=policy, groups=[f"billing.{topics.name('.*')}"])
     assert reports[-1].lag == {orders: 0}
     assert committed(there.bootstrap, group, over_there) == [71]
     assert read_as_a_group(there.bootstrap, group, over_there, 30) == [str(number).encode() for number in range(70, 100)]
 
-    # It read on there; what it had committed here must not take it back.
+    # It read on there; its commits on the source must not move it back.
     run_mirror(policy=policy, groups=[".*"])
     assert committed(there.bootstrap, group, over_there) == [101]
     checkpoints = [each for each in there.read("A.checkpoints.internal") if each.key == GroupCheckpoint(group, over_there, 0, 70, 71).key]
@@ -72,7 +75,7 @@ def test_a_group_stops_here_and_goes_on_there(topics: Topics, there: Topics, run
 
 
 @pytest.mark.soak
-def test_a_group_that_lives_there_is_left_alone(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
+def test_a_group_with_members_on_the_target_is_not_changed(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     topics.send(orders, [str(number).encode() for number in range(10)])
     run_mirror()
@@ -88,7 +91,7 @@ def test_a_group_that_lives_there_is_left_alone(topics: Topics, there: Topics, r
 
 
 @pytest.mark.soak
-def test_a_group_that_read_everything_is_at_the_end_there(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
+def test_a_group_that_read_everything_is_at_the_end_of_the_target(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     group = f"billing.{orders}"
     for start in (0, 10):
@@ -102,7 +105,7 @@ def test_a_group_that_read_everything_is_at_the_end_there(topics: Topics, there:
 
 
 @pytest.mark.soak
-def test_where_records_flow_both_ways_no_position_is_guessed(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
+def test_no_offset_is_translated_where_records_flow_both_ways(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     there.create("orders")
     there.send(orders, [b"theirs"])

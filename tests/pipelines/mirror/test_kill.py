@@ -1,4 +1,6 @@
-"""`barnabas mirror` as a process, killed in the middle: what is on the target is what is on the source, once and in order."""
+"""`barnabas mirror` as a process, killed in the middle: the target has all records of the source,
+once and in order.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def command(source: str, target: str, topic: str, checkpoint: str, *more: str) -
 
 
 def copied(bootstrap: str, topic: str) -> int:
-    """How many offsets the target has by now, markers and aborted records among them."""
+    """The number of offsets of the target so far, including markers and aborted records."""
     if topic not in AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=PATIENCE_SECONDS).topics:
         return 0
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "watching"})
@@ -66,7 +68,9 @@ def kill_when(process: subprocess.Popen[str], target: str, topic: str, more_than
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kills", [1, 8])
-def test_killed_and_started_again(broker: Broker, other_broker: Broker, topics: Topics, there: Topics, tmp_path: Path, kills: int) -> None:
+def test_a_mirror_that_is_killed_and_restarted_copies_everything_once(
+    broker: Broker, other_broker: Broker, topics: Topics, there: Topics, tmp_path: Path, kills: int
+) -> None:
     orders, records, chance = topics.create("orders", partitions=PARTITIONS), kills * RECORDS_FOR_A_KILL, random.Random(kills)
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     for number in range(records):
@@ -91,7 +95,7 @@ def test_killed_and_started_again(broker: Broker, other_broker: Broker, topics: 
 
 
 @pytest.mark.soak
-def test_sigterm_to_all_processes_ends_a_mirror_in_order(broker: Broker, other_broker: Broker, topics: Topics, tmp_path: Path) -> None:
+def test_sigterm_to_all_processes_ends_a_mirror_cleanly(broker: Broker, other_broker: Broker, topics: Topics, tmp_path: Path) -> None:
     orders = topics.create("orders", partitions=PARTITIONS)
     topics.send(orders, [{"n": each} for each in range(10)])
     # A file like this one broke Spark's workers when they imported from the working directory.

@@ -1,4 +1,6 @@
-"""Topics of one cluster on another: the same records, the same partitions and settings, kept in step."""
+"""Topics of one cluster on another: the same records, the same partitions and settings, kept in
+step.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def settings(topics: Topics, name: str) -> dict[str, str]:
     return {key: entry.value for key, entry in entries.items() if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value}
 
 
-def test_records_are_the_same_in_all_but_their_offsets(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
+def test_copied_records_differ_only_in_their_offsets(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders", partitions=3)
     for number in range(300):
         topics.send(
@@ -59,14 +61,12 @@ def test_records_are_the_same_in_all_but_their_offsets(topics: Topics, there: To
     assert json.loads(reports[-1].as_json())["lag_total"] == 0
 
 
-def test_it_goes_on_where_it_stopped_with_and_without_its_checkpoint(
-    topics: Topics, there: Topics, run_mirror: RunMirror, checkpoint: str
-) -> None:
+def test_a_mirror_continues_with_and_without_its_checkpoint(topics: Topics, there: Topics, run_mirror: RunMirror, checkpoint: str) -> None:
     orders = topics.create("orders", partitions=2)
     for start in (0, 100, 200):
         topics.send(orders, [{"n": number} for number in range(start, start + 100)], partition=start // 100 % 2)
         if start == 200:
-            # The positions on the target know it too.
+            # The target has the positions too.
             shutil.rmtree(checkpoint)
         run_mirror()
         assert contents(there.read(f"A.{orders}")) == contents(topics.read(orders))
@@ -104,7 +104,7 @@ def test_topics_come_with_their_partitions_and_settings_and_stay_in_step(topics:
 
 
 @pytest.mark.soak
-def test_only_what_was_asked_for(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
+def test_only_selected_topics_are_copied(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     for each in ("orders", "orders-test", "payments", "re-orders"):
         topics.send(topics.create(each), [{"n": 1}])
     run_mirror(f"{topics.name('orders.*')}", exclude=[".*-test"])
@@ -113,7 +113,7 @@ def test_only_what_was_asked_for(topics: Topics, there: Topics, run_mirror: RunM
 
 
 @pytest.mark.soak
-def test_no_topic_yet_is_no_error(topics: Topics, run_mirror: RunMirror) -> None:
+def test_a_source_without_topics_is_no_error(topics: Topics, run_mirror: RunMirror) -> None:
     assert all(each.records == 0 for each in run_mirror(topics.name("nothing.*")))
 
 
@@ -137,7 +137,7 @@ def test_aborted_records_are_not_copied(topics: Topics, there: Topics, run_mirro
 
 
 @pytest.mark.soak
-def test_two_mirrors_that_rename_do_not_go_round(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
+def test_two_mirrors_with_renaming_do_not_loop(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     here, over_there = topics.create("orders"), there.create("orders")
     topics.send(here, [{"from": "A"}])
     there.send(over_there, [{"from": "B"}])
@@ -151,7 +151,7 @@ def test_two_mirrors_that_rename_do_not_go_round(topics: Topics, there: Topics, 
     assert {name for name in names(there) if name.endswith(suffix)} == {suffix, f"A.{suffix}"}
 
 
-def test_two_mirrors_that_keep_names_do_not_go_round(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
+def test_two_mirrors_that_keep_names_do_not_loop(topics: Topics, there: Topics, run_mirror: RunMirror) -> None:
     orders = topics.create("orders")
     there.create("orders")
     for number in range(3):

@@ -1,4 +1,4 @@
-"""A mirror that keeps running: what is new on the source is on the target soon."""
+"""A mirror that keeps running: new records of the source soon appear on the target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.pipelines.mirror.test_mirror import names, settings
 from tests.pipelines.topics import Topics
 from tests.waiting import PATIENCE_SECONDS, until
 
-# Minutes on a small machine, so it belongs to `make soak`.
+# This takes minutes on a small machine, so it belongs to `make soak`.
 pytestmark = pytest.mark.soak
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Which topics are mirrored, and what they are called there."""
+"""Which topics are mirrored, and their names on the target."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def selection(*topics: str, policy: Policy = Policy.RENAME, exclude: tuple[str, 
     return TopicSelection(topics, policy, "A", "B", exclude)
 
 
-def test_whole_names_match() -> None:
+def test_patterns_match_whole_names() -> None:
     assert selection("orders").wanted(NAMES) == ["orders"]
     assert selection("orders.*").wanted(NAMES) == ["orders", "orders.eu"]
     assert selection("orders,pay.*").wanted(NAMES) == ["orders", "payments"]
     assert selection("o[a-z]{3,5}").wanted(NAMES) == ["orders"]
 
 
-def test_excluded_ones_do_not() -> None:
+def test_excluded_topics_do_not_match() -> None:
     assert selection(".*", exclude=(r"orders\..*",)).wanted(NAMES) == ["C.orders", "orders", "payments"]
 
 
-def test_what_came_from_the_target_does_not_go_back() -> None:
+def test_topics_from_the_target_do_not_return_to_it() -> None:
     assert selection(".*orders").wanted(NAMES) == ["C.orders", "orders"]
     assert selection(".*orders", policy=Policy.IDENTITY).wanted(NAMES) == ["A.B.orders", "A.orders", "B.orders", "C.orders", "orders"]
 
@@ -51,17 +51,17 @@ def test_what_came_from_the_target_does_not_go_back() -> None:
         "barnabas.pipelines.batches",
     ],
 )
-def test_internal_topics_never(name: str) -> None:
+def test_internal_topics_are_never_mirrored(name: str) -> None:
     assert selection(".*", policy=Policy.IDENTITY).wanted([name]) == []
 
 
-def test_names_on_the_target() -> None:
+def test_topics_get_their_names_on_the_target() -> None:
     assert selection(".*").target_name("orders") == "A.orders"
     assert selection(".*", policy=Policy.IDENTITY).target_name("orders") == "orders"
 
 
-def test_what_is_no_pattern_is_refused() -> None:
-    with pytest.raises(CannotRun, match=r"--topics takes regular expressions, but 'orders\[' is none"):
+def test_an_invalid_pattern_is_refused() -> None:
+    with pytest.raises(CannotRun, match=r"--topics takes regular expressions, but 'orders\[' is not one"):
         selection("orders[")
     with pytest.raises(CannotRun, match="--from-alias takes letters"):
         TopicSelection([".*"], Policy.RENAME, "a.b", "c")

@@ -1,4 +1,6 @@
-"""Rows in real databases: replaced by their key, deleted, and written once however often a batch runs."""
+"""Rows in real databases: replaced by their key, deleted, and written once however often a batch
+runs.
+"""
 
 from __future__ import annotations
 
@@ -66,20 +68,20 @@ def test_a_table_without_keys_gets_every_row_once(spark: SparkSession, db: Datab
 
     (sink,) = pipeline.declaration().sinks
     batch = spark.createDataFrame([("a", 1.0), ("a", 1.0)], "account STRING, amount DOUBLE")
-    again(sink, checkpoint).write(batch, 0)
+    restarted_sink(sink, checkpoint).write(batch, 0)
     assert db.rows("SELECT account, amount, note FROM history") == [("a", 1.0, None)] * 2, "batch 0 is known to be done"
-    again(sink, checkpoint).write(batch, 1)
+    restarted_sink(sink, checkpoint).write(batch, 1)
     assert len(db.rows("SELECT amount FROM history")) == 4
     assert len(db.rows("SELECT batch FROM barnabas_batches")) >= 1
 
 
-def again(sink: SinkDeclaration, checkpoint: str) -> UpsertedTable:
-    """What a run that begins anew after a failure uses."""
+def restarted_sink(sink: SinkDeclaration, checkpoint: str) -> UpsertedTable:
+    """The sink of a run that starts again after a failure."""
     assert isinstance(sink.settings, JdbcSinkSettings)
     return UpsertedTable(sink.settings, f"inserts.{sink.name}", f"{checkpoint}/inserts/{sink.name}")
 
 
-def test_a_batch_waits_for_a_database_that_returns(spark: SparkSession, db: Database, topics: Topics, checkpoint: str) -> None:
+def test_a_batch_waits_until_the_database_is_back(spark: SparkSession, db: Database, topics: Topics, checkpoint: str) -> None:
     if db.server is None:
         pytest.skip("SQLite has no server that could go away")
     db.execute("DROP TABLE IF EXISTS waiting")
@@ -108,7 +110,7 @@ def test_a_batch_waits_for_a_database_that_returns(spark: SparkSession, db: Data
         ({"url": "jdbc:sqlite:x"}, "'jdbc' of sink 'db' lacks 'table': a text."),
     ],
 )
-def test_wrong_settings_are_refused(jdbc: dict[str, Any], sentence: str) -> None:
+def test_invalid_settings_are_refused(jdbc: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DeclarationError) as refused:
         Pipeline("p").source("s", topic="t", schema="a INT").sink("db", from_="s", jdbc=jdbc).declaration()
     assert sentence in str(refused.value)

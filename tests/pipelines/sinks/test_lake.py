@@ -14,7 +14,7 @@ from tests.pipelines.topics import Topics
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# The slowest of the three, and the one that differs least from Delta here.
+# Iceberg is the slowest of the three, and differs least from Delta here.
 SCHEMA = "account STRING, day STRING, amount DOUBLE"
 
 
@@ -65,11 +65,11 @@ def test_rows_are_merged_by_their_keys(kind: str, spark: SparkSession, topics: T
     [
         ({"format": "parquet", "path": "x", "merge_on": ["a"]}, "cannot merge into parquet"),
         ({"format": "delta"}, "has either a 'path' or a 'table'."),
-        ({"format": "delta", "table": "x.y"}, "only iceberg's are found by a name"),
+        ({"format": "delta", "table": "x.y"}, "only Iceberg tables have names"),
         ({"format": "hudi", "path": "x"}, "is one of delta, iceberg, parquet, not 'hudi'."),
     ],
 )
-def test_what_a_lake_cannot_do_is_said(settings: dict[str, Any], sentence: str) -> None:
+def test_unsupported_options_of_lakes_are_refused(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(DeclarationError) as refused:
         Pipeline("p").source("s", topic="t", schema="a INT").sink("lake", from_="s", lake=settings).declaration()
     assert sentence in str(refused.value)

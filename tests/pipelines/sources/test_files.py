@@ -1,4 +1,4 @@
-"""Files that fall into a folder, and files that are written."""
+"""Files dropped into a folder, and files that are written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def copied(spark: SparkSession, checkpoint: str, source: dict[str, Any], target: Path, **sink: Any) -> list[tuple[Any, ...]]:
-    """The rows of the target's files after all that is in the folder went through."""
+    """The rows of the target's files after all files of the folder were processed."""
     files = {"path": str(target), "format": "json", **sink}
     Pipeline("copy").source("drops", **source).sink("out", from_="drops", files=files).run(
         session=spark, checkpoint=checkpoint, available_now=True
@@ -35,7 +35,7 @@ def test_each_csv_file_is_read_once(spark: SparkSession, checkpoint: str, tmp_pa
     assert copied(spark, checkpoint, source, target) == [("a", 1.5), ("b, c", 2.0), ("d", 3.0)]
 
 
-def test_the_first_files_tell_the_columns_of_later_ones(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
+def test_the_first_files_decide_the_columns_of_later_ones(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
     folder, target = tmp_path / "in", tmp_path / "out"
     folder.mkdir()
     source = {"files": {"path": str(folder), "format": "json"}}
@@ -49,7 +49,7 @@ def test_the_first_files_tell_the_columns_of_later_ones(spark: SparkSession, che
     assert sorted(lines, key=lambda each: int(each["a"])) == [{"a": 1, "b": "x"}, {"a": 2}, {"a": 3}]
 
 
-def test_parquet_in_and_partitioned_parquet_out(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
+def test_parquet_is_read_and_written_in_partitions(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
     folder, target = tmp_path / "in", tmp_path / "out"
     spark.createDataFrame([("a", 1), ("b", 2)], "zone STRING, n INT").coalesce(1).write.parquet(str(folder))
     rows = copied(spark, checkpoint, {"files": {"path": str(folder), "format": "parquet"}}, target, format="parquet", partition_by=["zone"])
@@ -57,7 +57,9 @@ def test_parquet_in_and_partitioned_parquet_out(spark: SparkSession, checkpoint:
     assert {each.name for each in target.iterdir() if each.is_dir()} == {"_spark_metadata", "zone=a", "zone=b"}
 
 
-def test_bad_lines_are_dead_letters_with_their_file(spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path) -> None:
+def test_undecodable_lines_become_dead_letters_with_their_file(
+    spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
+) -> None:
     folder, good, bad = tmp_path / "in", topics.create("good"), topics.name("bad")
     folder.mkdir()
     (folder / "1.csv").write_text("account,amount\na,much\nb,2\nc\n")
@@ -68,18 +70,18 @@ def test_bad_lines_are_dead_letters_with_their_file(spark: SparkSession, topics:
         .run(session=spark, checkpoint=checkpoint, available_now=True)
     )
     assert topics.values(good) == [{"account": "b", "amount": 2}]
-    # Lines of files are spread over writers by their value, so they have no order of their own.
+    # Lines of files are spread over writers by their value, so their order is not kept.
     letters = sorted(topics.read(bad), key=lambda each: each.value or b"")
     assert [each.value for each in letters] == [b"a,much", b"c"]
     assert letters[0].headers["barnabas.dead_letter.file"].endswith(b"/in/1.csv")
     assert b'understood was {"account":"a"}' in letters[0].headers["barnabas.dead_letter.reason"]
 
 
-def test_without_tolerance_a_bad_line_stops_the_pipeline(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
+def test_without_tolerance_an_undecodable_line_stops_the_pipeline(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "1.json").write_text('{"a": 1}\n{"a": ')
-    with pytest.raises(RunFailed, match=r"source 'drops' read a record it cannot decode \(file:.*1.json\): this line is not"):
+    with pytest.raises(RunFailed, match=r"source 'drops' read a record it cannot decode \(file:.*1.json\): this line does not"):
         copied(spark, checkpoint, {"files": {"path": str(folder), "format": "json"}, "schema": "a INT"}, tmp_path / "out")
 
 

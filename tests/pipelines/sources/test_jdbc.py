@@ -76,7 +76,7 @@ def test_changed_rows_are_found_by_their_time(spark: SparkSession, db: Database,
 
 
 @pytest.mark.soak
-def test_bulk_reads_all_of_it_every_time(spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path) -> None:
+def test_bulk_reads_all_rows_every_time(spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path) -> None:
     orders(db)
     pipeline = polled(db, tmp_path / "out", mode="bulk")
     for _ in range(2):
@@ -84,7 +84,7 @@ def test_bulk_reads_all_of_it_every_time(spark: SparkSession, db: Database, chec
     assert landed(spark, tmp_path / "out", "id") == [(1,), (1,), (3000000000,), (3000000000,)]
 
 
-def test_a_database_that_goes_away_and_returns(spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path) -> None:
+def test_polling_resumes_after_the_database_was_down(spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path) -> None:
     if db.server is None:
         pytest.skip("SQLite has no server that could go away")
     orders(db)
@@ -108,7 +108,7 @@ def test_a_database_that_goes_away_and_returns(spark: SparkSession, db: Database
 
 
 def _count(spark: SparkSession, target: Path) -> int:
-    # With a schema, because there may be a folder and nothing in it yet that counts.
+    # With a schema, because the folder may exist without a committed file.
     return spark.read.schema("id BIGINT").parquet(str(target)).count() if target.exists() else 0
 
 

@@ -1,4 +1,4 @@
-"""Rows that are on their way when the power goes."""
+"""Rows that are being polled during a power failure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 SQLITE = JdbcDatabase("jdbc:sqlite:x", None, None, ())
 
 
-def test_rows_have_landed_when_they_were_moved(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_have_landed_after_the_move(spark: SparkSession, tmp_path: Path) -> None:
     landing = Landing(spark, str(tmp_path / "landed"))
     rows = spark.createDataFrame([(1,)], "id INT")
     landing.stage(rows)
-    # All of a poll but its last step.
+    # All steps of a poll except the last.
     (tmp_path / "landed/positions").mkdir()
     (tmp_path / "landed/positions/00000000000000000001").write_text("lost")
     assert Landing(spark, str(tmp_path / "landed")).position() is None
@@ -33,9 +33,9 @@ def test_rows_have_landed_when_they_were_moved(spark: SparkSession, tmp_path: Pa
     assert spark.read.parquet(again.rows).count() == 2
 
 
-def test_rows_that_every_sink_has_are_forgotten_but_not_the_position(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_that_every_sink_has_written_are_removed_but_not_the_position(spark: SparkSession, tmp_path: Path) -> None:
     folder, readers = tmp_path / "landed", [str(tmp_path / name) for name in ("first", "second")]
-    # Spark compacts what it has noted now and then, and then it stands elsewhere.
+    # Spark compacts its log now and then, and then a record is in another file.
     session = spark.newSession()
     session.conf.set("spark.sql.streaming.fileSource.log.compactInterval", "2")
 
@@ -70,7 +70,7 @@ def test_rows_that_every_sink_has_are_forgotten_but_not_the_position(spark: Spar
     assert landing.position() == "somewhere"
 
 
-def test_the_next_rows_are_those_after_the_last_one() -> None:
+def test_the_next_poll_returns_the_rows_after_the_last_one() -> None:
     query = JdbcQuery(SQLITE, "main.orders", "timestamp+incrementing", "id", "changed", 0)
     asked = query.rows_after(Position("2030-01-31 12:00:00", "7"), 10)
     assert """(t."changed" > '2030-01-31 12:00:00' OR (t."changed" = '2030-01-31 12:00:00' AND t."id" > 7))""" in asked

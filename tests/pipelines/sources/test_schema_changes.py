@@ -1,4 +1,6 @@
-"""Sources whose columns change under a pipeline: it stops, announces, or takes them over, and no value becomes null in silence."""
+"""Sources whose columns change while a pipeline runs: it stops, announces, or accepts the change,
+and no value silently becomes null.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,7 @@ def test_a_renamed_column_of_a_table_stops_the_pipeline_until_it_is_accepted(
 
 
 @pytest.mark.parametrize("db", ["sqlite"], indirect=True)
-def test_a_new_column_of_a_table_is_announced_and_arrives_when_it_is_accepted(
+def test_a_new_column_of_a_table_is_announced_and_arrives_after_its_acceptance(
     spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     orders(db)
@@ -99,16 +101,16 @@ def test_a_new_column_of_a_table_is_announced_and_arrives_when_it_is_accepted(
 
 
 @pytest.mark.parametrize("db", ["sqlite"], indirect=True)
-def test_a_declared_column_that_the_table_does_not_have_is_refused(
-    spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path
-) -> None:
+def test_a_declared_column_that_the_table_lacks_is_refused(spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path) -> None:
     orders(db)
     with pytest.raises(DeclarationError, match="source 'orders' declares the column 'amount', which its table does not have"):
         run(polled(db, tmp_path / "out", schema="amount INT"), spark, checkpoint)
 
 
 @pytest.mark.parametrize(("db", "answer"), [("sqlite", "stop"), ("postgresql", "accept")], indirect=["db"])
-def test_a_table_changes_while_the_pipeline_runs(answer: str, spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path) -> None:
+def test_a_change_of_the_table_is_found_while_the_pipeline_runs(
+    answer: str, spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path
+) -> None:
     orders(db)
     pipeline = polled(db, tmp_path / "out", schema_changes=answer)
     running = start([pipeline.declaration()], spark, checkpoint=checkpoint)
@@ -129,7 +131,8 @@ def test_a_table_changes_while_the_pipeline_runs(answer: str, spark: SparkSessio
 def test_rows_that_landed_before_a_change_are_written_in_their_own_shape(
     spark: SparkSession, db: Database, checkpoint: str, tmp_path: Path
 ) -> None:
-    """The run before was killed between its poll and its sink, and the table changed since: the sink goes first."""
+    """The previous run was killed between its poll and its sink, and the table changed since: the
+    sink goes first."""
     orders(db)
     pipeline = polled(db, tmp_path / "out", schema_changes="accept")
     run(pipeline, spark, checkpoint)
@@ -162,7 +165,7 @@ def _until(condition: Callable[[], bool], running: Run) -> None:
     until(holds, "the pipeline has written its rows", seconds_max=LONG_PATIENCE_SECONDS)
 
 
-# -- records ----------------------------------------------------------------------------------------------------------------------
+# -- records ---------------------------------------------------------------------------------
 
 
 def copied(topics: Topics, topic: str, target: Path, **source: Any) -> Pipeline:
@@ -170,7 +173,7 @@ def copied(topics: Topics, topic: str, target: Path, **source: Any) -> Pipeline:
     return Pipeline("copied", bootstrap=topics.bootstrap).source("orders", topic=topic, **source).sink("out", from_="orders", files=out)
 
 
-def test_records_without_a_field_that_all_had_stop_the_pipeline_until_it_is_accepted(
+def test_records_without_a_required_field_stop_the_pipeline_until_it_is_accepted(
     spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     topic, target = topics.create("orders"), tmp_path / "out"
@@ -205,7 +208,7 @@ def test_records_without_a_field_that_all_had_stop_the_pipeline_until_it_is_acce
     ]
 
 
-def test_a_source_that_accepts_changes_goes_on_with_new_fields_while_it_runs(
+def test_a_source_that_accepts_changes_continues_with_new_fields_while_it_runs(
     spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
 ) -> None:
     topic, target = topics.create("orders"), tmp_path / "out"
@@ -220,7 +223,7 @@ def test_a_source_that_accepts_changes_goes_on_with_new_fields_while_it_runs(
         running.stop()
 
 
-def test_records_that_do_not_fit_declared_columns_are_dead_letters(
+def test_records_that_do_not_fit_declared_columns_become_dead_letters(
     spark: SparkSession, topics: Topics, checkpoint: str, tmp_path: Path
 ) -> None:
     topic, letters, target = topics.create("orders"), topics.create("letters"), tmp_path / "out"
@@ -230,7 +233,7 @@ def test_records_that_do_not_fit_declared_columns_are_dead_letters(
     assert [each.json for each in topics.read(letters)] == [{"id": 2, "qty": "many"}]
 
 
-# -- files ------------------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------
 
 
 def dropped(folder: Path, target: Path, kind: str, **source: Any) -> Pipeline:
@@ -240,7 +243,7 @@ def dropped(folder: Path, target: Path, kind: str, **source: Any) -> Pipeline:
     return Pipeline("dropped").source("drops", files=files, **source).sink("out", from_="drops", files=out)
 
 
-def test_lines_of_json_files_are_looked_at_as_records_are(
+def test_lines_of_json_files_are_checked_like_records(
     spark: SparkSession, checkpoint: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder, target = tmp_path / "in", tmp_path / "out"
@@ -290,7 +293,7 @@ def parquet(spark: SparkSession, folder: Path, schema: str, *rows: tuple[Any, ..
 
 
 @pytest.mark.parametrize("answer", ["stop", "accept"])
-def test_a_csv_file_with_another_header_stops_the_pipeline_or_is_taken_over(
+def test_a_csv_file_with_another_header_stops_the_pipeline_or_is_accepted(
     answer: str, spark: SparkSession, checkpoint: str, tmp_path: Path
 ) -> None:
     folder, target = tmp_path / "in", tmp_path / "out"
@@ -315,5 +318,5 @@ def test_csv_files_with_different_headers_are_not_accepted_together(spark: Spark
     run(pipeline, spark, checkpoint)
     (folder / "2.csv").write_text("id,qty\n2,6\n")
     (folder / "3.csv").write_text("id,quantity\n3,7\n")
-    with pytest.raises(CannotRun, match=r"2.csv has id, qty, .*3.csv has id, quantity; bring them into one form"):
+    with pytest.raises(CannotRun, match=r"2.csv has id, qty, .*3.csv has id, quantity; give them all the same header"):
         accepted(pipeline, spark, checkpoint)

@@ -27,7 +27,7 @@ STEPS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("way", ["sql", "join"])
-def test_a_stream_meets_the_latest_values(way: str, spark: SparkSession, topics: Topics, checkpoint: str) -> None:
+def test_a_stream_is_joined_with_the_latest_values(way: str, spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments, rated = topics.create("payments", partitions=2), topics.create("rated")
     limits = topics.create("limits", partitions=2, cleanup_policy="compact")
     for account, most in (("7", 10.0), ("8", 20.0), ("7", 30.0), ("9", 5.0), ("9", None)):
@@ -109,7 +109,7 @@ def test_all_types_of_a_stream_survive_the_join(spark: SparkSession, topics: Top
     assert [each.key for each in topics.read(bad)] == [b"bad"]
 
 
-def test_what_cannot_be_joined_is_said(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
+def test_impossible_joins_are_refused(spark: SparkSession, topics: Topics, checkpoint: str) -> None:
     payments = topics.create("payments")
     with pytest.raises(DeclarationError, match="lacks 'key'"):
         Pipeline("t").source("limits", table=payments, schema="a INT").sink("s", from_="limits", console={}).declaration()
@@ -120,5 +120,5 @@ def test_what_cannot_be_joined_is_said(spark: SparkSession, topics: Topics, chec
         .step("j", join={"stream": "a", "table": "b", "on": "k"})
         .sink("s", from_="j", console={})
     )
-    with pytest.raises(CannotRun, match="which is no source of the kind 'table'"):
+    with pytest.raises(CannotRun, match="which is not a source of the kind 'table'"):
         pipeline.run(session=spark, checkpoint=checkpoint, available_now=True)

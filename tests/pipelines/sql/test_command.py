@@ -15,7 +15,7 @@ from tests.pipelines.exactly_once.pipeline_process import stop_in_order
 from tests.pipelines.topics import Topics
 from tests.waiting import LONG_PATIENCE_SECONDS
 
-# Minutes on a small machine, so it belongs to `make soak`.
+# This takes minutes on a small machine, so it belongs to `make soak`.
 pytestmark = pytest.mark.soak
 
 
@@ -26,7 +26,7 @@ def ask(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
     )
 
 
-def test_a_query_from_the_command_line(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+def test_a_query_is_answered_on_the_command_line(broker: Broker, topics: Topics, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
     orders = topics.create("orders")
     topics.send(orders, [{"status": "paid"}, {"status": "open"}, {"status": "paid"}])
@@ -37,7 +37,7 @@ def test_a_query_from_the_command_line(broker: Broker, topics: Topics, tmp_path:
     assert answered.stderr == ""
 
 
-def test_sigterm_to_the_group_ends_a_stream_in_order(broker: Broker, topics: Topics, tmp_path: Path) -> None:
+def test_sigterm_to_the_group_ends_a_stream_cleanly(broker: Broker, topics: Topics, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pip install 'barnabas[spark]'")
     orders = topics.create("orders")
     topics.send(orders, [{"status": "paid"}])
@@ -45,7 +45,7 @@ def test_sigterm_to_the_group_ends_a_stream_in_order(broker: Broker, topics: Top
     stop_in_order([sys.executable, "-m", "barnabas", "sql", *query], tmp_path, LONG_PATIENCE_SECONDS)
 
 
-def test_what_is_refused_before_spark_starts(broker: Broker, tmp_path: Path) -> None:
+def test_invalid_queries_are_refused_before_spark_starts(broker: Broker, tmp_path: Path) -> None:
     refused = ask(tmp_path, "SELECT 1", "--json", "--csv")
     assert (refused.returncode, refused.stderr) == (
         1,

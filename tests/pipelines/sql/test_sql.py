@@ -36,7 +36,7 @@ def names_in(spark: SparkSession, text: str) -> list[str]:
     return [each.name for each in relations(parse(spark, text))]
 
 
-def test_names_are_found_wherever_they_stand(spark: SparkSession) -> None:
+def test_tables_are_found_at_any_place_of_a_query(spark: SparkSession) -> None:
     assert names_in(spark, "SELECT * FROM a JOIN `b-c` ON a.x = `b-c`.x, d.e") == ["a", "b-c", "d.e"]
     assert names_in(spark, "SELECT (SELECT max(x) FROM a) FROM b WHERE x IN (SELECT x FROM c) AND EXISTS (SELECT 1 FROM d)") == list("abcd")
     assert names_in(
@@ -49,12 +49,12 @@ def test_names_are_found_wherever_they_stand(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("text", ["CREATE TABLE t AS SELECT 1", "INSERT INTO t SELECT 1", "DROP TABLE t", "SET a = b"])
-def test_nothing_is_changed(spark: SparkSession, text: str) -> None:
+def test_statements_that_change_something_are_refused(spark: SparkSession, text: str) -> None:
     with pytest.raises(CannotRun, match="barnabas sql changes nothing"):
         parse(spark, text)
 
 
-def test_what_is_no_sql(spark: SparkSession) -> None:
+def test_invalid_sql_is_refused(spark: SparkSession) -> None:
     with pytest.raises(CannotRun, match="not SQL that Spark understands"):
         parse(spark, "SELEC 1 FROM")
     with pytest.raises(CannotRun, match="Names with dashes are written in `backquotes`"):
@@ -70,7 +70,7 @@ def test_fields_of_json_are_columns(topics: Topics, query: TopicQuery) -> None:
     assert dict(query.batch(f"SELECT at, n FROM {orders}").dtypes) == {"at": "timestamp", "n": "bigint"}
 
 
-def test_what_kafka_knows_of_a_record(topics: Topics, query: TopicQuery) -> None:
+def test_fields_of_kafka_are_columns(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders", partitions=2)
     topics.send_record(orders, b"k", b'{"a": 1, "_offset": 77}', {"trace": b"t1"}, partition=1, timestamp=1_700_000_000_000)
     (found,) = rows(query.batch(f"SELECT * FROM `{orders}`"))
@@ -80,7 +80,7 @@ def test_what_kafka_knows_of_a_record(topics: Topics, query: TopicQuery) -> None
     assert found[4:] == ({"trace": "t1"}, 1)
 
 
-def test_values_that_are_no_json(topics: Topics, query: TopicQuery) -> None:
+def test_values_that_are_not_json_are_one_column(topics: Topics, query: TopicQuery) -> None:
     lines, raw, empty = topics.create("lines"), topics.create("raw-bytes"), topics.create("empty")
     topics.send(lines, [b"one", b"two"])
     topics.send_record(raw, b"\xff", b"\xfe\x00")
@@ -91,7 +91,7 @@ def test_values_that_are_no_json(topics: Topics, query: TopicQuery) -> None:
         query.batch(f"SELECT status FROM `{empty}`")
 
 
-def test_topics_join(topics: Topics, query: TopicQuery) -> None:
+def test_two_topics_can_be_joined(topics: Topics, query: TopicQuery) -> None:
     orders, people = topics.create("orders"), topics.create("people")
     topics.send(orders, [{"who": 1, "n": 5}, {"who": 2, "n": 6}, {"who": 1, "n": 7}])
     topics.send(people, [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}])
@@ -99,7 +99,7 @@ def test_topics_join(topics: Topics, query: TopicQuery) -> None:
     assert rows(query.batch(text)) == [("Bob", 6), ("Ada", 7)]
 
 
-def test_a_query_ends_where_its_topics_end_when_it_begins(topics: Topics, query: TopicQuery) -> None:
+def test_a_query_ends_at_the_offsets_that_its_topics_have_at_its_start(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders")
     topics.send(orders, [{"n": 1}])
     frame = query.batch(f"SELECT a.n, b.n FROM `{orders}` a CROSS JOIN `{orders}` b")
@@ -107,7 +107,7 @@ def test_a_query_ends_where_its_topics_end_when_it_begins(topics: Topics, query:
     assert rows(frame) == [(1, 1)]
 
 
-def test_a_filter_on_time_narrows_what_is_read(topics: Topics, query: TopicQuery) -> None:
+def test_a_filter_on_time_narrows_the_read_offsets(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders", partitions=2)
     now_ms = time.time_ns() // 1_000_000
     for age_hours, number in ((5, 1), (3, 2), (0.5, 3), (0.1, 4)):
@@ -145,7 +145,7 @@ def test_a_table_can_be_described(topics: Topics, query: TopicQuery) -> None:
     assert ("status", "string") in [each[:2] for each in rows(query.batch(f"DESCRIBE `{orders}`"))]
 
 
-def test_a_stream_goes_on_answering(topics: Topics, query: TopicQuery) -> None:
+def test_a_stream_continues_to_answer(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders")
     topics.send(orders, [{"n": number} for number in range(5)])
     frame = query.stream(f"SELECT n * 2 AS twice FROM `{orders}` WHERE n > 1", from_beginning=True)
@@ -161,7 +161,7 @@ def test_a_stream_goes_on_answering(topics: Topics, query: TopicQuery) -> None:
     assert found == [4, 6, 8, 20]
 
 
-def test_a_stream_of_counts_says_what_changed(topics: Topics, query: TopicQuery) -> None:
+def test_a_stream_of_counts_returns_changed_rows(topics: Topics, query: TopicQuery) -> None:
     orders = topics.create("orders")
     topics.send(orders, [{"status": "paid"}])
     frame = query.stream(f"SELECT status, count(*) AS n FROM `{orders}` GROUP BY 1", from_beginning=True)

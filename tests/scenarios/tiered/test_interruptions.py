@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.model.errors import ErrorCode
-from barnabas.storage.remote.events import decode_event
-from barnabas.storage.remote.segment_metadata import RemotePartitionDelete
+from barnabas.tiered.metadata.events import decode_event
+from barnabas.tiered.metadata.segment_metadata import RemotePartitionDelete
 from tests.scenarios.client import Client
 from tests.scenarios.tiered.tiered_broker import (
     EARLIEST,

@@ -1,10 +1,12 @@
-"""Several threads use more files than the process may open, and each file must end with exactly its own bytes.
+"""Several threads use more files than the process may open, and each file must end with exactly its
+own bytes.
 
     python -m tests.shells.env.open_file_stress DIRECTORY DESCRIPTORS SECONDS
 
-lowers the process's limit to DESCRIPTORS for good, so it runs in a process of its own. The threads do what those of a node do: append
-on one and on several, sync on workers, read and send by ``sendfile``, create, rename and delete, and take descriptors for connections.
-Prints what was done, and what went wrong; the exit code is 1 if anything did.
+lowers the process's limit to DESCRIPTORS for good, so it runs in a process of its own. The threads
+work like those of a node: append on one and on several, sync on workers, read and send by
+``sendfile``, create, rename and delete, and take descriptors for connections. It prints counts and
+failures; the exit code is 1 after any failure.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ from barnabas.env.disk import FileReplaced
 from barnabas.env.real_disk import RealDisk, RealFile, open_files
 
 RECORD_BYTES = 16
-# Preempt threads far more often than the interpreter does by itself, so that they meet inside of calls.
+# Preempt threads far more often than the interpreter does by default, so that they interleave
+# inside calls.
 SWITCH_SECONDS = 1e-5
-WRONGS_SHOWN = 10
+FAILURES_SHOWN = 10
 
 
 def record(name: str, index: int) -> bytes:
@@ -35,7 +38,9 @@ def record(name: str, index: int) -> bytes:
 
 
 class Appended:
-    """A file, and how many records it should hold. One thread appends; others read below ``count``."""
+    """A file, and how many records it should hold. One thread appends; others read below
+    ``count``.
+    """
 
     def __init__(self, disk: RealDisk, directory: str, name: str) -> None:
         self.name = name
@@ -55,9 +60,9 @@ class Stress:
         self.disk = RealDisk()
         self.directory = directory
         self.stop = Event()
-        self.wrong: list[str] = []
+        self.failures: list[str] = []
         self.done: Counter[str] = Counter()
-        # Half as many again as may be open, for each of two threads that append.
+        # Half as many again as may be open, for each of two appending threads.
         count = descriptors.files_max * 3 // 4
         self.files = [[Appended(self.disk, directory, f"{owner}{n:06d}") for n in range(count)] for owner in "ab"]
 
@@ -87,12 +92,12 @@ class Stress:
             try:
                 deed(chance)
             except Exception:  # noqa: BLE001 (the outermost frame of a thread)
-                self.wrong.append(traceback.format_exc())
+                self.failures.append(traceback.format_exc())
                 return
 
     def _check(self, condition: bool, claim: str) -> None:
         if not condition:
-            self.wrong.append(claim)
+            self.failures.append(claim)
 
     def append(self, chance: Random, files: list[Appended]) -> None:
         for _ in range(100):
@@ -128,7 +133,7 @@ class Stress:
         self.done["syncs"] += 1
 
     def create(self, chance: Random) -> None:
-        """A file's whole life, its name taken over by another one in the end."""
+        """The whole life of a file, at the end of which another file takes its name."""
         new = Appended(self.disk, self.directory, f"n{chance.getrandbits(64):016x}")
         path = new.file.path
         for _ in range(3):
@@ -176,12 +181,12 @@ def main(directory: str, limit: int, seconds: float) -> int:
     stress = Stress(directory)
     stress.run(seconds)
     print(f"limit {limit}, {open_files().evictions} evictions, {dict(stress.done)}")
-    for wrong in stress.wrong[:WRONGS_SHOWN]:
-        print(wrong)
+    for failure in stress.failures[:FAILURES_SHOWN]:
+        print(failure)
     if not open_files().evictions:
         print("nothing was evicted: the stress has missed its point")
         return 1
-    return 1 if stress.wrong else 0
+    return 1 if stress.failures else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Threads that share more files than the process may open never meet in the wrong one."""
+"""Threads that share more files than the process may open never write into the wrong one."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def test_every_file_holds_its_own_bytes_at_the_limit(tmp_path: Path, descriptors
 
 @pytest.mark.soak
 @pytest.mark.parametrize("descriptors", [256, 512, 1024, 4096])
-def test_every_file_holds_its_own_bytes_for_long(tmp_path: Path, descriptors: int) -> None:
+def test_every_file_holds_its_own_bytes_in_a_long_run(tmp_path: Path, descriptors: int) -> None:
     stress(tmp_path, descriptors, 120)

@@ -1,4 +1,5 @@
-"""One connection, its transport in memory: what is read, in what order it is answered, and when no more is read.
+"""One connection with a transport in memory: reading, the order of responses, and when reading
+stops.
 
 The listener is a real one that is bound and never listens; nothing here goes through a socket.
 """
@@ -22,7 +23,7 @@ _LENGTH = struct.Struct(">i")
 
 
 class MemoryTransport(asyncio.Transport):
-    """Takes whatever is written, and says what it was told."""
+    """Accepts all writes, and records the calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +68,7 @@ def answer(number: int) -> OutFrame:
 
 
 class Served:
-    """A connection, and a server that answers as a test tells it to."""
+    """A connection, and a server that answers as a test scripts it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, limits: ConnectionLimits) -> None:
         self.refusals: list[str] = []
@@ -103,7 +104,7 @@ class Served:
             data = data[size:]
 
     def turn(self) -> None:
-        """Let the loop do what is due, once."""
+        """Run one turn of the loop."""
         loop = self.listener.loop
         loop.call_soon(loop.stop)
         loop.run_forever()
@@ -136,12 +137,12 @@ def framed(body: bytes) -> bytes:
 
 
 def turn(loop: asyncio.AbstractEventLoop) -> None:
-    """Whatever was put off until the loop's next turns."""
+    """Run the work that was put off until the loop's next turns."""
     for _ in range(50):
         loop.run_until_complete(asyncio.sleep(0))
 
 
-def test_requests_are_served_in_order_however_the_frames_are_cut(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_requests_are_served_in_order_however_the_stream_is_cut(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     stream = b"".join(framed(b"request %d" % number) for number in range(5))
     for start in range(0, len(stream), 7):
         served.receive(stream[start : start + 7])
@@ -150,7 +151,7 @@ def test_requests_are_served_in_order_however_the_frames_are_cut(served: Served,
     assert served.answers() == [b"answer %d" % number for number in range(1, 6)]
 
 
-def test_responses_keep_the_order_of_requests(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_no_response_overtakes_one_that_is_still_pending(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     first: Promise[OutFrame | None] = Promise()
     third: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": first, b"third": third}
@@ -165,7 +166,7 @@ def test_responses_keep_the_order_of_requests(served: Served, loop: asyncio.Abst
     assert served.answers() == [b"answer 101", b"answer 2", b"answer 103", b"answer 4"]
 
 
-def test_a_promise_of_no_answer_lets_the_others_pass(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_request_without_a_response_does_not_block_later_responses(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     silent: Promise[OutFrame | None] = Promise()
     served.replies = {b"silent": silent}
     served.receive(framed(b"silent") + framed(b"next"))
@@ -174,7 +175,7 @@ def test_a_promise_of_no_answer_lets_the_others_pass(served: Served, loop: async
     assert served.answers() == [b"answer 2"]
 
 
-def test_the_connection_stops_reading_while_too_many_requests_are_in_flight(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_reading_stops_while_too_many_requests_are_in_flight(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     first: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": first}
     served.receive(framed(b"first"))
@@ -188,7 +189,7 @@ def test_the_connection_stops_reading_while_too_many_requests_are_in_flight(serv
     assert len(served.answers()) == len(served.requests)
 
 
-def test_a_peer_that_does_not_take_its_answers_is_not_read_from(served: Served) -> None:
+def test_reading_stops_while_the_peer_does_not_receive_its_responses(served: Served) -> None:
     served.connection.pause_writing()
     states = [served.transport.reading]
     served.connection.resume_writing()
@@ -196,7 +197,7 @@ def test_a_peer_that_does_not_take_its_answers_is_not_read_from(served: Served) 
     assert states == [False, True]
 
 
-def test_a_frame_that_is_no_request_ends_the_connection_before_the_next_request(served: Served, loop: asyncio.AbstractEventLoop) -> None:
+def test_a_malformed_request_ends_the_connection_and_later_ones_are_not_served(served: Served, loop: asyncio.AbstractEventLoop) -> None:
     served.receive(framed(b"good") + framed(b"garbage") + framed(b"behind"))
     turn(loop)
     assert served.requests == [b"good", b"garbage"]
@@ -206,7 +207,9 @@ def test_a_frame_that_is_no_request_ends_the_connection_before_the_next_request(
 
 
 @pytest.mark.parametrize("length", [0, -1, 1001, 2**31 - 1])
-def test_a_wrong_length_ends_the_connection_after_what_came_before_it(served: Served, loop: asyncio.AbstractEventLoop, length: int) -> None:
+def test_an_invalid_length_ends_the_connection_after_earlier_responses(
+    served: Served, loop: asyncio.AbstractEventLoop, length: int
+) -> None:
     served.receive(framed(b"good") + _LENGTH.pack(length) + b"xyz")
     turn(loop)
     assert served.answers() == [b"answer 1"]
@@ -214,7 +217,7 @@ def test_a_wrong_length_ends_the_connection_after_what_came_before_it(served: Se
     assert f"frame of {length} bytes" in served.refusals[0]
 
 
-def test_responses_after_the_end_of_the_connection_are_dropped(served: Served) -> None:
+def test_responses_after_the_peer_left_are_dropped(served: Served) -> None:
     late: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": late}
     served.receive(framed(b"first"))
@@ -224,15 +227,15 @@ def test_responses_after_the_end_of_the_connection_are_dropped(served: Served) -
     assert served.listener.connections == set()
 
 
-def test_a_peer_shows_life_by_asking_by_waiting_and_by_taking(served: Served) -> None:
+def test_a_peer_shows_life_by_requests_by_waiting_and_by_receiving(served: Served) -> None:
     late: Promise[OutFrame | None] = Promise()
     served.replies = {b"first": late}
     shows_life = served.connection.showed_life
-    assert [shows_life(), shows_life()] == [True, False], "it came, and then nothing"
+    assert [shows_life(), shows_life()] == [True, False], "the peer connected, and then sent nothing"
     served.receive(framed(b"first"))
     assert [shows_life(), shows_life(), shows_life()] == [True, True, True], "it waits for us"
     served.transport.untaken_bytes = 9
-    assert [shows_life(), shows_life()] == [True, False], "now we wait for it, and it takes nothing"
+    assert [shows_life(), shows_life()] == [True, False], "now the connection waits for the peer, which receives nothing"
     served.transport.untaken_bytes = 7
     assert shows_life()
     late.resolve(answer(1))
@@ -240,7 +243,7 @@ def test_a_peer_shows_life_by_asking_by_waiting_and_by_taking(served: Served) ->
     assert [shows_life(), shows_life()] == [True, False]
 
 
-def test_a_handler_learns_that_its_peer_has_gone(served: Served) -> None:
+def test_work_for_a_peer_that_left_is_abandoned(served: Served) -> None:
     late: Promise[OutFrame | None] = Promise()
     stopped: list[bool] = []
     late.if_abandoned(lambda: stopped.append(True))
@@ -250,7 +253,7 @@ def test_a_handler_learns_that_its_peer_has_gone(served: Served) -> None:
     assert stopped == [True]
 
 
-def test_many_requests_of_one_read_take_turns_with_others(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_requests_of_one_read_take_turns_with_other_connections(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter(range(1000))
     monkeypatch.setattr("barnabas.network.connection.monotonic", lambda: next(seconds))
     served.receive(b"".join(framed(b"%d" % number) for number in range(5)))
@@ -263,7 +266,7 @@ def test_many_requests_of_one_read_take_turns_with_others(served: Served, monkey
     assert served.transport.reading
 
 
-def test_a_length_that_ends_the_stream_ends_it_after_the_requests_before_it(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_requests_are_served_before_an_invalid_length_ends_the_stream(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter(range(1000))
     monkeypatch.setattr("barnabas.network.connection.monotonic", lambda: next(seconds))
     served.receive(framed(b"1") + framed(b"2") + _LENGTH.pack(-1))
@@ -273,6 +276,6 @@ def test_a_length_that_ends_the_stream_ends_it_after_the_requests_before_it(serv
     assert served.transport.closed
 
 
-def test_the_connection_counts_its_bytes(served: Served) -> None:
+def test_received_and_sent_bytes_are_counted(served: Served) -> None:
     served.receive(framed(b"12345"))
     assert (served.listener.bytes_in, served.listener.bytes_out) == (9, len(b"answer 1") + 4)

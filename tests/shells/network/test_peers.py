@@ -1,4 +1,6 @@
-"""Requests to other nodes: in order, in common versions, and bounded if a node is slow or lying."""
+"""Requests to other nodes: in order, in versions both know, and never stuck on a peer that is slow,
+gone or lying.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,8 @@ def heartbeat(group: str = "g") -> HeartbeatRequest:
     return HeartbeatRequest(group_id=group, generation_id=1, member_id="m")
 
 
-def told(throttle_time_ms: int) -> HeartbeatResponse:
-    """A field without a meaning here distinguishes the answers."""
+def heartbeat_response(throttle_time_ms: int) -> HeartbeatResponse:
+    """The tests tell responses apart by a field without meaning here."""
     return HeartbeatResponse(error_code=0, throttle_time_ms=throttle_time_ms)
 
 
@@ -53,7 +55,7 @@ async def asked_of(
             peers.close()
 
 
-# -- a real node ------------------------------------------------------------------------------------------------------------------
+# -- a real node
 
 
 def test_a_node_answers_in_the_newest_version_both_know() -> None:
@@ -64,9 +66,9 @@ def test_a_node_answers_in_the_newest_version_both_know() -> None:
         response = await coming(metadata)
         assert isinstance(response, MetadataResponse)
         assert [broker.port for broker in response.brokers] == [port]
-        assert response.cluster_id, "only newer versions carry it"
+        assert response.cluster_id, "only newer versions carry this field"
         assert isinstance(await coming(beat), HeartbeatResponse)
-        # A listener for clients does not take what brokers say to the controller.
+        # A listener for clients refuses the requests that brokers send to the controller.
         to_controller = BrokerHeartbeatRequest(
             broker_id=1, broker_epoch=1, current_metadata_offset=0, want_fence=False, want_shut_down=False
         )
@@ -99,7 +101,7 @@ def test_a_node_that_was_restarted_is_dialled_again() -> None:
         asyncio.run(twice(broker))
 
 
-# -- order and versions -----------------------------------------------------------------------------------------------------------
+# -- order and versions
 
 
 def test_requests_are_pipelined_and_answered_in_order() -> None:
@@ -107,7 +109,7 @@ def test_requests_are_pipelined_and_answered_in_order() -> None:
         await visitor.greet()
         asked = [await visitor.request() for _ in range(3)]
         for number, each in enumerate(asked):
-            visitor.writer.write(answer(each.correlation_id, told(number), each.api_version))
+            visitor.writer.write(answer(each.correlation_id, heartbeat_response(number), each.api_version))
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
@@ -118,14 +120,14 @@ def test_requests_are_pipelined_and_answered_in_order() -> None:
 
 
 @pytest.mark.parametrize(("version_max", "sent"), [(None, 3), (2, 2), (9, 3)])
-def test_neither_side_is_asked_for_more_than_it_knows(version_max: int | None, sent: int) -> None:
+def test_a_request_uses_the_highest_version_that_both_sides_know(version_max: int | None, sent: int) -> None:
     versions = []
 
     async def visit(visitor: Visitor) -> None:
         await visitor.greet({ApiKey.HEARTBEAT: (1, 3)})
         asked = await visitor.request()
         versions.append(asked.api_version)
-        visitor.writer.write(answer(asked.correlation_id, told(0), asked.api_version))
+        visitor.writer.write(answer(asked.correlation_id, heartbeat_response(0), asked.api_version))
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
@@ -147,7 +149,7 @@ def test_a_request_that_the_peer_does_not_know_is_not_sent(offered: dict[ApiKey,
     asyncio.run(asked_of(visit, ask))
 
 
-def test_an_older_node_is_greeted_as_it_can() -> None:
+def test_the_handshake_falls_back_to_the_version_of_an_older_node() -> None:
     async def visit(visitor: Visitor) -> None:
         asked = await visitor.request()
         own = [ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=0, max_version=2)]
@@ -156,7 +158,7 @@ def test_an_older_node_is_greeted_as_it_can() -> None:
         assert asked.api_version == 2
         visitor.writer.write(greeting(asked.correlation_id, {ApiKey.HEARTBEAT: (0, 2)}, version=2))
         asked = await visitor.request()
-        visitor.writer.write(answer(asked.correlation_id, told(5), asked.api_version))
+        visitor.writer.write(answer(asked.correlation_id, heartbeat_response(5), asked.api_version))
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
@@ -165,13 +167,13 @@ def test_an_older_node_is_greeted_as_it_can() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-# -- lies -------------------------------------------------------------------------------------------------------------------------
+# -- lies
 
 
 @pytest.mark.parametrize(
     "nonsense",
     [
-        lambda asked: answer(asked.correlation_id + 1, told(0), asked.api_version),
+        lambda asked: answer(asked.correlation_id + 1, heartbeat_response(0), asked.api_version),
         lambda asked: framed(b"\x00"),
         lambda asked: framed(_CORRELATION_ID.pack(asked.correlation_id) + b"\x00\x00"),
         lambda asked: framed(_CORRELATION_ID.pack(asked.correlation_id) + b"\x05\xff"),
@@ -181,7 +183,7 @@ def test_an_older_node_is_greeted_as_it_can() -> None:
         lambda asked: b"HTTP/1.1 400 Bad Request\r\n\r\n",
     ],
 )
-def test_a_malformed_response_ends_the_connection_and_fails_all_requests(nonsense: Callable[[Any], bytes]) -> None:
+def test_an_invalid_response_ends_the_connection_and_fails_all_calls(nonsense: Callable[[Any], bytes]) -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.greet()
         asked = await visitor.request()
@@ -205,7 +207,7 @@ def test_a_malformed_response_ends_the_connection_and_fails_all_requests(nonsens
         lambda asked: framed(_CORRELATION_ID.pack(asked.correlation_id) + b"\x00\x00\xff\xff\xff\xff\x0f"),
     ],
 )
-def test_a_greeting_that_makes_no_sense_is_a_failed_connection(nonsense: Callable[[Any], bytes]) -> None:
+def test_an_invalid_api_versions_response_is_a_failed_connection(nonsense: Callable[[Any], bytes]) -> None:
     async def visit(visitor: Visitor) -> None:
         while True:
             visitor.writer.write(nonsense(await visitor.request()))
@@ -216,16 +218,16 @@ def test_a_greeting_that_makes_no_sense_is_a_failed_connection(nonsense: Callabl
     asyncio.run(asked_of(visit, ask))
 
 
-def test_an_unsolicited_response_ends_the_connection() -> None:
+def test_a_response_without_a_request_ends_the_connection() -> None:
     visits = []
 
     async def visit(visitor: Visitor) -> None:
         visits.append(visitor)
         await visitor.greet()
         asked = await visitor.request()
-        visitor.writer.write(answer(asked.correlation_id, told(0), asked.api_version))
-        visitor.writer.write(answer(asked.correlation_id + 1, told(0), asked.api_version))
-        assert await visitor.reader.read() == b"", "it hung up"
+        visitor.writer.write(answer(asked.correlation_id, heartbeat_response(0), asked.api_version))
+        visitor.writer.write(answer(asked.correlation_id + 1, heartbeat_response(0), asked.api_version))
+        assert await visitor.reader.read() == b"", "the node closed the connection"
         ended.set()
 
     async def ask(peer: Peer) -> None:
@@ -238,10 +240,10 @@ def test_an_unsolicited_response_ends_the_connection() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-# -- silence ----------------------------------------------------------------------------------------------------------------------
+# -- silence
 
 
-def test_an_answer_that_does_not_come_in_time_makes_room_for_a_new_connection() -> None:
+def test_a_timeout_of_the_oldest_request_replaces_the_connection() -> None:
     visits = 0
 
     async def visit(visitor: Visitor) -> None:
@@ -250,7 +252,7 @@ def test_an_answer_that_does_not_come_in_time_makes_room_for_a_new_connection() 
         await visitor.greet()
         asked = await visitor.request()
         if visits > 1:
-            visitor.writer.write(answer(asked.correlation_id, told(1), asked.api_version))
+            visitor.writer.write(answer(asked.correlation_id, heartbeat_response(1), asked.api_version))
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
@@ -262,13 +264,13 @@ def test_an_answer_that_does_not_come_in_time_makes_room_for_a_new_connection() 
     asyncio.run(asked_of(visit, ask))
 
 
-def test_a_timed_out_request_behind_a_slower_one_is_forgotten() -> None:
+def test_a_timeout_behind_a_slower_request_keeps_the_connection() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.greet()
         asked = [await visitor.request() for _ in range(3)]
         await timed_out.wait()
         for number, each in enumerate(asked):
-            visitor.writer.write(answer(each.correlation_id, told(number), each.api_version))
+            visitor.writer.write(answer(each.correlation_id, heartbeat_response(number), each.api_version))
         await visitor.reader.read()
 
     async def ask(peer: Peer) -> None:
@@ -281,7 +283,7 @@ def test_a_timed_out_request_behind_a_slower_one_is_forgotten() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_a_node_that_accepts_and_never_answers_is_a_failed_connection() -> None:
+def test_a_peer_that_accepts_and_stays_silent_is_a_failed_connection() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.reader.read()
 
@@ -291,7 +293,7 @@ def test_a_node_that_accepts_and_never_answers_is_a_failed_connection() -> None:
     asyncio.run(asked_of(visit, ask, setup_timeout_ms=50))
 
 
-def test_a_request_times_out_also_before_there_is_a_connection() -> None:
+def test_a_request_also_times_out_while_connecting() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.reader.read()
 
@@ -301,7 +303,7 @@ def test_a_request_times_out_also_before_there_is_a_connection() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_a_refused_connection_is_a_network_exception() -> None:
+def test_a_closed_port_fails_every_request_and_is_reported_once() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -319,7 +321,7 @@ def test_a_refused_connection_is_a_network_exception() -> None:
 
 
 @pytest.mark.parametrize("address", [("127.0.0.1", 70_000), ("", 0), ("no such host \x00", 1), ("x" * 300, 1)])
-def test_an_address_that_cannot_be_one_is_a_failed_connection(address: tuple[str, int]) -> None:
+def test_an_invalid_address_is_a_failed_connection(address: tuple[str, int]) -> None:
     async def ask() -> None:
         peers = Peers("node 1")
         assert await coming(peers.at(*address).send(heartbeat(), timeout_ms=PATIENCE_MS)) is ErrorCode.NETWORK_EXCEPTION
@@ -357,10 +359,10 @@ def test_an_immediate_retry_waits_for_the_backoff() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-# -- limits and leaving -----------------------------------------------------------------------------------------------------------
+# -- limits and leaving
 
 
-def test_requests_beyond_the_limit_of_a_peer_are_refused() -> None:
+def test_requests_beyond_the_limit_of_one_peer_are_refused() -> None:
     async def visit(visitor: Visitor) -> None:
         await visitor.reader.read()
 
@@ -374,7 +376,7 @@ def test_requests_beyond_the_limit_of_a_peer_are_refused() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_a_request_that_timed_out_is_not_sent() -> None:
+def test_an_abandoned_request_is_not_sent() -> None:
     groups = []
 
     async def visit(visitor: Visitor) -> None:
@@ -382,14 +384,15 @@ def test_a_request_that_timed_out_is_not_sent() -> None:
         while True:
             asked = await visitor.request()
             groups.append(asked.correlation_id)
-            visitor.writer.write(answer(asked.correlation_id, told(len(groups)), asked.api_version))
+            visitor.writer.write(answer(asked.correlation_id, heartbeat_response(len(groups)), asked.api_version))
 
     async def ask(peer: Peer) -> None:
         unwanted = peer.send(heartbeat(), timeout_ms=PATIENCE_MS)
         wanted = peer.send(heartbeat(), timeout_ms=PATIENCE_MS)
         unwanted.abandon()
         assert (await coming(wanted)).throttle_time_ms == 1
-        # Abandoned when it is on its way: the answer is dropped, and the next one still belongs to the next request.
+        # Abandoned in flight: its response is dropped, and the next response still belongs to the
+        # next request.
         peer.send(heartbeat(), timeout_ms=PATIENCE_MS).abandon()
         assert (await coming(peer.send(heartbeat(), timeout_ms=PATIENCE_MS))).throttle_time_ms == 3
         assert not unwanted.done
@@ -397,13 +400,13 @@ def test_a_request_that_timed_out_is_not_sent() -> None:
     asyncio.run(asked_of(visit, ask))
 
 
-def test_purposes_have_connections_of_their_own() -> None:
+def test_each_purpose_has_a_connection_of_its_own() -> None:
     async def visit(visitor: Visitor) -> None:
         visits.append(visitor)
         await visitor.greet()
         asked = await visitor.request()
         if len(visits) == 2:
-            visitor.writer.write(answer(asked.correlation_id, told(2), asked.api_version))
+            visitor.writer.write(answer(asked.correlation_id, heartbeat_response(2), asked.api_version))
         await visitor.reader.read()
 
     async def ask() -> None:
@@ -422,7 +425,7 @@ def test_purposes_have_connections_of_their_own() -> None:
     asyncio.run(ask())
 
 
-def test_addresses_that_are_not_used_any_more_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_addresses_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers_module, "PEERS_MAX", 2)
     peers = Peers("node 1")
     first = peers.at("a", 1)

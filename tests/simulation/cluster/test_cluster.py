@@ -1,4 +1,6 @@
-"""Whole clusters with their clients through faults, and mistakes in replication, each of which some seed must find."""
+"""Whole clusters with their clients under faults, and planted mistakes in replication, each of
+which some seed must find.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,13 @@ from collections.abc import Callable
 
 import pytest
 
+from barnabas.metadata.applier import MetadataApplier
 from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.metadata.metadata_delta import MetadataDelta
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.node.metadata_applier import MetadataApplier
 from barnabas.replication.partition import Partition
 from barnabas.simulation.run import run
 from barnabas.simulation.violations import Violation
@@ -29,13 +31,13 @@ PLANTED_SEEDS_MAX = 60
 
 
 @pytest.mark.parametrize("first", range(0, CONTROLLER_SEEDS, SEEDS_AT_ONCE))
-def test_controllers_come_and_go_and_no_accepted_change_is_lost(first: int) -> None:
+def test_no_accepted_change_is_lost_when_controllers_fail(first: int) -> None:
     for seed in range(first, first + SEEDS_AT_ONCE):
         assert run(Scenario("controller", seed)).facts["committed"] > 0
 
 
 @pytest.mark.parametrize("first", range(0, CLUSTER_SEEDS, SEEDS_AT_ONCE))
-def test_nothing_acknowledged_is_lost(first: int) -> None:
+def test_no_acknowledged_record_is_lost(first: int) -> None:
     reports = [run(Scenario("cluster", seed)) for seed in range(first, first + SEEDS_AT_ONCE)]
     assert all(report.facts["acknowledged"] > 0 for report in reports)
     assert sum(report.facts["read"] for report in reports) > 0
@@ -47,12 +49,12 @@ def test_without_faults_everything_is_acknowledged_and_read_under_the_first_lead
     assert facts["acknowledged"] == facts["read"] > 50
 
 
-def test_rotten_disks_are_refetched() -> None:
+def test_replicas_on_corrupt_disks_are_fetched_again() -> None:
     for seed in (2, 4, 5):
         assert run(Scenario("cluster", seed, faults=("rot",))).facts["acknowledged"] > 0
 
 
-def test_one_seed_one_run_in_every_process() -> None:
+def test_one_seed_gives_one_run_in_every_process() -> None:
     here = run(Scenario("cluster", 3)).digest
     assert run(Scenario("cluster", 3)).digest == here
     program = (
@@ -67,19 +69,19 @@ def test_one_seed_one_run_in_every_process() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_controllers_for_long() -> None:
+def test_no_accepted_change_is_lost_in_many_runs() -> None:
     for seed in range(1000, 1000 + CONTROLLER_SOAK_SEEDS):
         run(Scenario("controller", seed))
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_clusters_for_long() -> None:
+def test_no_acknowledged_record_is_lost_in_many_runs() -> None:
     for seed in range(1000, 1000 + CLUSTER_SOAK_SEEDS):
         run(Scenario("cluster", seed))
 
 
-# -- planted ------------------------------------------------------------------------------------------------------------------
+# -- planted mistakes
 
 
 def _cuts_to_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
@@ -105,7 +107,7 @@ def _acknowledges_below_min_isr(patch: pytest.MonkeyPatch) -> None:
 
 
 def _leaders_act_on_the_image_before(patch: pytest.MonkeyPatch) -> None:
-    """As ours did: the image changed only after the leaders had been told of it."""
+    """As Barnabas once did: the image changed only after the leaders had been informed."""
 
     async def publish(self: MetadataApplier, delta: MetadataDelta, image: MetadataImage) -> None:
         effective = EffectiveConfigs(self._settings, image.configs, self._node_id) if delta.configs.changed else self.effective
@@ -122,7 +124,7 @@ def _leaders_act_on_the_image_before(patch: pytest.MonkeyPatch) -> None:
     ("plant", "sign"),
     [
         (_cuts_to_the_high_watermark, "orders"),
-        (_acknowledges_before_replication, "is told that its batch has offset"),
+        (_acknowledges_before_replication, "for its batch, where"),
         (_acknowledges_below_min_isr, "orders"),
         (_leaders_act_on_the_image_before, "holds its high watermark"),
     ],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from barnabas.cli.main import Refused, build_app
+from barnabas.cli.errors import Refused
+from barnabas.cli.main import build_app
 
 
 def invoke(*arguments: str) -> str:
@@ -15,7 +16,7 @@ def invoke(*arguments: str) -> str:
     return result.output
 
 
-def test_one_seed_is_told_in_two_lines() -> None:
+def test_one_seed_is_reported_in_two_lines() -> None:
     first, second = invoke("quorum", "--seed", "3", "--seconds", "2").splitlines()
     assert first.startswith("seed 3: well.")
     assert "digest" in second
@@ -33,6 +34,6 @@ def test_several_seeds_are_counted() -> None:
         (["quorum", "--seeds", "1-3"], "not a range of seeds"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused_in_a_sentence(arguments: list[str], complaint: str) -> None:
+def test_an_invalid_scenario_is_refused_in_a_sentence(arguments: list[str], complaint: str) -> None:
     with pytest.raises(Refused, match=complaint):
         invoke(*arguments)

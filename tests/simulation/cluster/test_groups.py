@@ -1,4 +1,6 @@
-"""Copiers in a whole cluster: groups, transactions and replication together through faults, and mistakes that some seed must find."""
+"""Copiers in a whole cluster: groups, transactions and replication together under faults, and
+planted mistakes that some seed must find.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,11 @@ from barnabas.simulation.world import Scenario
 SEEDS, SOAK_SEEDS = 200, 10_000
 SEEDS_AT_ONCE = 20
 SOAK_SEEDS_AT_ONCE = 1000
-# Faults for so long: an election, a rebalance and a transaction's timeout fit in, and 200 seeds take three minutes of one core.
+# The duration of faults: an election, a rebalance and a transaction's timeout fit in, and 200 seeds
+# take three minutes of one core.
 SECONDS = 6.0
-# Planted mistakes are looked for in longer runs: more happens to the copiers in one that lasts twice as long than in two.
+# The search for planted mistakes uses longer runs: one run of twice the length sees more happen to
+# the copiers than two.
 PLANTED_SECONDS = 15.0
 PLANTED_SEEDS_MAX = 60
 
@@ -52,7 +56,7 @@ def test_every_input_record_is_copied_exactly_once(first: int) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("first", range(1000, 1000 + SOAK_SEEDS, SOAK_SEEDS_AT_ONCE))
-def test_every_input_record_is_copied_exactly_once_for_long(first: int) -> None:
+def test_every_input_record_is_copied_exactly_once_in_many_runs(first: int) -> None:
     for seed in range(first, first + SOAK_SEEDS_AT_ONCE):
         run(Scenario("groups", seed))
 
@@ -69,7 +73,7 @@ def test_one_seed_gives_one_run() -> None:
     assert run(Scenario("groups", 3, seconds=2)).digest == run(Scenario("groups", 3, seconds=2)).digest
 
 
-# -- planted ------------------------------------------------------------------------------------------------------------------
+# -- planted mistakes
 
 
 def _markers_forget_the_offsets(patch: pytest.MonkeyPatch) -> None:
@@ -118,13 +122,17 @@ def _members_that_were_evicted_may_commit(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(group_offsets, "why_no_transactional_commit", lambda group, request, topics: ErrorCode.NONE)
 
 
-def _copiers_say_who_they_are_when_they_commit(patch: pytest.MonkeyPatch) -> None:
-    """A mistake of clients: a member that was evicted meanwhile has no member id, and a commit without one is not fenced."""
+def _copiers_send_their_membership_at_the_commit(patch: pytest.MonkeyPatch) -> None:
+    """A mistake of clients: a member that was evicted meanwhile has no member id, and a commit
+    without one is not fenced.
+    """
     patch.setattr(Copier, "_credentials", lambda self, before: self._member.membership)
 
 
-def _copiers_begin_anew_where_offsets_are_not_stable(patch: pytest.MonkeyPatch) -> None:
-    """A mistake of clients, and one that librdkafka makes when its assignment changes at that moment (docs/non_obvious.md)."""
+def _copiers_start_over_where_offsets_are_not_stable(patch: pytest.MonkeyPatch) -> None:
+    """A mistake of clients, which librdkafka makes when its assignment changes at that moment
+    (docs/non_obvious.md).
+    """
 
     async def offsets_or_nothing(client: Copier, partitions: Sequence[int], member: GroupMember) -> tuple[ErrorCode, dict[int, int] | None]:
         code, found = await stable_offsets(client, partitions, member)
@@ -143,8 +151,8 @@ def _copiers_begin_anew_where_offsets_are_not_stable(patch: pytest.MonkeyPatch) 
         _unstable_offsets_are_answered,
         _coordinators_answer_before_replication,
         _members_that_were_evicted_may_commit,
-        _copiers_say_who_they_are_when_they_commit,
-        _copiers_begin_anew_where_offsets_are_not_stable,
+        _copiers_send_their_membership_at_the_commit,
+        _copiers_start_over_where_offsets_are_not_stable,
     ],
 )
 def test_a_planted_mistake_is_found(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The onlooker catches nodes that lie. Each test plants one lie."""
+"""The checker catches nodes that break a claim. Each test plants one violation."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_two_votes_in_one_epoch_are_found() -> None:
         leaders.votes("n1", 3, candidate=2)
 
 
-def test_nodes_that_agree_are_believed() -> None:
+def test_nodes_that_agree_cause_no_violation() -> None:
     committed = CommittedLog("quorum")
     committed.committed("n1", 3, log_of(A, B))
     committed.committed("n2", 2, log_of(A, B))
@@ -75,7 +75,7 @@ def test_a_high_watermark_that_falls_is_found() -> None:
         committed.committed("n1", 2, log_of(A, B))
 
 
-def test_after_a_restart_the_high_watermark_begins_anew_but_not_the_log() -> None:
+def test_a_restarted_node_may_lower_its_high_watermark_but_not_change_its_log() -> None:
     committed = CommittedLog("quorum")
     committed.committed("n1", 3, log_of(A, B))
     committed.forget_node("n1")
@@ -84,14 +84,14 @@ def test_after_a_restart_the_high_watermark_begins_anew_but_not_the_log() -> Non
         committed.committed("n1", 3, log_of(A, Written(2, 3, 4, 22)))
 
 
-def test_a_leader_that_lacks_something_committed_is_found() -> None:
+def test_a_leader_that_lacks_a_committed_batch_is_found() -> None:
     committed = CommittedLog("quorum")
     committed.committed("n1", 3, log_of(A, B))
     with pytest.raises(Violation, match="ends at 2, but 3 was committed"):
         committed.leads("n2", 2, log_of(A))
 
 
-def test_a_leader_that_has_something_else_instead_is_found() -> None:
+def test_a_leader_with_another_batch_at_a_committed_offset_is_found() -> None:
     committed = CommittedLog("quorum")
     committed.committed("n1", 3, log_of(A, B))
     with pytest.raises(Violation, match="n2 has"):
@@ -117,7 +117,7 @@ def test_a_high_watermark_inside_a_batch_is_found() -> None:
         committed.committed("n1", 1, log_of(A))
 
 
-def test_what_was_cut_off_is_looked_at_again() -> None:
+def test_batches_after_a_truncation_are_checked_again() -> None:
     committed = CommittedLog("quorum")
     committed.committed("n1", 6, log_of(A, B, C))
     committed.committed("n2", 3, log_of(A, B))

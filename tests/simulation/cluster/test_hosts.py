@@ -1,4 +1,4 @@
-"""Time, machines and the network between them: what a world is made of, and that it is always made the same."""
+"""Time, machines and the network between them: the parts of a world, and their determinism."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def nothing() -> None:
     pass
 
 
-def test_what_is_due_at_the_same_moment_happens_in_the_order_of_asking() -> None:
+def test_callbacks_due_at_the_same_moment_run_in_the_order_of_scheduling() -> None:
     scheduler = Scheduler()
     done: list[str] = []
     scheduler.after_ms(5, done.append, "third")
@@ -53,7 +53,7 @@ def test_tasks_and_timers_of_a_host_run_on_simulated_time() -> None:
     assert done == [0.5]
 
 
-def test_nothing_that_a_dead_process_planned_happens() -> None:
+def test_callbacks_of_a_dead_process_do_not_run() -> None:
     scheduler, _, a, _ = two_hosts()
     done: list[str] = []
     a.boot(lambda: asyncio.get_running_loop().call_later(1, done.append, "old"))
@@ -63,7 +63,7 @@ def test_nothing_that_a_dead_process_planned_happens() -> None:
     assert done == ["new"]
 
 
-def test_a_paused_process_does_everything_late() -> None:
+def test_a_paused_process_runs_everything_late() -> None:
     scheduler, _, a, _ = two_hosts()
     done: list[float] = []
     a.boot(lambda: asyncio.get_running_loop().call_later(1, lambda: done.append(asyncio.get_running_loop().time())))
@@ -72,7 +72,7 @@ def test_a_paused_process_does_everything_late() -> None:
     assert done == [3.0]
 
 
-def test_what_a_paused_process_was_about_to_do_can_be_cancelled_until_it_does_it() -> None:
+def test_a_callback_of_a_paused_process_can_be_cancelled_until_it_runs() -> None:
     scheduler, _, a, _ = two_hosts()
     done: list[str] = []
 
@@ -88,7 +88,7 @@ def test_what_a_paused_process_was_about_to_do_can_be_cancelled_until_it_does_it
 
 
 @pytest.mark.parametrize("operation", [1, 2, 3, 4])
-def test_a_power_cut_at_an_operation_ends_the_process_there(operation: int) -> None:
+def test_a_power_cut_ends_the_process_at_that_operation(operation: int) -> None:
     _, _, a, _ = two_hosts()
     reached: list[int] = []
 
@@ -121,7 +121,7 @@ def test_a_process_may_die_between_two_effects() -> None:
     assert (a.up, done) == (False, [0, 1])
 
 
-def test_a_dead_process_cannot_write_any_more() -> None:
+def test_a_dead_process_cannot_write() -> None:
     _, _, a, _ = two_hosts()
     a.boot(nothing)
     file = a.disk.open("/f")
@@ -130,7 +130,7 @@ def test_a_dead_process_cannot_write_any_more() -> None:
         file.write_at(0, b"x")
 
 
-def test_a_question_is_answered() -> None:
+def test_a_request_gets_its_response() -> None:
     scheduler, network, a, b = two_hosts()
     a.boot(nothing)
     b.boot(lambda: network.listen(b, 1, lambda request: request + 1))
@@ -140,7 +140,7 @@ def test_a_question_is_answered() -> None:
     assert answers == [42]
 
 
-def test_an_answer_may_come_later_and_a_question_time_out() -> None:
+def test_a_response_may_come_later_and_a_request_may_time_out() -> None:
     scheduler, network, a, b = two_hosts()
     a.boot(nothing)
     promise: Promise[Any] = Promise()
@@ -153,7 +153,7 @@ def test_an_answer_may_come_later_and_a_question_time_out() -> None:
     assert answers == [ErrorCode.REQUEST_TIMED_OUT]
 
 
-def test_where_nobody_listens_or_somebody_died_the_network_says_so() -> None:
+def test_a_request_to_a_closed_port_or_a_dead_process_fails() -> None:
     scheduler, network, a, b = two_hosts()
     a.boot(nothing)
     b.boot(lambda: network.listen(b, 1, lambda request: Promise()))
@@ -179,7 +179,7 @@ def test_a_network_may_be_cut_in_one_direction_only() -> None:
     assert (heard, answers) == (["hello"], [ErrorCode.REQUEST_TIMED_OUT])
 
 
-def test_messages_are_doubled_lost_and_overtaken() -> None:
+def test_messages_are_duplicated_lost_and_reordered() -> None:
     scheduler, network, a, b = two_hosts()
     a.boot(nothing)
     heard: list[int] = []

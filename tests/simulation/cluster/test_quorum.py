@@ -1,4 +1,6 @@
-"""Quorums through faults, and three mistakes that would be easy to make there, each of which some seed must find."""
+"""Quorums under faults, and three planted mistakes that would be easy to make, each of which some
+seed must find.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from barnabas.raft.effects import Effect, Flush, LeaderKnown, Persist
-from barnabas.raft.events import Flushed, Truncated
+from barnabas.quorum.core.effects import Effect, Flush, LeaderKnown, Persist
+from barnabas.quorum.core.events import Flushed, Truncated
 from barnabas.simulation.quorum_process import QuorumProcess, WatchedDriver
 from barnabas.simulation.quorum_world import QuorumWorld
 from barnabas.simulation.run import run
@@ -25,7 +27,7 @@ PLANTED_SEEDS_MAX = 100
 
 
 def run_all(level: str, seeds: Sequence[int]) -> int:
-    """How much was committed, all together: a world in which nothing happens keeps every promise."""
+    """How much was committed in total: a world in which nothing happens breaks no claim."""
     return sum(run(Scenario(level, seed)).facts["committed"] for seed in seeds)
 
 
@@ -36,7 +38,7 @@ def test_a_quorum_keeps_its_promises(first: int) -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(7200)
-def test_a_quorum_keeps_its_promises_for_long() -> None:
+def test_a_quorum_keeps_its_promises_in_many_runs() -> None:
     assert run_all("quorum", range(1000, 1000 + SOAK_SEEDS)) > SOAK_SEEDS
 
 
@@ -46,8 +48,8 @@ def test_a_quorum_without_faults_has_one_leader() -> None:
     assert report.faults == 0
 
 
-def test_one_seed_one_run_in_every_process() -> None:
-    """Nothing depends on how Python hashes text or where objects lie."""
+def test_one_seed_gives_one_run_in_every_process() -> None:
+    """Nothing depends on how Python hashes text or where objects lie in memory."""
     here = run(Scenario("quorum", 7)).digest
     assert run(Scenario("quorum", 7)).digest == here
     program = (
@@ -62,16 +64,16 @@ def test_one_seed_one_run_in_every_process() -> None:
     assert run(Scenario("quorum", 8)).digest != here
 
 
-def test_a_broken_promise_says_how_to_see_it_again() -> None:
+def test_a_violation_shows_the_command_that_replays_it() -> None:
     found = _first_violation(_ForgetsVotes)
     assert "replay: barnabas simulate quorum --seed" in found
 
 
-# -- planted ------------------------------------------------------------------------------------------------------------------
+# -- planted mistakes
 
 
 class _ForgetsVotes(WatchedDriver):
-    """Answers first and writes its vote down later: a crash in between forgets it."""
+    """Answers first and writes its vote later: a crash in between loses it."""
 
     def do(self, effect: Effect) -> None:
         if isinstance(effect, Persist):
@@ -81,7 +83,7 @@ class _ForgetsVotes(WatchedDriver):
 
 
 class _CountsBeforeTheDisk(WatchedDriver):
-    """Takes what it has written for durable."""
+    """Counts written records as durable."""
 
     def do(self, effect: Effect) -> None:
         if isinstance(effect, Flush):
@@ -91,7 +93,9 @@ class _CountsBeforeTheDisk(WatchedDriver):
 
 
 class _CutsToTheHighWatermark(WatchedDriver):
-    """Whoever comes to follow somebody new throws away all that it does not know to be committed, as Kafka did before KIP-101."""
+    """A follower of a new leader drops everything above its high watermark, as Kafka did before
+    KIP-101.
+    """
 
     def do(self, effect: Effect) -> None:
         super().do(effect)

@@ -1,4 +1,4 @@
-"""A broker whose place was taken by the ghost of its last process asks for it again."""
+"""A broker registers again after a late request of its previous process took its registration."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
+from barnabas.controller.broker_lifecycle import BrokerLifecycle
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID
 from barnabas.model.promise import Promise
-from barnabas.node.broker_lifecycle import BrokerLifecycle
 from barnabas.simulation.host import Host
 from barnabas.simulation.scheduler import Scheduler
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
@@ -32,7 +32,7 @@ class _Controller:
         return Promise.kept(BrokerHeartbeatResponse(throttle_time_ms=0, error_code=code, is_fenced=not known, should_shut_down=False))
 
 
-def test_a_broker_that_is_told_that_its_epoch_is_stale_registers_again() -> None:
+def test_a_broker_with_a_stale_epoch_registers_again() -> None:
     scheduler, controller = Scheduler(), _Controller()
     host = Host("n1", scheduler, Random(1))
     registration = BrokerRegistrationRequest(
@@ -44,7 +44,7 @@ def test_a_broker_that_is_told_that_its_epoch_is_stale_registers_again() -> None
         cast(Any, controller),
         cast(Any, metadata),
         list,
-        Log("FATAL"),
+        EventLog("FATAL"),
         interval_ms=2000,
         registration_timeout_ms=60_000,
     )
@@ -56,7 +56,7 @@ def test_a_broker_that_is_told_that_its_epoch_is_stale_registers_again() -> None
     host.boot(lambda: asyncio.get_running_loop().create_task(live()))
     scheduler.run_for_ms(5000)
     assert lifecycle.epoch == 5
-    controller.epoch = 6  # the ghost's
+    controller.epoch = 6  # of the previous process
     scheduler.run_for_ms(5000)
     assert lifecycle.epoch == 7
-    host.bury()
+    host.end_tasks()

@@ -1,4 +1,4 @@
-"""The onlooker's book of transactions: what it lets pass, and what it finds wrong."""
+"""The ledger of transactions: the histories that it accepts, and the violations that it finds."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def book() -> Book:
     return Book()
 
 
-def test_ranges_that_follow_each_other_are_copied_once(book: Book) -> None:
-    book.told(book.copy(0, 3), Ending.COMMIT)
+def test_consecutive_ranges_are_copied_once(book: Book) -> None:
+    book.acknowledged(book.copy(0, 3), Ending.COMMIT)
     book.end(Ending.COMMIT)
     book.copy(3, 4)
     book.end(Ending.ABORT)
@@ -70,9 +70,9 @@ def test_a_transaction_that_ends_in_two_ways_is_torn(book: Book) -> None:
         book.ended(OFFSETS, PRODUCER, Ending.COMMIT, offsets=True)
 
 
-def test_an_end_other_than_the_copier_was_told_is_a_broken_promise(book: Book) -> None:
-    book.told(book.copy(0, 3), Ending.COMMIT)
-    with pytest.raises(Violation, match="was told that it is committed"):
+def test_an_outcome_other_than_the_acknowledged_one_is_a_violation(book: Book) -> None:
+    book.acknowledged(book.copy(0, 3), Ending.COMMIT)
+    with pytest.raises(Violation, match="the response to its copier says committed"):
         book.end(Ending.ABORT)
 
 
@@ -83,7 +83,7 @@ def test_a_commit_without_its_offsets_is_half_a_transaction(book: Book) -> None:
         book.ended(OUT, PRODUCER, Ending.COMMIT, offsets=False)
 
 
-def test_a_partition_without_its_marker_shows_when_the_producer_goes_on(book: Book) -> None:
+def test_a_partition_without_its_marker_is_found_when_the_producer_continues(book: Book) -> None:
     book.copy(0, 3)
     book.ended(OUT, PRODUCER, Ending.COMMIT, offsets=False)
     assert "has not ended in __consumer_offsets-0" in str(book.unfinished())
@@ -101,7 +101,7 @@ def test_a_reader_gets_committed_records_and_no_others(book: Book) -> None:
         book.read(OUT, 0, 3, [1], "reader")
 
 
-def test_a_reader_that_skips_a_committed_record_is_noticed(book: Book) -> None:
+def test_a_reader_that_skips_a_committed_record_is_found(book: Book) -> None:
     book.copy(0, 2)
     book.end(Ending.COMMIT)
     book.read(OUT, 0, 3, [0, 1], "reader")
@@ -109,15 +109,15 @@ def test_a_reader_that_skips_a_committed_record_is_noticed(book: Book) -> None:
         book.read(OUT, 0, 3, [0], "reader")
 
 
-def test_an_answer_below_what_was_committed_before_the_question_is_stale(book: Book) -> None:
-    book.told(book.copy(0, 2), Ending.COMMIT)
+def test_an_offset_below_the_committed_one_before_the_request_is_stale(book: Book) -> None:
+    book.acknowledged(book.copy(0, 2), Ending.COMMIT)
     question = book.asks()
     with pytest.raises(Violation, match="2 was committed before"):
         book.answered(question, 0, -1, "reader", by_coordinator=True)
     book.answered(question, 0, -1, "reader", by_coordinator=False)
 
 
-def test_an_answer_while_a_transaction_may_change_it_is_not_stable(book: Book) -> None:
+def test_an_offset_that_a_transaction_may_change_is_not_stable(book: Book) -> None:
     book.copy(0, 2)
     question = book.asks()
     with pytest.raises(Violation, match="is open"):
@@ -126,12 +126,12 @@ def test_an_answer_while_a_transaction_may_change_it_is_not_stable(book: Book) -
     book.answered(question, 0, 0, "reader", by_coordinator=True)
 
 
-def test_an_answer_that_was_never_true_is_found_whoever_gave_it(book: Book) -> None:
+def test_an_offset_that_was_never_committed_is_found_from_any_node(book: Book) -> None:
     with pytest.raises(Violation, match="never committed"):
         book.answered(book.asks(), 0, 9, "reader", by_coordinator=False)
 
 
-def test_an_acknowledged_transaction_that_is_nowhere_is_lost(book: Book) -> None:
-    book.told(book.began("copier", {0: Range(0, 1)}), Ending.COMMIT)
-    with pytest.raises(Violation, match="nothing of it is there"):
+def test_an_acknowledged_transaction_missing_from_all_logs_is_lost(book: Book) -> None:
+    book.acknowledged(book.began("copier", {0: Range(0, 1)}), Ending.COMMIT)
+    with pytest.raises(Violation, match="no part of it is in the logs"):
         book.check({0: 0})

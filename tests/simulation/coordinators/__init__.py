@@ -1,1 +1,3 @@
-"""Coordinators, partitions and handlers as they are, in a world whose network, replication and crashes come out of a seed."""
+"""Real coordinators, partitions and handlers in a world whose network, replication and crashes come
+out of a seed.
+"""

@@ -1,4 +1,6 @@
-"""Members of a classic group: of one generation, no partition is told to two of them, and a generation that was told of survives."""
+"""Members of a classic group: in one generation no partition is assigned to two of them, and a
+generation that a member has seen survives.
+"""
 
 from __future__ import annotations
 
@@ -40,36 +42,36 @@ class ClassicWitness:
     def _synced(self, request: SyncGroupRequest, response: SyncGroupResponse) -> None:
         if response.error_code:
             return
-        # Whoever comes back as a static member has its place, and fences the one before.
+        # A returning static member keeps its place, and fences the process before it.
         member = request.group_instance_id or request.member_id
         owners, assigned = self._owners[request.generation_id], self._assigned[request.generation_id]
         known = assigned.setdefault(member, response.assignment)
-        assert known == response.assignment, f"generation {request.generation_id}: {member} was told {known!r} and {response.assignment!r}"
+        assert known == response.assignment, f"generation {request.generation_id}: {member} got {known!r} and {response.assignment!r}"
         for partition in response.assignment.split():
             owner = owners.setdefault(partition, member)
             assert owner == member, f"generation {request.generation_id}: {partition!r} belongs to {owner} and to {member}"
         self.generations = max(self.generations, request.generation_id)
 
     def loaded(self, partition: TopicPartition) -> None:
-        """What members were told is in the log."""
+        """Every assignment that a member has received is in the log."""
         machine = self._world.node.group_machine
         if partition != GROUPS_SHARD or machine is None or not self.generations:
             return
         group = machine.shard.groups.get(CLASSIC)
-        assert isinstance(group, ClassicGroup), "a group that was told of is forgotten"
-        assert group.generation >= self.generations, f"generation {self.generations} was told of, {group.generation} is known"
+        assert isinstance(group, ClassicGroup), "a group that members have seen is lost"
+        assert group.generation >= self.generations, f"generation {self.generations} was seen, {group.generation} is known"
         if group.generation == self.generations and group.state is ClassicState.STABLE:
             assigned = self._assigned[group.generation]
             for member in group.members.values():
-                told = assigned.get(member.instance_id or member.member_id, member.assignment)
-                assert member.assignment == told, f"{member.member_id} was told {told!r} and has {member.assignment!r}"
+                reported = assigned.get(member.instance_id or member.member_id, member.assignment)
+                assert member.assignment == reported, f"{member.member_id} got {reported!r} and has {member.assignment!r}"
 
 
 class ClassicMember:
-    """What its kind says and how it shares is for those to change who inherit from it."""
+    """Subclasses change the subscription and the assignor."""
 
     group, protocol_type, protocol = CLASSIC, "work", "share"
-    shared = 6  # what a leader divides: more than there are members
+    shared = 6  # the partitions that a leader assigns: more than there are members
 
     def __init__(self, world: World, instance_id: str | None = None) -> None:
         self._world = world
@@ -98,7 +100,7 @@ class ClassicMember:
                 return
 
     def assigned(self, assignment: bytes) -> None:
-        """It owns this now."""
+        """The member owns these partitions now."""
 
     def _forget_if_unknown(self, response: Any) -> None:
         if response is not None and response.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
@@ -139,7 +141,7 @@ class ClassicMember:
         return Ask(request, 5)
 
     def _work(self, generation: int) -> Any:
-        """Until the group is called together again; False when this member goes."""
+        """Until the group rebalances; False when this member leaves."""
         chance = self._world.chance
         while True:
             if chance.random() < 0.1:

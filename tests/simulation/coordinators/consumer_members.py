@@ -1,5 +1,6 @@
-"""Members of a consumer group: a partition is given to one when nobody has it any more, not even to give it up, and epochs that
-members were told of survive."""
+"""Members of a consumer group: a partition is assigned to a member only when no other member owns
+or still has to revoke it, and epochs that members have seen survive.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class ConsumerWitness:
         self._world = world
         self.name = name
         self._told: Counter[str] = Counter()
-        """By member: the highest epoch it was told."""
+        """By member: the highest epoch it has seen."""
         self.members: list[ConsumerMember] = []
         self.epochs = 0
         self._joins: Counter[str] = Counter()
@@ -40,7 +41,8 @@ class ConsumerWitness:
     def check(self) -> None:
         group = self.group()
         if self._world.node.group_machine is not None:
-            # Whoever was removed starts over, perhaps in another group: an empty one makes room for a classic one of its name.
+            # A removed member starts over, perhaps in another group: an empty one makes room for a
+            # classic one of its name.
             for member_id in [each for each in self._told if group is None or each not in group.members]:
                 del self._told[member_id]
         if group is None:
@@ -54,7 +56,8 @@ class ConsumerWitness:
     def see(self, request: Any, answer: Promise[Any]) -> None:
         if isinstance(request, ConsumerGroupHeartbeatRequest) and request.group_id == self.name:
             if request.member_epoch == 0:
-                # It starts over, perhaps in a group that was emptied and is new since: what it was told before is worth nothing.
+                # The member starts over, perhaps in a group that was emptied and is new since:
+                # earlier responses do not count.
                 self._joins[request.member_id] += 1
                 self._told.pop(request.member_id, None)
             joins = self._joins[request.member_id]
@@ -74,11 +77,13 @@ class ConsumerWitness:
         if partition != GROUPS_SHARD or group is None:
             return
         for member in group.members.values():
-            told = self._told[member.member_id]
-            assert member.epoch >= told, f"{member.member_id} was told of epoch {told}, and is known at {member.epoch}"
+            reported = self._told[member.member_id]
+            assert member.epoch >= reported, f"{member.member_id} has seen epoch {reported}, and is known at {member.epoch}"
 
     def given(self, receiver: ConsumerMember) -> None:
-        """A member has just been told what it owns: no other believes to own it, of those that the group knows."""
+        """A member has just received its assignment: no other member of the group believes to own
+        any of it.
+        """
         group = self.group()
         if group is None or receiver.member_id not in group.members:
             return
@@ -89,7 +94,7 @@ class ConsumerWitness:
 
 
 class ConsumerMember:
-    """Its messages keep their order: what it says it owns must not come late."""
+    """Its messages keep their order: a report of owned partitions must not come late."""
 
     def __init__(self, world: World, witness: ConsumerWitness, name: str) -> None:
         self._world = world
@@ -107,7 +112,7 @@ class ConsumerMember:
         epoch = 0
         while True:
             if epoch and chance.random() < 0.05:
-                # From now on it owns nothing, whether or not the news arrives.
+                # From now on it owns nothing, whether or not the request arrives.
                 self.owned = frozenset()
                 yield self._beat(-1, joining=False)
                 return

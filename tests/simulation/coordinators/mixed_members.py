@@ -1,6 +1,7 @@
-"""A group that members of both protocols come to and leave: it is classic, turns into a consumer group, and back.
+"""A group that members of both protocols join and leave: it is classic, turns into a consumer
+group, and back.
 
-Whatever it is, no partition belongs to two of its members.
+At any time no partition belongs to two of its members.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class MixedWitness(ConsumerWitness):
 
 
 class MixedClassicMember(ClassicMember):
-    """A consumer of the classic protocol, with an assignor that lets members keep what they have."""
+    """A consumer of the classic protocol, with an assignor that lets members keep their
+    partitions.
+    """
 
     group, protocol_type, protocol = MIXED, "consumer", "cooperative-sticky"
     shared = DATA_PARTITIONS

@@ -1,8 +1,10 @@
-"""A broker without sockets and without an event loop, whose partitions are replicated when the seed says so, and move when it says so.
+"""A broker without sockets and without an event loop. The seed decides when its partitions are
+replicated and when they move.
 
-Handlers, coordinators, marker writer, partitions and logs are the real ones, on a simulated disk. Made up are the clock, the timers of
-the loop, and what followers do: a partition's high watermark rises by :meth:`SlowPartition.replicate`, and when another node takes
-over, what lies above it may or may not be lost.
+Handlers, coordinators, marker writer, partitions and logs are the real ones, on a simulated disk.
+Simulated are the clock, the timers of the loop, and the followers: a partition's high watermark
+rises by :meth:`SlowPartition.replicate`, and when another node takes over, the records above it may
+or may not be lost.
 """
 
 from __future__ import annotations
@@ -16,40 +18,42 @@ from typing import Any, cast
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import BROKER_HANDLERS
-from barnabas.api.request_context import RequestContext
 from barnabas.config.parse import parse_broker_config
 from barnabas.coordinators.coordinator import Coordinator
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
 from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.marker_writer import MarkerWriter
+from barnabas.coordinators.markers import LocalMarkers
 from barnabas.coordinators.runtime import CoordinatorRuntime
+from barnabas.coordinators.settings import group_settings, transaction_settings
+from barnabas.coordinators.topic_log import CoordinatorTopicLog
 from barnabas.coordinators.transaction.effects import WriteMarkers
 from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.coordinators.transaction.record_types import TRANSACTION_RECORD_TYPES
+from barnabas.devcluster.development import development_properties
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NodeId, TopicPartition, Uuid
 from barnabas.model.promise import Promise
 from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.network.caller import Caller
 from barnabas.network.peers import Peers
-from barnabas.node.coordinator_log import CoordinatorTopicLog
-from barnabas.node.coordinator_settings import group_settings, transaction_settings
-from barnabas.node.development import development_properties
-from barnabas.node.marker_writer import MarkerWriter
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
-from barnabas.telemetry.logs import Log
+from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.apis import ApiKey, messages
 from barnabas.wire.compiler import decode, encode
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.messages.produce import ProduceResponse
 from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord, PartitionRecord, TopicRecord
-from tests.unit.controller.deciding import Dice
+from tests.unit.controller.core.deciding import Dice
 from tests.unit.metadata.made import after
 from tests.unit.replication.made import ME, led_by
 
@@ -61,7 +65,7 @@ TRANSACTIONS_SHARD = TopicPartition(TRANSACTION_STATE, 0)
 PARTITIONS = (GROUPS_SHARD, TRANSACTIONS_SHARD, *(TopicPartition(DATA, index) for index in range(DATA_PARTITIONS)))
 TOPIC_IDS = {name: Uuid(name.encode().ljust(16, b"-")[:16]) for name in (CONSUMER_OFFSETS, TRANSACTION_STATE, DATA)}
 FEATURES = {"group.version": 1, "transaction.version": 2}
-# Time passes by seconds here, so sessions end often and transactions run out of time sometimes.
+# Time advances by seconds here, so sessions end often and transactions time out sometimes.
 SETTINGS = {
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
@@ -72,22 +76,24 @@ SETTINGS = {
 
 
 class SlowPartition(Partition):
-    """In sync with a follower that hears of nothing until :meth:`replicate`."""
+    """In sync with a follower that fetches nothing until :meth:`replicate`."""
 
     __slots__ = ()
 
     def _advance_high_watermark(self) -> None:
-        """Not by itself. But a log that was cut has read its transactions anew, and does not know which of their ends are replicated."""
+        """Not by itself. But a truncated log has read its transactions again, and does not know
+        which of their markers are replicated.
+        """
         self.log.producers.replicated_up_to(self.high_watermark)
 
     def replicate(self, end_offset: int) -> None:
-        self.high_watermark = end_offset
+        self.progress.high_watermark = end_offset
         self.log.producers.replicated_up_to(end_offset)
-        while self._replicating and self._replicating[0][0] <= end_offset:
-            self._replicating.popleft()[1].resolve(ErrorCode.NONE)
+        while self.progress.replicating and self.progress.replicating[0][0] <= end_offset:
+            self.progress.replicating.popleft()[1].resolve(ErrorCode.NONE)
 
     def batch_ends(self) -> list[int]:
-        """Where the high watermark may go, or a log may be cut."""
+        """The offsets to which the high watermark may rise, or a log may be truncated."""
         return [header.last_offset + 1 for header, _ in self.log.batches(self.high_watermark, self.log.log_end_offset)]
 
 
@@ -103,7 +109,7 @@ class Clock:
 
 
 class Timers:
-    """What of an event loop handlers use."""
+    """The part of an event loop that handlers use."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -120,24 +126,26 @@ class Timers:
 
 
 class Node:
-    """What outlives a crash: the disk with the partitions, the metadata, the time. The rest is made anew by :meth:`crash`."""
+    """The state that survives a crash: the disk with the partitions, the metadata, the time.
+    :meth:`crash` makes the rest again.
+    """
 
     def __init__(self, chance: Random, *, on_loaded: Callable[[TopicPartition], None], on_markers: Callable[[WriteMarkers], None]) -> None:
-        """``on_markers`` hears what the transaction coordinator is about to write."""
+        """``on_markers`` gets the markers that the transaction coordinator is about to write."""
         self._chance = chance
         self._on_loaded = on_loaded
         self._on_markers = on_markers
         self.clock = Clock()
         self._dice = Dice(chance.randrange(1 << 30))
         self._settings = parse_broker_config(development_properties(data_dir="/d", overrides=SETTINGS))
-        self._metrics, self._log = Metrics(), Log("ERROR")
+        self._metrics, self._log = Metrics(), EventLog("ERROR")
         disk = SimulatedDisk(Random(0))
         disk.make_directory("/d")
         self._directory = LogDirectory(disk, "/d", Uuid(b"d" * 16))
         self.image = after(_metadata())
         self.partitions = {each: self._new_partition(each) for each in PARTITIONS}
         self._producer_ids = count(1000)
-        # How far a shard that is being loaded has been read.
+        # The progress of loading each shard.
         self._loaded_up_to: dict[TopicPartition, int] = {}
         self.incarnation = 0
         self._boot()
@@ -175,6 +183,11 @@ class Node:
             GROUPS_SHARD: self.groups,
             TRANSACTIONS_SHARD: self.transactions,
         }
+        others = OtherBrokers(cast(Any, self), Peers("simulated"), self._settings)
+        groups = Coordinator(CONSUMER_OFFSETS, self.groups, self.clock, lambda: 1)
+        transactions = Coordinator(TRANSACTION_STATE, self.transactions, self.clock, lambda: 1)
+        markers = LocalMarkers(replicas, cast(Any, self), groups, self.clock)
+        self._marker_writer = MarkerWriter(ME, transactions, markers, others, lambda: self.image, cast(Any, self.timers))
         self.broker = Broker(
             node_id=NodeId(ME),
             cluster_id="simulated",
@@ -185,29 +198,32 @@ class Node:
             replicas=replicas,
             controller=cast(Any, None),
             quorum=cast(Any, None),
-            producer_ids=self,
+            producer_ids=cast(Any, self),
             fetch_sessions=FetchSessions(10, self._dice),
-            groups=Coordinator(CONSUMER_OFFSETS, self.groups, self.clock, lambda: 1),
-            transactions=Coordinator(TRANSACTION_STATE, self.transactions, self.clock, lambda: 1),
+            groups=groups,
+            transactions=transactions,
+            markers=markers,
             metrics=self._metrics,
             log=self._log,
-            peers=Peers("simulated"),
+            others=others,
+            internal_topics=cast(Any, None),
+            directory_moves=cast(Any, None),
         )
 
     def _write_markers(self, shard: int, effect: WriteMarkers) -> None:
         self._on_markers(effect)
-        MarkerWriter(lambda: self.broker, lambda: self.image).perform(shard, effect)
+        self._marker_writer.perform(shard, effect)
 
     def next_producer_id(self) -> Promise[int]:
         return Promise.kept(next(self._producer_ids))
 
-    # -- requests -------------------------------------------------------------------------------------------------------------
+    # -- requests
 
     def handle(self, request: bytes, api: ApiKey, version: int, client_id: str) -> Promise[Any]:
-        """The decoded response, through its bytes like the request."""
+        """The decoded response; like the request it goes through its bytes."""
         request_class, response_class = messages(api)
         connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name="PLAINTEXT"))
-        context = RequestContext(cast(Any, connection), version, 0, client_id)
+        context = Caller(cast(Any, connection), version, 0, client_id)
         # As from a socket: producers' batches are changed in place.
         received = memoryview(bytearray(request))
         answer = BROKER_HANDLERS[api](self.broker, context, decode(request_class, version, received, 0)[0])
@@ -217,7 +233,9 @@ class Node:
         return answered.map(lambda response: decode(response_class, version, encode(response, version), 0)[0])
 
     def _when_durable(self, response: Any) -> Promise[Any]:
-        """A broker with followers answers producers when those have the batch. Ours has none yet, and answers at once."""
+        """A broker with followers answers producers when those have the batch. This one has no
+        followers yet, and answers at once.
+        """
         if not isinstance(response, ProduceResponse):
             return Promise.kept(response)
         (answer,) = response.responses[0].partition_responses
@@ -231,18 +249,20 @@ class Node:
 
         return replica.replicated(answer.base_offset + 1).map(replicated)
 
-    # -- leadership -----------------------------------------------------------------------------------------------------------
+    # -- leadership
 
     def resign(self, partition: TopicPartition, *, graceful: bool = True) -> None:
-        """Another node leads the partition from its high watermark on, or from somewhere between there and the end."""
+        """Another node leads the partition from its high watermark on, or from some offset between
+        there and the end.
+        """
         replica = self.partitions[partition]
         if graceful and replica.leads:
             replica.resign()
             runtime = self._runtimes.get(partition)
             if runtime is not None:
                 runtime.unload(partition.partition)
-        replica.leads = False
-        replica._replicating.clear()
+        replica.role.leads = False
+        replica.progress.replicating.clear()
         self._loaded_up_to.pop(partition, None)
         replica.log.truncate_to(self._chance.choice([replica.high_watermark, *replica.batch_ends()]))
 
@@ -255,7 +275,7 @@ class Node:
             self._loaded_up_to[partition] = 0
 
     def load_on(self, partition: TopicPartition) -> None:
-        """Some batches further, or loaded: see CoordinatorDriver._load."""
+        """Load some batches more, or finish loading: see CoordinatorDriver._load."""
         replica, runtime = self.partitions[partition], self._runtimes[partition]
         offset = self._loaded_up_to[partition]
         if offset < replica.log.log_end_offset:
@@ -276,13 +296,13 @@ class Node:
         return [name for name, replica in self.partitions.items() if not replica.leads]
 
     def crash(self) -> None:
-        """Everything in memory is gone, and nobody who waited hears anything."""
+        """Everything in memory is lost, and no waiting request gets a response."""
         self.incarnation += 1
         for each in PARTITIONS:
             self.resign(each, graceful=False)
         self._boot()
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time
 
     def wait(self, milliseconds: int) -> None:
         self.clock.now_ms += milliseconds

@@ -1,7 +1,9 @@
-"""Committed offsets: whoever asks is told what the committed part of the log says, and nothing that could still be lost.
+"""Committed offsets: a reader gets the offsets of the committed part of the log, and none that
+could still be lost.
 
-The log below its high watermark never changes, so a coordinator that only ever tells what follows from it cannot go back by itself: it
-takes a commit that says so. :class:`Reference` follows the log in its own, simple way.
+The log below its high watermark never changes, so a coordinator that only returns its contents
+cannot go back by itself: only a commit can lower an offset. :class:`Reference` follows the log in
+its own, simple way.
 """
 
 from __future__ import annotations
@@ -39,22 +41,25 @@ Key = tuple[str, int]  # group and partition of the data
 
 
 class Reference:
-    """What the log says after each of its batches."""
+    """The offsets in the log after each of its batches."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._end = 0
         self._position = 0
-        # By key: which commit counts, and where in the log it is, since a later commit beats an earlier one that ends later.
+        # By key: the latest commit, and its position in the log, since a later commit beats an
+        # earlier one that ends later.
         self._committed: dict[Key, tuple[int, int]] = {}
         self._pending: dict[int, dict[Key, tuple[int, int]]] = {}
         self._history: list[tuple[int, dict[Key, int], frozenset[Key]]] = [(0, {}, frozenset())]
         self.commits: set[tuple[Key, int]] = set()
 
     def at(self, end_offset: int) -> tuple[dict[Key, int], frozenset[Key]]:
-        """Offsets, and which of them may soon be others, as of ``end_offset``, which must be committed."""
+        """Offsets, and those that a pending transaction may change, as of ``end_offset``, which
+        must be committed.
+        """
         self._follow()
-        assert end_offset <= self._end, "an answer was given of what is not committed"
+        assert end_offset <= self._end, "a response contains an offset that is not committed"
         _, offsets, pending = next(each for each in reversed(self._history) if each[0] <= end_offset)
         return offsets, pending
 
@@ -86,7 +91,7 @@ class Reference:
             decoded = decode_record(GROUP_RECORD_TYPES, record.key, record.value)
             if decoded is None or not isinstance(decoded.key, OffsetCommitKey):
                 continue
-            assert decoded.value is not None, "nothing is deleted here"
+            assert decoded.value is not None, "no offset is deleted here"
             self._position += 1
             key = decoded.key.group, decoded.key.partition
             into[key] = self._position, decoded.value.offset
@@ -103,7 +108,7 @@ class OffsetWitness:
     def see(self, request: Any, answer: Promise[Any]) -> None:
         match request:
             case OffsetFetchRequest():
-                # The answer is of the log as it is now, whenever it leaves.
+                # The response reflects the log as it is now, however late it is delivered.
                 end_offset = self._world.node.partitions[GROUPS_SHARD].log.log_end_offset
                 answer.then(lambda response: self._check_fetch(response, end_offset, stable=request.require_stable))
             case OffsetCommitRequest():
@@ -117,20 +122,22 @@ class OffsetWitness:
             return
         self.fetches += 1
         expected, pending = self._reference.at(end_offset)
-        for told in group.topics[0].partitions:
-            key = group.group_id, told.partition_index
-            if told.error_code:
-                assert told.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
+        for reported in group.topics[0].partitions:
+            key = group.group_id, reported.partition_index
+            if reported.error_code:
+                assert reported.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
                 assert stable
-                assert key in pending, f"{key} is said to be pending, and is not"
+                assert key in pending, f"{key} is reported as pending, and is not"
                 continue
-            assert not stable or key not in pending, f"{key} is pending, and nobody says so"
-            assert told.committed_offset == expected.get(key, -1), f"{key}: told {told.committed_offset}, in the log {expected.get(key)}"
+            assert not stable or key not in pending, f"{key} is pending, and not reported as such"
+            assert reported.committed_offset == expected.get(key, -1), (
+                f"{key}: reported {reported.committed_offset}, in the log {expected.get(key)}"
+            )
 
     def _check_commit(self, request: Any, response: Any) -> None:
         for topic, answered in zip(request.topics, response.topics, strict=True):
-            for partition, told in zip(topic.partitions, answered.partitions, strict=True):
-                if not told.error_code:
+            for partition, reported in zip(topic.partitions, answered.partitions, strict=True):
+                if not reported.error_code:
                     key = request.group_id, partition.partition_index
                     assert self._reference.has(key, partition.committed_offset), f"{key}: an acknowledged commit is not committed"
 
@@ -153,7 +160,9 @@ def fetch_request(group: str, *, require_stable: bool) -> Ask:
 
 
 def reader(world: World, groups: list[str]) -> Callable[[], Script]:
-    """Asks how far groups are, and now and then commits for one that has no members, beside the transactions."""
+    """Asks for the offsets of groups, and now and then commits for one that has no members, beside
+    the transactions.
+    """
 
     def script() -> Script:
         offset = 1_000_000

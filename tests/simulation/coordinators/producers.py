@@ -1,7 +1,9 @@
-"""Producers with transactions, their zombies, and the account of what each transaction did and was told.
+"""Transactional producers, their zombies, and an account of the writes and the responses of each
+transaction.
 
-A transaction is all or nothing: in every partition that it wrote to, data and offsets alike, the same marker follows its records. Of one
-whose end was acknowledged it is known which; of others only that they agree.
+A transaction is all or nothing: in every partition that it wrote to, data and offsets alike, the
+same marker follows its records. Where its end was acknowledged the outcome is known; otherwise only
+that all partitions agree.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from tests.simulation.coordinators.world import Ask, Script, World
 
 GROUP = "simple"
 TIMEOUT_MS = 20_000
-# A client that is refused again and again for reasons that pass, or hears nothing, tries so often before it gives up.
+# How often a client retries after retriable errors or timeouts before it gives up.
 ATTEMPTS_MAX = 40
 
 _PASSING = {
@@ -56,19 +58,21 @@ class End(Enum):
 
 @dataclass
 class Account:
-    """Of one transaction."""
+    """The state of one transaction."""
 
     number: int
     producer: ProducerIdentity
     acknowledged: set[tuple[TopicPartition, int]] = field(default_factory=set)
-    """Where its records are, as it was told."""
+    """Its acknowledged records."""
     offsets: dict[int, int] = field(default_factory=dict)
-    """By partition of the data: what it was told is committed if the transaction is."""
-    told: End | None = None
+    """By partition of the data: the offset that is committed if the transaction is, as
+    acknowledged.
+    """
+    reported: End | None = None
 
 
 class Ledger:
-    """All transactions, and who was last told to be the producer of a transactional id."""
+    """All transactions, and the newest producer of each transactional id."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -80,7 +84,7 @@ class Ledger:
         self.accounts.append(account)
         return account
 
-    # -- when everything is at rest ---------------------------------------------------------------------------------------------
+    # -- after everything has settled
 
     def check(self) -> None:
         node = self._world.node
@@ -91,27 +95,27 @@ class Ledger:
             assert node.partitions[name].log.producers.first_unstable_offset() is None, f"{name}: a transaction was left open"
             if name != GROUPS_SHARD:
                 visible = [number for _, number in _read_committed(node.partitions[name])]
-                assert visible == [number for _, number, end in found if end is End.COMMIT], f"{name}: readers see something else"
+                assert visible == [number for _, number, end in found if end is End.COMMIT], f"{name}: readers see other records"
         machine = node.transaction_machine
         assert machine is not None
         for transaction in machine.transactions.values():
-            assert transaction.state in AT_REST, f"{transaction} is not at rest"
+            assert transaction.state in AT_REST, f"{transaction} has not ended"
 
     def _check_account(self, account: Account, ends: dict[TopicPartition, list[tuple[int, int, End | None]]]) -> None:
-        what = f"transaction {account.number} of {account.producer}, told {account.told}"
+        what = f"transaction {account.number} of {account.producer}, reported as {account.reported}"
         outcomes = {name: {end for _, number, end in found if number == account.number} for name, found in ends.items()}
         known = set().union(*outcomes.values())
         assert len(known) <= 1, f"{what}, ended differently: {outcomes}"
-        if account.told is not None and known:
-            assert known == {account.told}, f"{what}, ended as {outcomes}"
+        if account.reported is not None and known:
+            assert known == {account.reported}, f"{what}, ended as {outcomes}"
         there = {(name, offset) for name, found in ends.items() for offset, number, _ in found if number == account.number}
         assert account.acknowledged <= there, f"{what}: acknowledged records are missing"
 
 
 def _ends(partition: SlowPartition) -> list[tuple[int, int, End | None]]:
-    """Offset and transaction of every record of a transaction, and how that ended there."""
+    """Offset and transaction of every record of a transaction, and its outcome there."""
     found: list[tuple[int, int, End | None]] = []
-    unfinished: dict[int, list[int]] = {}  # by producer: indexes into what was found
+    unfinished: dict[int, list[int]] = {}  # by producer: indexes into the result
     for header, batch in partition.log.batches(0, partition.log.log_end_offset):
         if not header.transactional:
             continue
@@ -130,7 +134,8 @@ def _ends(partition: SlowPartition) -> list[tuple[int, int, End | None]]:
 
 def _number_in(partition: TopicPartition, record: Record) -> int:
     assert record.value is not None
-    # A committed offset has the transaction's number in its metadata, between the offset and two timestamps: see metadata_of.
+    # A committed offset has the transaction's number in its metadata, between the offset and two
+    # timestamps: see metadata_of.
     text = bytes(record.value)
     return int(text[text.index(b"<") + 1 : text.index(b">")])
 
@@ -140,7 +145,9 @@ def metadata_of(number: int) -> str:
 
 
 def _read_committed(partition: SlowPartition) -> Iterable[tuple[int, int]]:
-    """What a consumer shows: batches up to the last stable offset, without those that the broker says were aborted."""
+    """The records that a consumer shows: batches up to the last stable offset, without those that
+    the broker lists as aborted.
+    """
     offset = 0
     while True:
         read = read_partition(partition, offset=offset, size_bytes_max=300, isolation=READ_COMMITTED, at_least_one=True)
@@ -163,7 +170,9 @@ def _read_committed(partition: SlowPartition) -> Iterable[tuple[int, int]]:
 
 
 class Producer:
-    """One process with a transactional id. Others with the same id may live at the same time: all but the newest are zombies."""
+    """One process with a transactional id. Others with the same id may live at the same time: all
+    but the newest are zombies.
+    """
 
     def __init__(self, world: World, ledger: Ledger, transactional_id: str, *, version: int) -> None:
         """``version`` of its transactions: 2, or 0."""
@@ -184,10 +193,10 @@ class Producer:
                 return
             identity = yield from self._end(account, identity, complete)
 
-    # -- steps ------------------------------------------------------------------------------------------------------------------
+    # -- steps
 
     def _persist(self, request: Any, version: int, error_of: Any) -> Any:
-        """The first answer that is not to be asked for again; None when there is none."""
+        """The first response that needs no retry; None when there is none."""
         for _ in range(ATTEMPTS_MAX):
             response = yield Ask(request, version)
             if response is not None and error_of(response) not in _PASSING:
@@ -208,11 +217,13 @@ class Producer:
         self._ledger.granted[self._id] = max(identity, self._ledger.granted.get(self._id, identity))
         return identity
 
-    def _check_not_fenced(self, identity: ProducerIdentity, newest: ProducerIdentity, deed: str) -> None:
-        assert identity >= newest, f"{self._id}: {deed} of {identity} succeeded after {newest} was granted"
+    def _check_not_fenced(self, identity: ProducerIdentity, newest: ProducerIdentity, action: str) -> None:
+        assert identity >= newest, f"{self._id}: {action} of {identity} succeeded after {newest} was granted"
 
     def _fill(self, account: Account, identity: ProducerIdentity) -> Any:
-        """True when everything was acknowledged, False when something was not, None when this producer is out."""
+        """True when everything was acknowledged, False when some record was not, None when this
+        producer is fenced.
+        """
         for _ in range(self._chance.choice([1, 1, 2, 3])):
             index = self._chance.randrange(DATA_PARTITIONS)
             newest = self._ledger.granted[self._id]
@@ -304,10 +315,11 @@ class Producer:
         return True
 
     def _end(self, account: Account, identity: ProducerIdentity, complete: bool) -> Any:
-        """The identity to go on with; None when this producer is out."""
+        """The identity to continue with; None when this producer is fenced."""
         committed = complete and self._chance.random() < 0.7
         if not complete and not self._new:
-            # Something of it may still be on its way, and nothing but another epoch tells it from the next transaction.
+            # A request of it may still be in flight, and only another epoch distinguishes it from
+            # the next transaction.
             return (yield from self._init(identity))
         request = EndTxnRequest(
             transactional_id=self._id,
@@ -318,5 +330,5 @@ class Producer:
         response = yield from self._persist(request, 5 if self._new else 4, lambda response: response.error_code)
         if response is None or response.error_code:
             return None
-        account.told = End.COMMIT if committed else End.ABORT
+        account.reported = End.COMMIT if committed else End.ABORT
         return ProducerIdentity(response.producer_id, response.producer_epoch) if self._new else identity

@@ -24,7 +24,7 @@ LONG_SEEDS = 5_000
 
 
 def play(seed: int) -> Counter[str]:
-    """One history. What came of it is counted: a run in which nothing happens shows nothing."""
+    """One history. Its events are counted: a run in which nothing happens proves nothing."""
     world = World(seed)
     ledger = Ledger(world)
     offsets = OffsetWitness(world, Reference(world))
@@ -44,19 +44,19 @@ def play(seed: int) -> Counter[str]:
         world.come_to_rest()
         ledger.check()
     except Exception as failure:
-        failure.add_note(f"seed {seed}: python -m tests.simulation.coordinators.test_seeds {seed}\n{world.deeds}")
+        failure.add_note(f"seed {seed}: python -m tests.simulation.coordinators.test_seeds {seed}\n{world.events}")
         raise
     return Counter(
-        transactions=sum(account.told is not None for account in ledger.accounts),
+        transactions=sum(account.reported is not None for account in ledger.accounts),
         fetches=offsets.fetches,
         generations=classic.generations,
         epochs=consumer.epochs,
         turns=mixed.turns,
-        upheavals=len(world.deeds),
+        upheavals=len(world.events),
     )
 
 
-def test_nothing_acknowledged_is_lost_doubled_or_half_done() -> None:
+def test_no_acknowledged_transaction_is_lost_duplicated_or_torn() -> None:
     seen: Counter[str] = Counter()
     for seed in SHORT_SEEDS:
         seen += play(seed)
@@ -67,7 +67,7 @@ def test_nothing_acknowledged_is_lost_doubled_or_half_done() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(0)
-def test_nothing_acknowledged_is_lost_doubled_or_half_done_in_thousands_of_histories() -> None:
+def test_no_acknowledged_transaction_is_lost_duplicated_or_torn_in_thousands_of_histories() -> None:
     chance = random.SystemRandom()
     for _ in range(LONG_SEEDS):
         play(chance.randrange(1 << 30))

@@ -1,7 +1,7 @@
-"""Clients, a network between them and the node, and chance, which decides what happens next.
+"""Clients, a network between them and the node, and a random generator that decides the next event.
 
-A client is a generator: it yields requests and is sent their answers, or None when it has waited long enough. Requests and answers
-may be late, lost or, for clients that can bear it, doubled.
+A client is a generator: it yields requests and receives their responses, or None after a timeout.
+Requests and responses may be late, lost or, for clients that tolerate it, duplicated.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ LOST_SHARE = 0.03
 DOUBLED_SHARE = 0.05
 LATE_SHARE = 0.01
 LATE_MARKERS_SHARE = 0.2
-MARKERS_VERSION = 2  # of the request, and of the transactions whose markers have epochs of their own
-# What chance does with a step, and how often. The rest are deliveries.
+# Of the request, and of the transactions whose markers have epochs of their own.
+MARKERS_VERSION = 2
+# The probabilities of the kinds of steps. The rest are deliveries.
 IMPATIENCE = 0.02
 REPLICATION = 0.25
 TIME = 0.03
@@ -46,8 +47,10 @@ DEATH = 0.002
 
 class Client:
     def __init__(self, world: World, name: str, script: Callable[[], Script], *, in_order: bool = False) -> None:
-        """``name``: several may have the same, and take each other's place. ``in_order``: nothing of it arrives late or twice, for which
-        protocols before KIP-890 rely on their connections."""
+        """``name``: several may have the same, and take each other's place. ``in_order``: no
+        message of it arrives late or twice; protocols before KIP-890 rely on their connections for
+        that.
+        """
         self._world = world
         self.name = name
         self._make = script
@@ -61,7 +64,7 @@ class Client:
         self._advance(next, self._script)
 
     def die(self) -> None:
-        """It says nothing any more; what it said is still on its way."""
+        """It sends nothing any more; its earlier messages are still in flight."""
         self._serial += 1
         self._script = None
         self.waiting = False
@@ -118,11 +121,13 @@ class World:
         self._stragglers: list[Callable[[], None]] = []
         self.clients: list[Client] = []
         self.checks: list[Callable[[], None]] = []
-        """Of what must be true whatever was asked."""
+        """Conditions that hold after every step."""
         self.witnesses: list[Callable[[Any, Promise[Any]], None]] = []
-        """See every request as soon as it was handled, and its answer when it leaves the node."""
+        """Witnesses see every request as soon as it is handled, and its response when it leaves the
+        node.
+        """
         self.on_loaded: list[Callable[[TopicPartition], None]] = []
-        self.deeds: list[str] = []
+        self.events: list[str] = []
         self.node = Node(self.chance, on_loaded=self._loaded, on_markers=self._post_late_markers)
 
     def post(self, message: Callable[[], None], *, late: bool = False) -> None:
@@ -142,8 +147,10 @@ class World:
             each(partition)
 
     def _post_late_markers(self, effect: WriteMarkers) -> None:
-        """In a cluster markers travel too, and a coordinator that does not hear of them sends them again. Before version 2 nothing tells
-        the marker of one transaction from that of the next, as in Kafka: there it is hoped that they do not come late."""
+        """In a cluster markers travel too, and a coordinator without a response sends them again.
+        Before version 2 nothing distinguishes the marker of one transaction from that of the next,
+        as in Kafka, which relies on them not being late.
+        """
         if effect.transaction_version < MARKERS_VERSION or self.chance.random() >= LATE_MARKERS_SHARE:
             return
         topics = [WritableTxnMarkerTopic(name=each.topic, partition_indexes=[each.partition]) for each in effect.partitions]
@@ -163,7 +170,7 @@ class World:
 
         self.post(arrive, late=True)
 
-    # -- chance ---------------------------------------------------------------------------------------------------------------
+    # -- random steps
 
     def step(self) -> None:
         chance, node = self.chance, self.node
@@ -179,10 +186,10 @@ class World:
                 client.give_up_waiting()
         elif luck < REPLICATION + TIME + IMPATIENCE + RESIGNATION:
             partition = chance.choice(PARTITIONS)
-            self.deeds.append(f"{partition} moves")
+            self.events.append(f"{partition} moves")
             node.resign(partition)
         elif luck < REPLICATION + TIME + IMPATIENCE + RESIGNATION + CRASH:
-            self.deeds.append("the node crashes")
+            self.events.append("the node crashes")
             node.crash()
         elif node.not_led and chance.random() < RETURN:
             node.lead(chance.choice(node.not_led))
@@ -206,26 +213,28 @@ class World:
         messages[index], messages[-1] = messages[-1], messages[index]
         messages.pop()()
 
-    def _somebody_comes(self) -> None:
-        """Whoever has died is back before long; sometimes also while another still believes to be it."""
+    def _start_client(self) -> None:
+        """A dead client comes back before long; sometimes also while its old process still runs."""
         client = self.chance.choice(self.clients)
         taken = any(other.alive and other.name == client.name for other in self.clients)
         if not client.alive and (not taken or self.chance.random() < RIVALRY):
             client.begin()
 
-    def _somebody_dies(self) -> None:
+    def _kill_client(self) -> None:
         self.chance.choice(self.clients).die()
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
             self.step()
             if self.chance.random() < ARRIVAL:
-                self._somebody_comes()
+                self._start_client()
             if self.chance.random() < DEATH:
-                self._somebody_dies()
+                self._kill_client()
 
     def come_to_rest(self) -> None:
-        """The clients are gone, everything is led, loaded and replicated, and time passes until nothing is open any more."""
+        """The clients are gone, everything is led, loaded and replicated, and time advances until
+        nothing is open any more.
+        """
         for client in self.clients:
             client.die()
         for _ in range(60):

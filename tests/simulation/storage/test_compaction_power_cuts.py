@@ -1,6 +1,7 @@
-"""The power goes at every single operation of cleaning and swapping: the table is always the same.
+"""A power cut at every single operation of cleaning and swapping: the table is always the same.
 
-What the recovery point says must not matter, so both extremes are tried: everything written down as flushed, and nothing.
+The recovery point must not matter, so both extremes are tried: everything checkpointed as flushed,
+and nothing.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from tests.unit.storage.compaction.tables import DAY_MS, committed, job_of, put,
 from tests.unit.storage.logs import DIRECTORY, NOW_MS, all_batches, append, marker, new_disk, open_partition
 
 SETTINGS = LogSettings(segment_bytes=500, index_interval_bytes=120)
-Deed = Callable[[Log], None]
+Action = Callable[[Log], None]
 
 
 def written(disk: SimulatedDisk) -> Log:
-    """Sealed and flushed: all that a cleaning reads."""
+    """Sealed and flushed: everything that a cleaning reads."""
     log = open_partition(disk, SETTINGS)
     for number in range(7):
         append(log, rows((b"k%d" % (number % 3), b"v%d" % number), (b"t%d" % (number % 2), None if number % 3 else b"x")))
@@ -42,12 +43,14 @@ def written(disk: SimulatedDisk) -> Log:
 
 
 def clean_all_segments(log: Log, *, group_bytes_max: int, now_ms: int = NOW_MS, map_bytes_max: int = 1 << 20) -> None:
-    """Groups are swapped in while the next is cleaned; what they replaced is removed a little later."""
+    """Groups are swapped in while the next is cleaned; the replaced files are removed a little
+    later.
+    """
     removals = []
 
     def swap(cleaned: object) -> None:
         removals.append(swap_in(log, cleaned))  # type: ignore[arg-type]
-        # Appended meanwhile, and flushed by nobody.
+        # Appended meanwhile, and never flushed.
         put(log, (b"late %d" % log.log_end_offset, b"1"))
         if len(removals) > 1 and (removal := removals.pop(0)) is not None:
             removal.finish()
@@ -67,12 +70,12 @@ def in_groups_of_one(log: Log) -> None:
 
 
 def twice(log: Log) -> None:
-    """The second time, what was cleaned becomes one segment, and its tombstones go."""
+    """The second time, the cleaned segments become one segment, and its tombstones are removed."""
     clean_all_segments(log, group_bytes_max=700)
     clean_all_segments(log, group_bytes_max=1 << 20, now_ms=NOW_MS + DAY_MS)
 
 
-DEEDS = (in_one_group, in_groups_of_one, twice)
+ACTIONS = (in_one_group, in_groups_of_one, twice)
 
 
 def flushed_table(records: list[Record]) -> dict[bytes | None, bytes]:
@@ -99,74 +102,76 @@ def check(disk: SimulatedDisk, before: list[Record], end_offset: int, *, recover
     flushed = [batch for batch in everything if read_header(batch).base_offset < end_offset]
     for again in (disk.kill(), disk.crash()):
         assert all_batches(open_partition(again, SETTINGS, recovery_point=recovery_point))[: len(flushed)] == flushed
-    # And it can be cleaned, whatever was left undone.
+    # And it can be cleaned again, whatever was left unfinished.
     if log.segments.active.size_bytes:
         seal(log)
     clean_all_segments(log, group_bytes_max=1 << 20)
     assert flushed_table(committed(log)) == flushed_table(before)
 
 
-def run_until(deed: Deed, step: int, seed: int) -> tuple[SimulatedDisk, list[Record], int, bool]:
+def run_until(action: Action, step: int, seed: int) -> tuple[SimulatedDisk, list[Record], int, bool]:
     disk = new_disk(seed)
     log = written(disk)
     before, end_offset = committed(log), log.log_end_offset
     disk.crash_after(step)
     with suppress(PowerCut):
-        deed(log)
+        action(log)
         return disk, before, end_offset, False
     return disk, before, end_offset, True
 
 
-def cut_everywhere(deed: Deed, *, seed: int, outcomes: int) -> int:
-    """Cut at every operation, and look at several outcomes of each cut; how many there were."""
+def cut_everywhere(action: Action, *, seed: int, outcomes: int) -> int:
+    """Cut at every operation, and check several outcomes of each cut; returns how many there
+    were.
+    """
     for step in count(1):
-        disk, before, end_offset, was_cut = run_until(deed, step, seed=seed + step)
+        disk, before, end_offset, was_cut = run_until(action, step, seed=seed + step)
         for outcome in range(outcomes):
             try:
                 check(disk.crash(), before, end_offset, recovery_point=end_offset if outcome % 2 else 0)
-            except Exception as wrong:
-                wrong.add_note(f"{deed.__name__}, seed {seed}, cut at {step}, outcome {outcome}; before it: {list(disk.recent)[-8:]}")
+            except Exception as error:
+                error.add_note(f"{action.__name__}, seed {seed}, cut at {step}, outcome {outcome}; before it: {list(disk.recent)[-8:]}")
                 raise
         if not was_cut:
             return step * outcomes
     raise AssertionError
 
 
-@pytest.mark.parametrize("deed", DEEDS)
-def test_wherever_the_power_is_cut_the_table_is_the_same(deed: Deed) -> None:
-    assert cut_everywhere(deed, seed=0, outcomes=2) > 60
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_power_cut_at_any_operation_keeps_the_table(action: Action) -> None:
+    assert cut_everywhere(action, seed=0, outcomes=2) > 60
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_thousands_of_power_cuts() -> None:
+def test_the_table_is_the_same_after_thousands_of_power_cuts() -> None:
     cuts = 0
     for seed in count(1000, 1000):
-        cuts += sum(cut_everywhere(deed, seed=seed, outcomes=6) for deed in DEEDS)
+        cuts += sum(cut_everywhere(action, seed=seed, outcomes=6) for action in ACTIONS)
         if cuts > 10_000:
             return
 
 
-@pytest.mark.parametrize("deed", [in_groups_of_one])
-def test_wherever_the_process_is_killed_the_table_is_the_same(deed: Deed) -> None:
+@pytest.mark.parametrize("action", [in_groups_of_one])
+def test_a_kill_at_any_operation_keeps_the_table(action: Action) -> None:
     for step in count(1):
-        disk, before, end_offset, was_cut = run_until(deed, step, seed=0)
+        disk, before, end_offset, was_cut = run_until(action, step, seed=0)
         check(disk.kill(), before, end_offset, recovery_point=0)
         if not was_cut:
             return
 
 
-@pytest.mark.parametrize("deed", [in_one_group, in_groups_of_one])
-def test_whichever_operation_fails_the_table_is_the_same(deed: Deed) -> None:
+@pytest.mark.parametrize("action", [in_one_group, in_groups_of_one])
+def test_a_failure_of_any_operation_keeps_the_table(action: Action) -> None:
     failures = 0
-    for step in range(len_of(deed)):
+    for step in range(len_of(action)):
         disk = new_disk(step)
         log = written(disk)
         before, end_offset = committed(log), log.log_end_offset
         operations = [each for each in Operation if each is not Operation.READ]
         disk.fail_with(errno.EIO if step % 2 else errno.ENOSPC, operations, after=step, times=1)
         try:
-            deed(log)
+            action(log)
         except OSError:
             failures += 1
         disk.stop_failing()
@@ -174,19 +179,19 @@ def test_whichever_operation_fails_the_table_is_the_same(deed: Deed) -> None:
     assert failures > 20
 
 
-def len_of(deed: Deed) -> int:
+def len_of(action: Action) -> int:
     disk = new_disk()
     log = written(disk)
     before = disk.operations
-    deed(log)
+    action(log)
     return disk.operations - before
 
 
-@pytest.mark.parametrize("deed", [in_one_group, in_groups_of_one])
-def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(deed: Deed) -> None:
+@pytest.mark.parametrize("action", [in_one_group, in_groups_of_one])
+def test_a_power_cut_during_recovery_does_not_change_its_result(action: Action) -> None:
     # In the middle of the swap, where most is left to recover.
     for interrupted in range(26, 60, 8):
-        disk, before, end_offset, was_cut = run_until(deed, interrupted, seed=5)
+        disk, before, end_offset, was_cut = run_until(action, interrupted, seed=5)
         if not was_cut:
             return
         survivor = disk.crash()

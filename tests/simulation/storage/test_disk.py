@@ -1,4 +1,4 @@
-"""What the simulated disk takes back and what it never does."""
+"""The data that the simulated disk drops in a power cut, and the data that it never drops."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ def disk_with(content: bytes = b"", *, seed: int = 0) -> SimulatedDisk:
 
 
 def contents(disk: SimulatedDisk, path: str = "/d/file") -> set[bytes | None]:
-    """Everything a power cut may leave of a file; None for no file."""
+    """Everything that a power cut may leave of a file; None for no file."""
     outcomes = [disk.crash() for _ in range(OUTCOMES)]
     return {after.read(path) if after.exists(path) else None for after in outcomes}
 
 
-# -- files ----------------------------------------------------------------------------------------------------------------------
+# -- files
 
 
-def test_what_was_synced_is_there_whatever_happens() -> None:
+def test_synced_data_survives_any_power_cut() -> None:
     disk = disk_with(b"old")
     file = disk.open("/d/file")
     file.write_at(3, b" and new")
@@ -90,7 +90,7 @@ def test_syncing_a_file_does_not_make_its_name_durable() -> None:
     assert contents(disk, "/d/new") == {b"x"}
 
 
-# -- names ----------------------------------------------------------------------------------------------------------------------
+# -- names
 
 
 def test_a_rename_shows_the_old_file_or_the_new_one_and_never_both_or_neither() -> None:
@@ -115,7 +115,7 @@ def test_a_rename_is_not_ordered_with_the_bytes_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_an_atomic_write_leaves_the_old_or_the_new_wherever_it_is_cut(seed: int) -> None:
+def test_an_atomic_write_leaves_the_old_or_the_new_content_at_any_cut(seed: int) -> None:
     for step in range(1, 20):
         disk = disk_with(b"old", seed=seed)
         disk.crash_after(step)
@@ -160,7 +160,7 @@ def test_a_directory_is_durable_when_its_parent_was_synced() -> None:
     assert contents(disk, "/d/inner/file") == {b""}
 
 
-def test_a_renamed_directory_keeps_what_is_in_it() -> None:
+def test_a_renamed_directory_keeps_its_contents() -> None:
     disk = disk_with(b"x")
     disk.rename("/d", "/e")
     for _ in range(50):
@@ -168,10 +168,10 @@ def test_a_renamed_directory_keeps_what_is_in_it() -> None:
         assert [name for name in after.names("/") if after.read(f"/{name}/file") == b"x"] in (["d"], ["e"])
 
 
-# -- cuts -----------------------------------------------------------------------------------------------------------------------
+# -- cuts
 
 
-def test_the_lights_go_out_before_the_operation_and_stay_out() -> None:
+def test_a_power_cut_comes_before_its_operation_and_lasts() -> None:
     disk = disk_with(b"old")
     file = disk.open("/d/file")
     disk.crash_after(2)
@@ -191,7 +191,7 @@ def test_no_ordinary_handler_survives_a_power_cut() -> None:
     assert not issubclass(PowerCut, Exception)
 
 
-def test_looking_is_no_operation() -> None:
+def test_reading_does_not_count_as_an_operation() -> None:
     disk = disk_with(b"x")
     before = disk.operations
     disk.open("/d/file").read_at(0, 1)
@@ -202,7 +202,7 @@ def test_looking_is_no_operation() -> None:
     assert disk.operations == before
 
 
-def test_killing_the_process_loses_nothing_and_makes_nothing_durable() -> None:
+def test_a_kill_loses_nothing_and_makes_nothing_durable() -> None:
     disk = disk_with(b"old")
     file = disk.open("/d/file")
     file.write_at(0, b"new")
@@ -222,7 +222,7 @@ def test_killing_the_process_loses_nothing_and_makes_nothing_durable() -> None:
 
 @repeatable
 @given(st.integers(0, 2**32))
-def test_one_seed_one_world(seed: int) -> None:
+def test_one_seed_gives_one_world(seed: int) -> None:
     def outcome() -> list[tuple[str, bytes]]:
         disk = disk_with(b"0123456789", seed=seed)
         for n in range(5):
@@ -235,7 +235,7 @@ def test_one_seed_one_world(seed: int) -> None:
     assert outcome() == outcome()
 
 
-def test_what_survived_one_cut_survives_the_next() -> None:
+def test_data_that_survived_one_cut_survives_the_next() -> None:
     disk = disk_with(b"old")
     disk.open("/d/file").write_at(3, b"new")
     for _ in range(50):
@@ -243,7 +243,7 @@ def test_what_survived_one_cut_survives_the_next() -> None:
         assert contents(after) == {after.read("/d/file")}
 
 
-def test_the_kernel_writes_out_what_is_never_synced() -> None:
+def test_the_kernel_writes_out_old_unsynced_data() -> None:
     disk = disk_with()
     file = disk.open("/d/file")
     for n in range(UNSYNCED_EDITS_MAX + 10):
@@ -251,10 +251,10 @@ def test_the_kernel_writes_out_what_is_never_synced() -> None:
     assert all(each is not None and each.startswith(b"x" * 10) for each in contents(disk))
 
 
-# -- faults ---------------------------------------------------------------------------------------------------------------------
+# -- faults
 
 
-def test_chosen_operations_fail_where_and_as_often_as_told() -> None:
+def test_injected_faults_hit_the_chosen_operations_and_paths() -> None:
     disk = disk_with(b"old")
     disk.open("/d/other").write_at(0, b"x")
     disk.fail_with(errno.ENOSPC, [Operation.WRITE], path_part="file", after=1, times=2)
@@ -269,7 +269,7 @@ def test_chosen_operations_fail_where_and_as_often_as_told() -> None:
     assert file.read_at(0, 3) == b"six"
 
 
-def test_reads_fail_too_and_healing_helps() -> None:
+def test_reads_can_fail_until_the_fault_is_removed() -> None:
     disk = disk_with(b"old")
     disk.fail_with(errno.EIO, [Operation.READ])
     with pytest.raises(OSError, match="Input/output"):
@@ -291,7 +291,7 @@ def test_a_full_disk_takes_the_beginning_of_a_write() -> None:
     assert found == {b"old", b"oldn", b"oldne", b"oldnew"}
 
 
-def test_after_a_failed_sync_the_next_one_lies() -> None:
+def test_a_sync_after_a_failed_one_succeeds_without_writing() -> None:
     disk = disk_with(b"old")
     file = disk.open("/d/file")
     file.write_at(0, b"new")
@@ -303,7 +303,7 @@ def test_after_a_failed_sync_the_next_one_lies() -> None:
     assert b"old" in contents(disk)
 
 
-def test_a_flipped_bit_is_flipped_for_good() -> None:
+def test_a_flipped_bit_stays_flipped() -> None:
     disk = disk_with(b"abc")
     disk.flip_bit("/d/file", 1, 3)
     assert disk.read("/d/file") == b"ajc"

@@ -1,4 +1,5 @@
-"""The power goes at every single operation of a scenario: the log always opens, and what was flushed is there.
+"""A power cut at every single operation of a scenario: the log always opens, and flushed records
+survive.
 
 A failure names its world: scenario, seed and step give the same disk again.
 """
@@ -21,21 +22,23 @@ SOAK_CUTS = 10_000
 
 
 @contextmanager
-def told(owner: Owner, world: str) -> Iterator[None]:
-    """Add to a failure what is needed to see it again."""
+def reported(owner: Owner, world: str) -> Iterator[None]:
+    """Add to a failure the facts that reproduce it."""
     try:
         yield
-    except Exception as wrong:
-        wrong.add_note(f"{world}; before it: {list(owner.disk.recent)[-6:]}")
+    except Exception as error:
+        error.add_note(f"{world}; before it: {list(owner.disk.recent)[-6:]}")
         raise
 
 
 def cut_everywhere(scenario: str, *, seed: int, outcomes: int) -> int:
-    """Cut at every operation, and look at several outcomes of each cut; how many there were."""
+    """Cut at every operation, and check several outcomes of each cut; returns how many there
+    were.
+    """
     for step in count(1):
         owner, was_cut = run_until(scenario, step, seed=seed)
         for outcome in range(outcomes):
-            with told(owner, f"{scenario}, seed {seed}, cut at step {step}, outcome {outcome}"):
+            with reported(owner, f"{scenario}, seed {seed}, cut at step {step}, outcome {outcome}"):
                 check(owner, owner.disk.crash(), everything=False)
         if not was_cut:
             return step * outcomes
@@ -43,22 +46,22 @@ def cut_everywhere(scenario: str, *, seed: int, outcomes: int) -> int:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_wherever_the_power_is_cut_what_was_flushed_is_there(scenario: str) -> None:
+def test_a_power_cut_at_any_operation_keeps_flushed_records(scenario: str) -> None:
     assert cut_everywhere(scenario, seed=1, outcomes=OUTCOMES_OF_A_CUT) > 50
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_wherever_the_process_is_killed_what_was_acknowledged_is_there(scenario: str) -> None:
+def test_a_kill_at_any_operation_keeps_acknowledged_records(scenario: str) -> None:
     for step in count(1):
         owner, was_cut = run_until(scenario, step, seed=0)
-        with told(owner, f"{scenario}, killed at step {step}"):
+        with reported(owner, f"{scenario}, killed at step {step}"):
             check(owner, owner.disk.kill(), everything=True)
         if not was_cut:
             break
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(scenario: str) -> None:
+def test_a_power_cut_during_recovery_does_not_change_its_result(scenario: str) -> None:
     owner, _ = run_until(scenario, 10**9, seed=3)
     for outcome in range(2):
         survivor = owner.disk.crash()
@@ -69,16 +72,17 @@ def test_wherever_recovery_itself_is_cut_the_next_one_finds_the_same(scenario: s
             with suppress(PowerCut):
                 open_survivor(world, owner.settings)
                 finished = True
-            with told(owner, f"{scenario}, outcome {outcome}, recovery cut at step {step}"):
+            with reported(owner, f"{scenario}, outcome {outcome}, recovery cut at step {step}"):
                 check(owner, world.crash(), everything=False)
             if finished:
                 break
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_whichever_operation_fails_nothing_promised_is_lost(scenario: str) -> None:
-    """The owner gives the directory up at the first error, and goes on where the log did not mind a full disk; what it had acknowledged
-    is found by the next one."""
+def test_a_failure_of_any_operation_loses_no_promised_record(scenario: str) -> None:
+    """The owner gives the directory up at the first error, and continues where the log tolerates a
+    full disk; the next one finds the acknowledged records.
+    """
     for step in count():
         number = errno.EIO if step % 2 else errno.ENOSPC
         disk = new_disk(step)
@@ -91,7 +95,7 @@ def test_whichever_operation_fails_nothing_promised_is_lost(scenario: str) -> No
             assert error.errno in (number, errno.EIO)  # noqa: PT017
         struck = disk.operations - began > step
         disk.stop_failing()
-        with told(owner, f"{scenario}, {errno.errorcode[number]} at step {step + 1}"):
+        with reported(owner, f"{scenario}, {errno.errorcode[number]} at step {step + 1}"):
             check(owner, disk.kill(), everything=True)
             check(owner, disk.crash(), everything=False)
         if not struck:
@@ -100,7 +104,7 @@ def test_whichever_operation_fails_nothing_promised_is_lost(scenario: str) -> No
 
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
-def test_ten_thousand_power_cuts() -> None:
+def test_flushed_records_survive_ten_thousand_power_cuts() -> None:
     cuts = 0
     for seed in count(2):
         for scenario in SCENARIOS:

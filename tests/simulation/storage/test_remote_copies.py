@@ -1,6 +1,8 @@
-"""The power goes at every step of copying a log to a mounted store: what was announced is there, and the next leader has everything.
+"""A power cut at every step of copying a log to a mounted store: announced segments exist, and the
+next leader copies the rest.
 
-The metadata topic is durable on its own; here it is a list. The mount is a directory of the same disk, so that the cut takes both.
+The metadata topic is durable on its own; here it is a list. The mount is a directory of the same
+disk, so that the cut affects both.
 """
 
 from __future__ import annotations
@@ -12,14 +14,14 @@ import pytest
 from barnabas.records.batches import walk
 from barnabas.records.control_batch import ControlType
 from barnabas.simulation.disk import PowerCut, SimulatedDisk
-from barnabas.storage.remote.catalogue import RemoteCatalogue
-from barnabas.storage.remote.chain import build_chain
-from barnabas.storage.remote.directory_store import DirectoryStore
-from barnabas.storage.remote.expiry_plan import ABANDONED_COPY_MS, ExpiryReason, plan_expiry
-from barnabas.storage.remote.segment_metadata import RemoteSegmentMetadata, RemoteSegmentUpdate
-from barnabas.storage.remote.segment_state import SegmentState
+from barnabas.tiered.expiry_plan import ABANDONED_COPY_MS, ExpiryReason, plan_expiry
+from barnabas.tiered.metadata.catalogue import RemoteCatalogue
+from barnabas.tiered.metadata.chain import build_chain
+from barnabas.tiered.metadata.segment_metadata import RemoteSegmentMetadata, RemoteSegmentUpdate
+from barnabas.tiered.metadata.segment_state import SegmentState
+from barnabas.tiered.store.directory_store import DirectoryStore
 from tests.unit.storage.logs import NOW_MS, append, fill, marker, open_partition, sent
-from tests.unit.storage.remote.worlds import NAMES, REMOTE, copied_offset, disk_with_store, nothing, prepare, reader
+from tests.unit.tiered.worlds import NAMES, REMOTE, copied_offset, disk_with_store, nothing, prepare, reader
 
 Event = RemoteSegmentMetadata | RemoteSegmentUpdate
 BATCHES = 34
@@ -49,7 +51,9 @@ class World:
         return made
 
     def lead(self, disk: SimulatedDisk, *, now_ms: int = NOW_MS) -> None:
-        """Remove what was given up, then copy what is not remote yet; each step announced as the node would."""
+        """Remove abandoned copies, then copy the segments that are not remote yet; each step is
+        announced as the node would.
+        """
         store = DirectoryStore(disk, REMOTE)
         log = open_partition(disk, recovery_point=BATCHES)
         epochs, end = log.leader_epochs.entries, log.log_end_offset
@@ -82,7 +86,7 @@ class World:
         self.topic.append(RemoteSegmentUpdate(segment.id, state, broker_id=1, event_timestamp=NOW_MS))
 
     def assert_readable(self, disk: SimulatedDisk) -> int:
-        """Everything that was announced as copied, byte for byte; up to which offset that is."""
+        """Everything announced as copied is readable, byte for byte; returns its end offset."""
         store = DirectoryStore(disk, REMOTE)
         log = open_partition(disk, recovery_point=BATCHES)
         chain = build_chain(self.catalogue(), log.leader_epochs.entries, log.log_end_offset)
@@ -118,21 +122,21 @@ def cut_everywhere(seed: int) -> int:
                 whole = world.assert_readable(survivor)
                 store = DirectoryStore(survivor, REMOTE)
                 kept = {name for each in world.catalogue().segments() for name in NAMES.all_of(each)}
-            except Exception as wrong:
-                wrong.add_note(f"seed {seed}, cut at step {step}, outcome {outcome}")
+            except Exception as error:
+                error.add_note(f"seed {seed}, cut at step {step}, outcome {outcome}")
                 raise
             assert whole >= BATCHES - 10
-            assert {each.name for each in store.list("")} <= kept, "what was given up is gone"
+            assert {each.name for each in store.list("")} <= kept, "abandoned copies are removed"
         if not was_cut:
             return step
     raise AssertionError
 
 
-def test_wherever_the_power_is_cut_what_was_announced_is_remote_and_the_rest_follows() -> None:
+def test_a_power_cut_at_any_operation_keeps_announced_copies() -> None:
     assert cut_everywhere(seed=1) > 60
 
 
 @pytest.mark.soak
-def test_many_worlds_in_which_the_power_is_cut() -> None:
+def test_announced_copies_survive_power_cuts_in_many_worlds() -> None:
     for seed in range(2, 30):
         cut_everywhere(seed)

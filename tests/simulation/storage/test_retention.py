@@ -1,4 +1,6 @@
-"""The power goes at every operation of a log that gives up its oldest segments: what was to stay is there, without a hole."""
+"""A power cut at every operation of a log that drops its oldest segments: the remaining records
+survive, without a hole.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ OUTCOMES_OF_A_CUT = 4
 
 
 def gives_up(owner: Owner, segments: int) -> None:
-    """As :mod:`barnabas.node.log_retention` does it."""
+    """As :mod:`barnabas.logcare.retention` does it."""
     following = list(owner.log.segments)[segments:]
     start = following[0].base_offset if following else owner.log.log_end_offset
     owner.start_in_flight = start
@@ -47,7 +49,9 @@ def check(owner: Owner, disk: SimulatedDisk) -> None:
     wanted = [batch for batch in owner.content if read_header(batch).last_offset >= log.log_start_offset]
     found = all_batches(log)
     assert found[: len(wanted)] == wanted[: len(found)]
-    assert all(read_header(batch).last_offset >= owner.flushed_offset for batch in wanted[len(found) :]), "flushed, kept, and not found"
+    assert all(read_header(batch).last_offset >= owner.flushed_offset for batch in wanted[len(found) :]), (
+        "a flushed and retained record is missing"
+    )
     entries = log.leader_epochs.entries
     assert not entries or entries[0].start_offset >= log.log_start_offset
     reopened = open_survivor(disk.kill(), owner.settings)
@@ -57,7 +61,7 @@ def check(owner: Owner, disk: SimulatedDisk) -> None:
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_wherever_the_power_is_cut_what_is_kept_is_whole(everything: bool) -> None:
+def test_a_power_cut_at_any_operation_keeps_the_retained_segments(everything: bool) -> None:
     for step in count(1):
         disk = new_disk(step)
         owner = Owner(disk)
@@ -69,8 +73,8 @@ def test_wherever_the_power_is_cut_what_is_kept_is_whole(everything: bool) -> No
         for survivor in (disk.kill(), *(disk.crash() for _ in range(OUTCOMES_OF_A_CUT))):
             try:
                 check(owner, survivor)
-            except Exception as wrong:
-                wrong.add_note(f"cut at step {step}; before it: {list(disk.recent)[-6:]}")
+            except Exception as error:
+                error.add_note(f"cut at step {step}; before it: {list(disk.recent)[-6:]}")
                 raise
         if finished:
             assert step > 100

@@ -1,8 +1,9 @@
-"""A partition, its owner, and what may be found after the lights went out.
+"""A partition, its owner, and the states that a power cut may leave.
 
-The owner does what a broker does around a log: it writes recovery points and log starts down, in the order that
-makes them true, and leaves a mark when it stops in good order. Beside that it keeps the *promise*: which batches were handed to
-the log, and up to which offset they were flushed. Whatever survives is held against the promise by :func:`check`.
+The owner works like a broker around a log: it checkpoints recovery points and log starts in the
+order that makes them true, and leaves a mark when it stops cleanly. Beside that it keeps the
+*promise*: which batches were appended to the log, and up to which offset they were flushed.
+:func:`check` compares the surviving disk with the promise.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Scenario: TypeAlias = Callable[["Owner"], None]
 
 
 class Owner:
-    """One process that owns the partition, from its start to its end, good or bad."""
+    """One process that owns the partition, from its start to its clean stop or crash."""
 
     def __init__(self, disk: SimulatedDisk, settings: LogSettings = SETTINGS) -> None:
         self.disk = disk
@@ -39,7 +40,7 @@ class Owner:
         self.content: list[bytes] = []
         self.in_flight: bytes | None = None
         self.flushed_offset = 0
-        self.cut_offset: int | None = None  # while a truncation is under way
+        self.cut_offset: int | None = None  # during a truncation
         self.start = 0
         self.start_in_flight = 0
         self.open()
@@ -84,7 +85,7 @@ class Owner:
         self.content = [batch for batch in self.content if read_header(batch).last_offset < offset]
         self.cut_offset = None
 
-    def start_anew(self, offset: int) -> None:
+    def start_over(self, offset: int) -> None:
         self.cut_offset = 0
         self.flushed_offset = 0
         self.start_in_flight = offset
@@ -108,7 +109,9 @@ class Owner:
 
 
 def open_survivor(disk: SimulatedDisk, settings: LogSettings = SETTINGS, *, clean: bool | None = None) -> Log:
-    """As the next process opens it, with what the last one wrote down; then it learns what the topic's settings are."""
+    """As the next process opens it, with the checkpoints of the last one; then it learns the
+    topic's settings.
+    """
     log = open_partition(
         disk,
         settings,
@@ -120,7 +123,7 @@ def open_survivor(disk: SimulatedDisk, settings: LogSettings = SETTINGS, *, clea
     return log
 
 
-# -- scenarios ------------------------------------------------------------------------------------------------------------------
+# -- scenarios
 
 
 def appends_rolls_and_flushes(owner: Owner) -> None:
@@ -157,11 +160,11 @@ def truncations(owner: Owner) -> None:
     owner.fill(2, leader_epoch=4, name="fifth")
 
 
-def starts_anew(owner: Owner) -> None:
+def starts_over(owner: Owner) -> None:
     owner.fill(12, leader_epoch=1, name="old")
     owner.append(sent(1, 0), leader_epoch=1)
     owner.flush()
-    owner.start_anew(500)
+    owner.start_over(500)
     owner.fill(9, leader_epoch=2, name="new")
     owner.flush()
     owner.fill(3, leader_epoch=2, name="newer")
@@ -187,7 +190,9 @@ def a_flush_for_every_batch(owner: Owner) -> None:
 
 
 def flushes_elsewhere(owner: Owner) -> None:
-    """Another thread syncs while batches are appended and segments sealed; the recovery point is written down when it reports."""
+    """Another thread syncs while batches are appended and segments sealed; the recovery point is
+    checkpointed when it reports.
+    """
     for _ in range(4):
         owner.fill(5, leader_epoch=1, name="before")
         offset, segments = owner.log.flushable()
@@ -219,7 +224,7 @@ def records_deleted(owner: Owner) -> None:
 
 
 def unclean_restarts(owner: Owner) -> None:
-    """The process dies twice; what the next one finds it has to make good while the disk still owes everything."""
+    """The process dies twice; the next one has to repair its log while nothing is durable yet."""
     for epoch in (1, 2, 3):
         owner.fill(8, leader_epoch=epoch, name=f"life {epoch}")
         if epoch == 2:
@@ -233,7 +238,7 @@ SCENARIOS: dict[str, Scenario] = {
         appends_rolls_and_flushes,
         producers_and_transactions,
         truncations,
-        starts_anew,
+        starts_over,
         clean_stops,
         a_flush_for_every_batch,
         flushes_elsewhere,
@@ -249,7 +254,9 @@ def settings_of(scenario: str) -> LogSettings:
 
 
 def run_until(scenario: str, step: int, *, seed: int) -> tuple[Owner, bool]:
-    """Run a scenario and cut the power before its operation of this number; whether it came that far."""
+    """Run a scenario and cut the power before its operation of this number; returns whether it came
+    that far.
+    """
     disk = new_disk(seed)
     owner = Owner(disk, settings_of(scenario))
     disk.crash_after(step)
@@ -259,19 +266,21 @@ def run_until(scenario: str, step: int, *, seed: int) -> tuple[Owner, bool]:
     return owner, True
 
 
-# -- what must be found ---------------------------------------------------------------------------------------------------------
+# -- the expected findings
 
 
 def check(owner: Owner, disk: SimulatedDisk, *, everything: bool) -> None:
-    """Hold a surviving disk against the promise; with ``everything``, all that was acknowledged must be there."""
+    """Compare a surviving disk with the promise; with ``everything``, all acknowledged records must
+    be there.
+    """
     log = open_survivor(disk, owner.settings)
     survivors = batches_on_disk(log)
     check_promise(owner, log, survivors, everything=everything)
     check_readable(log, survivors)
     check_state(log, survivors)
 
-    # Opened once more, after the death of the process or another power cut, it is the same log. What the page cache alone held
-    # when the process died may still be lost.
+    # Opened once more, after the death of the process or another power cut, it is the same log.
+    # Data that only the page cache held when the process died may still be lost.
     for again in (disk.kill(), disk.crash()) if not everything else (disk.kill(),):
         reopened = open_survivor(again, owner.settings)
         assert batches_on_disk(reopened) == survivors
@@ -280,7 +289,7 @@ def check(owner: Owner, disk: SimulatedDisk, *, everything: bool) -> None:
         assert reopened.leader_epochs.entries == log.leader_epochs.entries
         assert (reopened.log_start_offset, reopened.log_end_offset) == (log.log_start_offset, log.log_end_offset)
 
-    # And it goes on.
+    # And it accepts appends.
     append(log, data(value=b"after"), leader_epoch=9)
     assert offsets(batches_on_disk(log))[len(survivors) :] == [(log.log_end_offset - 1, log.log_end_offset - 1)]
 
@@ -294,16 +303,16 @@ def check_promise(owner: Owner, log: Log, survivors: list[bytes], *, everything:
     allowed = owner.content + ([owner.in_flight] if owner.in_flight is not None else [])
     assert log.log_start_offset in (owner.start, owner.start_in_flight)
     if not survivors and log.log_start_offset == owner.start_in_flight and owner.cut_offset is None:
-        # Everything that survived was below a start that was moved above it; or there was nothing.
+        # Either all survivors were below a start that was moved above them, or there were none.
         assert owner.flushed_offset <= log.log_start_offset
         assert not everything or not owner.content
         return
-    assert survivors == allowed[: len(survivors)], "something else than what was appended"
+    assert survivors == allowed[: len(survivors)], "the log holds other batches than those appended"
     end = log.log_end_offset
     assert end >= owner.flushed_offset, f"flushed up to {owner.flushed_offset}, found up to {end}"
     if everything:
         least = len(owner.content) if owner.cut_offset is None else sum(1 for span in offsets(owner.content) if span[1] < owner.cut_offset)
-        assert len(survivors) >= least, "acknowledged and not found"
+        assert len(survivors) >= least, "an acknowledged batch is missing"
 
 
 def check_readable(log: Log, survivors: list[bytes]) -> None:
@@ -323,7 +332,7 @@ def check_readable(log: Log, survivors: list[bytes]) -> None:
 
 
 def check_state(log: Log, survivors: list[bytes]) -> None:
-    """Everything derived is what replaying the surviving batches derives."""
+    """All derived state equals the state from replaying the surviving batches."""
     producers, aborts, epochs = ProducerState(), list[AbortedTransaction](), list[EpochStart]()
     stamps = {segment.base_offset: -1 for segment in log.segments}
     for batch in survivors:
@@ -348,7 +357,7 @@ def after_start(epochs: list[EpochStart], start: int) -> list[EpochStart]:
 
 
 def summary(producers: ProducerState) -> dict[int, tuple[object, ...]]:
-    """What a snapshot keeps: of every producer the last batch."""
+    """The content of a snapshot: the last batch of every producer."""
 
     def of(producer: Producer) -> tuple[object, ...]:
         last = producer.batches[-1] if producer.batches else None

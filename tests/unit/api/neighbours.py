@@ -1,5 +1,8 @@
-"""A broker with neighbours: real metadata, real connections to whatever a test lets listen there, and a transaction coordinator whose
-log is in memory. It has no disks; what handlers need of those is not for these tests."""
+"""A broker with other brokers: real metadata, real connections to the peers that a test starts, and
+a transaction coordinator whose log is in memory.
+
+It has no disks, which these tests do not need.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from barnabas.api.broker import Broker
-from barnabas.api.transaction_verification import QuestionsToCoordinators
+from barnabas.api.produce.verification import QuestionsToCoordinators
+from barnabas.devcluster.development import development_properties
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.network.peers import Peers
-from barnabas.node.development import development_properties
 from barnabas.node.process import parse_settings
+from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.wire.metadata_records import MetadataRecord, PartitionRecord, RegisterBrokerRecord, TopicRecord
 from barnabas.wire.metadata_records.register_broker import BrokerEndpoint
 from tests.unit.coordinators.transaction.desk import Desk
@@ -23,20 +27,24 @@ HERE, THERE, NOBODY = 1, 2, -1
 
 class Neighbours:
     def __init__(self, port: int, *, led_by: dict[str, int]) -> None:
-        """``led_by``: topics of one partition, with their leaders. The other broker listens at ``port``."""
+        """``led_by``: topics of one partition, with their leaders. The other broker listens at
+        ``port``.
+        """
         self.desk = Desk()
         self.peers = Peers("broker 1")
         records: list[MetadataRecord] = [registration(HERE, 1), registration(THERE, port)]
         for number, (topic, leader) in enumerate(led_by.items()):
             records += [TopicRecord(name=topic, topic_id=uuid(number)), partition(number, leader)]
         self.metadata = SimpleNamespace(image=after(records))
+        settings = parse_settings(development_properties(data_dir="nowhere"))
+        self.others = OtherBrokers(self.metadata, self.peers, settings)
         parts: dict[str, Any] = {
             "node_id": HERE,
-            "settings": parse_settings(development_properties(data_dir="nowhere")),
+            "settings": settings,
             "loop": asyncio.get_running_loop(),
             "metadata": self.metadata,
             "transactions": self.desk.coordinator,
-            "peers": self.peers,
+            "others": self.others,
             "questions_to_coordinators": QuestionsToCoordinators(),
             "replicas": SimpleNamespace(get=lambda topic, index: None),
             "groups": SimpleNamespace(topic="__consumer_offsets"),

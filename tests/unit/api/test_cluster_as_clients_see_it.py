@@ -1,4 +1,4 @@
-"""Brokers, leaders and offline replicas, by the listener a client came through."""
+"""Brokers, leaders and offline replicas, depending on the listener of the client."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import describe_cluster, find_coordinator, metadata
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -46,9 +46,9 @@ def seat(image: MetadataImage, node_id: int = HERE) -> Broker:
     return cast(Broker, SimpleNamespace(**parts))
 
 
-def client(version: int, listener: str = "PLAINTEXT") -> RequestContext:
-    connection = SimpleNamespace(listener=SimpleNamespace(name=listener, for_controllers=False))
-    return RequestContext(cast(Connection, connection), version, 1, "client")
+def client(version: int, listener: str = "PLAINTEXT") -> Caller:
+    connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name=listener, for_controllers=False))
+    return Caller(cast(Connection, connection), version, 1, "client")
 
 
 def asked(image: MetadataImage, *, version: int = 13, listener: str = "PLAINTEXT", node_id: int = HERE) -> Any:

@@ -1,4 +1,4 @@
-"""A node serves exactly the APIs and versions that ApiVersions offers."""
+"""A node serves exactly the APIs that it announces."""
 
 from __future__ import annotations
 

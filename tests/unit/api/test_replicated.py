@@ -1,4 +1,6 @@
-"""Answers of a replicated broker: acks=all, the leader elsewhere, where to read, unknown topics."""
+"""A broker of a cluster as clients see it: the wait for acks=all, leader hints, preferred replicas,
+and offsets that are not known yet.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,17 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from barnabas.api.broker_apis import fetch, list_offsets, produce
+from barnabas.api.broker_apis import fetch, list_offsets
+from barnabas.api.produce.handler import handle as handle_produce
 from barnabas.metadata.cluster import BrokerImage, Endpoint
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.partition import Partition
 from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR
-from barnabas.replication.surroundings import Surroundings
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -28,7 +31,7 @@ TIMEOUT_MS = 1500
 
 
 class Loop:
-    """Time that passes when the test says so."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.timers: list[tuple[float, Callable[[], None]]] = []
@@ -45,7 +48,7 @@ class Loop:
 
 
 class Server:
-    """Node 1, one partition, and a cluster of three in two racks."""
+    """Node 1, one partition, and a cluster of three nodes in two racks."""
 
     def __init__(self, image: PartitionImage | None = None, *, selector: str | None = None) -> None:
         self.world = World()
@@ -56,7 +59,7 @@ class Server:
             for each, rack in racks.items()
         }
         self.image = image or led_by(ME, replicas=ALL)
-        self.partition: Partition = self.world.partition(image=self.image, surroundings=Surroundings(broker=self.brokers.get))
+        self.partition: Partition = self.world.partition(image=self.image, cluster_view=ClusterView(broker=self.brokers.get))
         topics = SimpleNamespace(
             partition=lambda name: self.image if name.topic == "t" else None, by_id={TOPIC_ID: SimpleNamespace(name="t")}
         )
@@ -72,7 +75,7 @@ class Server:
         )
 
     def context(self, version: int) -> Any:
-        return SimpleNamespace(api_version=version, client_id="c", listener="X", connection=SimpleNamespace(close=lambda: None))
+        return SimpleNamespace(version=version, client_id="c", listener="X", connection=SimpleNamespace(close=lambda: None))
 
     def produce(self, *, acks: int = -1, topic_id: Uuid = TOPIC_ID) -> Any:
         request = ProduceRequest(
@@ -81,7 +84,7 @@ class Server:
             timeout_ms=TIMEOUT_MS,
             topic_data=[TopicProduceData(topic_id=topic_id, partition_data=[PartitionProduceData(index=0, records=memoryview(data()))])],
         )
-        return produce.handle(self.broker, self.context(13), request)
+        return handle_produce(self.broker, self.context(13), request)
 
     def fetch(self, *, rack: str = "", version: int = 17, offset: int = 0, epoch: int = -1) -> Any:
         asked = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20, current_leader_epoch=epoch)
@@ -106,7 +109,7 @@ def outcome(answer: Any) -> Any:
     return response.responses[0].partition_responses[0]
 
 
-# -- producing ----------------------------------------------------------------------------------------------------------------
+# -- producing -------------------------------------------------------------------------------------
 
 
 def test_acks_all_is_answered_when_all_in_sync_replicas_have_the_record() -> None:
@@ -154,7 +157,7 @@ def test_an_unknown_topic_is_answered_unknown_topic_or_partition() -> None:
     assert outcome(Server().produce(topic_id=Uuid(b"?" * 16))).error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
-# -- reading ------------------------------------------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------------------
 
 
 def test_consumers_see_what_is_committed_and_followers_serve_it_too() -> None:
@@ -196,7 +199,7 @@ def test_a_reader_is_not_sent_to_its_rack_without_a_replica_selector() -> None:
     assert server.fetch(rack="b")[0].preferred_read_replica == -1
 
 
-# -- offsets ------------------------------------------------------------------------------------------------------------------
+# -- offsets ---------------------------------------------------------------------------------------
 
 
 def test_a_new_leader_tells_no_latest_offset_before_it_knows_what_was_committed() -> None:
@@ -210,7 +213,7 @@ def test_a_new_leader_tells_no_latest_offset_before_it_knows_what_was_committed(
     assert (server.latest().error_code, server.latest().offset) == (0, 1)
 
 
-# -- damage -------------------------------------------------------------------------------------------------------------------
+# -- damage ----------------------------------------------------------------------------------------
 
 
 def follower_fetches(server: Server) -> int:

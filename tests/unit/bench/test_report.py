@@ -52,6 +52,19 @@ def test_the_page_says_why_something_is_missing() -> None:
     assert "| staged speed | MB/s | skipped | skipped |" in text
 
 
+def test_the_page_shows_the_charts_that_were_drawn() -> None:
+    text = page(run_of(RowResult(StagedRow(), rounds=dict(BOTH))), ["memory", "ratios"])
+    assert "](figures/ratios.svg)" in text
+    assert text.index("](figures/ratios.svg)") < text.index("](figures/memory.svg)")
+    assert "](figures/latency.svg)" not in text
+
+
+def test_the_description_of_a_row_has_a_line_for_each_sentence() -> None:
+    row = StagedRow()
+    row.about = "One thing is measured. Another is not, e.g. this one."
+    assert "- **staged**: One thing is measured.\n  Another is not, e.g. this one.\n" in page(run_of(RowResult(row)))
+
+
 def test_a_run_that_proves_little_says_so() -> None:
     assert "This was a short run" in page(run_of(quick=True))
     assert "This was a short run" in page(run_of(rounds=1))

@@ -1,4 +1,4 @@
-"""Addresses and durations as they stand in settings."""
+"""Addresses and durations in settings."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def test_a_voter_is_an_id_and_an_address(text: str, parsed: tuple[int, str, int]
         ("1D", None),
     ],
 )
-def test_durations_are_javas(text: str, milliseconds: int | None) -> None:
+def test_durations_are_read_as_java_reads_them(text: str, milliseconds: int | None) -> None:
     assert duration_ms(text) == milliseconds

@@ -1,4 +1,4 @@
-"""Which environment variables are settings of a node, and what becomes of the others."""
+"""Which environment variables are settings of a node, and how the others are reported."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_variables_that_kubernetes_injects_are_ignored() -> None:
     assert read(SERVICE_LINKS) == EnvironmentSettings({}, {}, (), ())
 
 
-def test_variables_of_kafkas_start_scripts_are_no_settings_and_not_unknown() -> None:
+def test_variables_of_kafkas_start_scripts_are_neither_settings_nor_unknown() -> None:
     found = read(dict.fromkeys(START_SCRIPT_VARIABLES, "-Xmx1g"))
     assert found == EnvironmentSettings({}, {}, tuple(sorted(START_SCRIPT_VARIABLES)), ())
 
@@ -81,7 +81,7 @@ def test_any_other_variable_is_unknown(variable: str) -> None:
     assert read({variable: "x"}) == EnvironmentSettings({}, {}, (), (variable,))
 
 
-def test_a_port_that_is_a_plain_number_was_not_injected() -> None:
+def test_a_port_variable_with_a_plain_number_is_not_a_service_link() -> None:
     assert read({"KAFKA_PORT": "9092"}).unknown == ("KAFKA_PORT",)
 
 
@@ -93,7 +93,7 @@ def test_a_port_that_is_a_plain_number_was_not_injected() -> None:
         ("KAFKA_INTER_BROKER_PROTOCOL_VERSION", "a setting of Kafka 3"),
     ],
 )
-def test_an_unknown_variable_carries_a_remark_where_it_was_meant_for_kafka(variable: str, remark: str) -> None:
+def test_an_unknown_variable_that_was_meant_for_kafka_carries_a_remark(variable: str, remark: str) -> None:
     assert read({variable: "x"}).unknown == (f"{variable} ({remark})",)
 
 

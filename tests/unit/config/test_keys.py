@@ -1,4 +1,4 @@
-"""One key: what it takes, and the sentence with which it refuses the rest."""
+"""One key: the values it accepts, and the error for all others."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_default_gzip_level_lies_outside_the_range_and_is_allowed() -> None:
     assert BROKER_KEYS["compression.gzip.level"].parse("-1") == -1
 
 
-def test_throttled_replicas_are_pairs_or_everything() -> None:
+def test_throttled_replicas_are_pairs_or_a_star() -> None:
     key = TOPIC_KEYS["leader.replication.throttled.replicas"]
     assert key.parse("*") == ("*",)
     assert key.parse("0:1, 2:3") == ("0:1", "2:3")
@@ -55,14 +55,14 @@ def test_throttled_replicas_are_pairs_or_everything() -> None:
         key.parse("0:1,*")
 
 
-def test_a_share_group_may_begin_some_time_back() -> None:
+def test_a_share_group_may_begin_a_duration_before_now() -> None:
     key = GROUP_KEYS["share.auto.offset.reset"]
     assert key.parse("by_duration:PT1H") == "by_duration:PT1H"
     with pytest.raises(ConfigError, match=r"must be earliest, latest, or by_duration: .* but is 'by_duration:-PT1H'"):
         key.parse("by_duration:-PT1H")
 
 
-def test_secrets_are_sensitive_and_nothing_else_is() -> None:
+def test_only_secrets_are_sensitive() -> None:
     assert BROKER_KEYS["ssl.key.password"].sensitive
     assert BROKER_KEYS["ssl.key.password"].render("secret") == "[hidden]"
     assert not BROKER_KEYS["ssl.keystore.location"].sensitive

@@ -1,4 +1,6 @@
-"""A node's settings: what is filled in, and with which sentence a configuration is refused."""
+"""A node's settings: the defaults that are filled in, and the errors for configurations that are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def refusal(changes: dict[str, str], *, without: str = "") -> str:
 def test_every_setting_has_a_value_and_only_given_ones_are_explicit() -> None:
     settings = parse_broker_config(SMALLEST)
     assert set(settings.values) == set(BROKER_KEYS)
-    # Who gives the node's id has given the broker's, by another name.
+    # Setting node.id also sets broker.id, its older name.
     assert settings.explicit == {*SMALLEST, "broker.id"}
     assert settings.integer("num.partitions") == 1
     assert settings.strings("process.roles") == ("broker", "controller")
@@ -92,15 +94,15 @@ def test_broker_id_and_node_id_stand_for_each_other() -> None:
         ),
     ],
 )
-def test_a_name_that_cannot_be_honoured_is_refused_in_a_sentence(changes: dict[str, str], sentence: str) -> None:
+def test_a_setting_that_cannot_be_honoured_is_refused_in_a_sentence(changes: dict[str, str], sentence: str) -> None:
     assert refusal(changes) == sentence
 
 
 def test_a_required_setting_that_is_missing_is_named() -> None:
-    assert refusal({}, without="process.roles") == "process.roles must be set: What this node is: broker, controller, or both."
+    assert refusal({}, without="process.roles") == "process.roles must be set: The roles of this node: broker, controller, or both."
 
 
-def test_the_default_of_a_refused_setting_may_be_written_down() -> None:
+def test_a_refused_setting_may_be_set_to_its_default() -> None:
     builder = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
     parse_broker_config(SMALLEST | {"authorizer.class.name": "", "principal.builder.class": builder})
 
@@ -120,7 +122,7 @@ def test_settings_of_one_listener_are_kept_under_its_name() -> None:
     }
 
 
-def test_settings_of_plugins_pass_unread() -> None:
+def test_settings_of_plugins_are_accepted_unread() -> None:
     given = {"rsm.config.bucket": "b", "metrics.context.zone": "z", "remote.log.storage.config.region": "r"}
     assert parse_broker_config(SMALLEST | given).of_plugins == given
     moved = {"remote.log.storage.manager.impl.prefix": "store.", "store.bucket": "b"}
@@ -128,7 +130,7 @@ def test_settings_of_plugins_pass_unread() -> None:
     assert refusal({"store.bucket": "b"}).startswith("store.bucket is not a setting")
 
 
-def test_tiered_storage_needs_a_place_and_cannot_load_a_class() -> None:
+def test_tiered_storage_needs_a_url_and_refuses_a_class() -> None:
     enabled = {"remote.log.storage.system.enable": "true"}
     assert "remote.log.storage.url" in refusal(SMALLEST | enabled)
     settings = parse_broker_config(SMALLEST | enabled | {"remote.log.storage.url": "file:///remote"})
@@ -136,7 +138,7 @@ def test_tiered_storage_needs_a_place_and_cannot_load_a_class() -> None:
     assert "set remote.log.storage.url instead" in refusal(SMALLEST | {"remote.log.storage.manager.class.name": "org.Some"})
 
 
-def test_controllers_listen_apart_from_clients() -> None:
+def test_controller_listeners_are_apart_from_client_listeners() -> None:
     settings = parse_broker_config(SMALLEST)
     clients, controllers = Listener("PLAINTEXT", "PLAINTEXT", "localhost", 9092), Listener("CONTROLLER", "PLAINTEXT", "localhost", 9093)
     assert listeners(settings) == (clients, controllers)
@@ -144,7 +146,7 @@ def test_controllers_listen_apart_from_clients() -> None:
     assert controller_listeners(settings) == (controllers,)
 
 
-def test_listener_names_and_hosts_are_free() -> None:
+def test_listeners_may_have_any_name_and_host() -> None:
     settings = parse_broker_config(
         SMALLEST
         | {
@@ -163,13 +165,13 @@ def test_listener_names_and_hosts_are_free() -> None:
     [
         (
             {"listeners": "SSL://:9092,CONTROLLER://:9093", MAP: "SSL:SSL,CONTROLLER:PLAINTEXT", "inter.broker.listener.name": "SSL"},
-            "The listener SSL speaks SSL, but only PLAINTEXT can be served yet.",
+            "The listener SSL uses SSL, but only PLAINTEXT is supported yet.",
         ),
         (
             {MAP: "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"},
-            "The listener CONTROLLER speaks SASL_PLAINTEXT, but only PLAINTEXT can be served yet.",
+            "The listener CONTROLLER uses SASL_PLAINTEXT, but only PLAINTEXT is supported yet.",
         ),
-        ({MAP: "PLAINTEXT:PLAINTEXT"}, f"listeners has the listener CONTROLLER, but {MAP} does not say what it speaks."),
+        ({MAP: "PLAINTEXT:PLAINTEXT"}, f"listeners has the listener CONTROLLER, but {MAP} does not give its security protocol."),
         (
             {MAP: "PLAINTEXT:PLAIN,CONTROLLER:PLAINTEXT"},
             f"{MAP} gives PLAINTEXT the protocol 'PLAIN', but it must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL.",
@@ -194,7 +196,7 @@ def test_listener_names_and_hosts_are_free() -> None:
         ({"log.retention.ms": "0"}, "log.retention.ms must be -1 for no limit, or at least 1, but comes to 0."),
         (
             {"security.inter.broker.protocol": "SSL"},
-            "security.inter.broker.protocol cannot be set: brokers can only speak PLAINTEXT to each other yet.",
+            "security.inter.broker.protocol cannot be set: connections between brokers support only PLAINTEXT yet.",
         ),
     ],
 )
@@ -202,7 +204,7 @@ def test_settings_that_cannot_hold_together_are_refused_in_a_sentence(changes: d
     assert refusal(changes) == sentence
 
 
-def test_tls_protocols_may_stand_in_the_map_while_no_listener_uses_them() -> None:
+def test_the_protocol_map_may_name_tls_while_no_listener_uses_it() -> None:
     parse_broker_config(SMALLEST | {MAP: "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SSL:SSL", "ssl.keystore.location": "/k.jks"})
 
 

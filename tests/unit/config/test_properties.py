@@ -31,11 +31,11 @@ def test_text_is_read_as_java_reads_it(text: str, properties: dict[str, str]) ->
 
 
 def test_a_broken_escape_is_refused_in_a_sentence() -> None:
-    with pytest.raises(ConfigError, match=r"four hexadecimal digits, but \\u12 is not that"):
+    with pytest.raises(ConfigError, match=r"four hexadecimal digits, but here it is \\u12"):
         read_properties("a=\\u12")
 
 
-def test_what_is_written_is_ascii_with_leading_spaces_and_separators_kept() -> None:
+def test_written_text_is_ascii_and_keeps_leading_spaces_and_separators() -> None:
     written = write_properties({"log.dirs": "/a,/b", "a key": "  x = é"})
     assert written == "log.dirs=/a,/b\na\\ key=\\ \\ x \\= \\u00E9\n"
 
@@ -44,7 +44,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 @given(st.dictionaries(TEXTS, TEXTS))
-def test_whatever_is_written_is_read_back(properties: dict[str, str]) -> None:
+def test_any_properties_survive_writing_and_reading(properties: dict[str, str]) -> None:
     written = write_properties(properties)
     assert written.isascii()
     assert read_properties(written) == properties

@@ -1,4 +1,4 @@
-"""The tables keep their promises: every key explained, every default valid, every silence reasoned."""
+"""Every key of the tables has a sentence, a valid default, and a reason where it has no effect."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_default_survives_being_shown_and_parsed() -> None:
             assert key.parse(key.render(key.default) or "") == key.default, key.name
 
 
-def test_what_is_not_served_says_why() -> None:
+def test_every_setting_that_is_not_served_has_a_reason() -> None:
     for key in ALL:
         assert bool(key.effect.reason) == (key.effect.kind is not EffectKind.SERVED), key.name
         assert not key.effect.reason.endswith("."), key.name
@@ -73,7 +73,7 @@ def test_secrets_have_no_default() -> None:
 
 
 def test_our_own_settings_have_our_prefix_and_kafkas_do_not() -> None:
-    # The one that stands in for a class that Kafka would load is found where people look for that class.
+    # The setting that replaces a class that Kafka would load is declared next to that class.
     assert {"remote.log.storage.url"} == {
         key.name for title, keys in SUBJECTS.items() for key in keys if title == "Tiered storage" and "url" in key.name
     }
@@ -86,7 +86,7 @@ def test_our_own_settings_have_our_prefix_and_kafkas_do_not() -> None:
     ["authorizer.class.name", "super.users", "client.quota.callback.class", "principal.builder.class", "config.providers",
      "create.topic.policy.class.name", "remote.log.storage.manager.class.name"],
 )  # fmt: skip
-def test_what_would_weaken_security_or_semantics_is_refused(name: str) -> None:
+def test_settings_that_would_weaken_security_or_semantics_are_refused(name: str) -> None:
     assert BROKER_KEYS[name].effect.kind is EffectKind.REFUSED
 
 
@@ -121,7 +121,7 @@ def broker(**changes: Value) -> dict[str, Value]:
         ({"log_retention_hours": -5}, -1),
     ],
 )
-def test_the_finest_unit_that_is_set_decides_about_retention(changes: dict[str, Value], retention_ms: int) -> None:
+def test_the_finest_unit_that_is_set_decides_retention(changes: dict[str, Value], retention_ms: int) -> None:
     assert topic_defaults(broker(**changes))["retention.ms"] == retention_ms
 
 

@@ -1,4 +1,4 @@
-"""Which settings of tiered storage a topic may have together."""
+"""Combinations of a topic's settings of tiered storage."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def refusal(**changes: Value) -> str:
     return str(refused.value)
 
 
-def test_a_topic_that_is_not_tiered_may_be_anything() -> None:
+def test_a_topic_that_is_not_tiered_passes_every_rule() -> None:
     check(system_enabled=False, cleanup_policy=("compact",), local_retention_ms=10**15)
 
 
-def test_a_tiered_topic_needs_the_system() -> None:
+def test_a_tiered_topic_needs_remote_storage_enabled_on_the_broker() -> None:
     check(remote_storage_enable=True)
     assert "disabled in the broker" in refusal(remote_storage_enable=True, system_enabled=False)
 
@@ -37,19 +37,19 @@ def test_a_compacted_topic_is_not_tiered(policy: tuple[str, ...]) -> None:
     check(remote_storage_enable=True, cleanup_policy=())
 
 
-def test_no_more_is_kept_here_than_in_all() -> None:
+def test_local_retention_must_not_exceed_total_retention() -> None:
     check(remote_storage_enable=True, retention_ms=1000, local_retention_ms=1000)
     check(remote_storage_enable=True, retention_ms=-1, local_retention_ms=-1)
     assert "must not be more than" in refusal(remote_storage_enable=True, retention_ms=1000, local_retention_ms=1001)
     assert "must not be -1" in refusal(remote_storage_enable=True, retention_bytes=1000, local_retention_bytes=-1)
 
 
-def test_it_is_turned_off_only_with_its_data() -> None:
+def test_disabling_remote_storage_must_delete_the_remote_data() -> None:
     assert "without deleting remote data" in refusal(was_enabled=True)
     check(was_enabled=True, remote_log_delete_on_disable=True)
 
 
-def test_without_copies_the_local_log_is_all_there_is() -> None:
+def test_with_copying_disabled_local_retention_must_equal_total_retention() -> None:
     check(remote_storage_enable=True, remote_log_copy_disable=True)
     check(remote_storage_enable=True, remote_log_copy_disable=True, retention_ms=5, local_retention_ms=5)
     assert "identical" in refusal(remote_storage_enable=True, remote_log_copy_disable=True, retention_ms=5, local_retention_ms=4)

@@ -1,4 +1,6 @@
-"""Texts are read and shown as Java does; the conformance tests try thousands more against Kafka itself."""
+"""Texts are read and shown as Java does; the conformance tests compare thousands more with Kafka
+itself.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A desk at which a test plays the runtime of one shard of groups: time, the log, its commits and refusals are the test's.
+"""A desk at which a test drives one shard of groups: the test controls time, the log, its commits
+and refusals.
 
-Records go through a real :class:`~barnabas.coordinators.runtime.CoordinatorRuntime`: they are encoded, put into batches, decoded and
-replayed, live and again after :meth:`Desk.restart`.
+Records go through a real :class:`~barnabas.coordinators.runtime.CoordinatorRuntime`: they are
+encoded, put into batches, decoded and replayed, live and again after :meth:`Desk.restart`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from barnabas.model.promise import Promise
 from barnabas.records.batch_header import assign_offset, read_header
 from barnabas.records.control_batch import ControlType, build_end_transaction
 from barnabas.records.record import open_batch
-from tests.unit.controller.deciding import Dice
+from tests.unit.controller.core.deciding import Dice
 from tests.unit.metadata.made import after
 
 SHARD = 0
@@ -31,7 +32,7 @@ R = TypeVar("R")
 
 
 class MemoryLog:
-    """One partition. What is appended is committed at once, unless it lags; what is refused is not appended."""
+    """One partition. Appends are committed at once, unless the log lags or refuses them."""
 
     def __init__(self) -> None:
         self.batches: list[bytearray] = []
@@ -108,7 +109,7 @@ class Desk:
         self.runtime.unload(SHARD)
 
     def restart(self) -> None:
-        """Another node, or the same again, leads the shard: all it has is the log."""
+        """Another node, or the same one again, leads the shard and has only the log."""
         self.unload()
         self._load()
 
@@ -116,11 +117,11 @@ class Desk:
         return self.runtime.run(SHARD, self.now_ms, lambda machine: operation(machine, self.now_ms))
 
     def ask(self, operation: Callable[[GroupMachine, int], Outcome[R]]) -> R | ErrorCode:
-        """The answer of an operation that ends at once."""
+        """The answer of an operation that completes at once."""
         return self.run(operation).value
 
     def wait(self, milliseconds: int) -> None:
-        """Let time pass; every timer rings at its own time."""
+        """Let time pass; every timer runs at its own time."""
         end_ms = self.now_ms + milliseconds
         while (deadline_ms := self.runtime.next_deadline_ms) is not None and deadline_ms <= end_ms:
             self.now_ms = max(self.now_ms, deadline_ms)
@@ -128,7 +129,7 @@ class Desk:
         self.now_ms = end_ms
 
     def end_transaction(self, transaction: ProducerIdentity, *, committed: bool) -> None:
-        """A transaction coordinator writes a marker into the log of the shard."""
+        """Write the marker of a transaction into the shard's log."""
         marker = build_end_transaction(
             ControlType.COMMIT if committed else ControlType.ABORT,
             coordinator_epoch=0,
@@ -141,7 +142,7 @@ class Desk:
         self.runtime.replay_end(SHARD, transaction, end_offset, committed=committed)
 
     def records(self, since: int = 0) -> list[CoordinatorRecord]:
-        """What is in the log from the batch with this number on, without markers."""
+        """The records of the log from the batch with this number on, without markers."""
         found = []
         for batch in self.log.batches[since:]:
             if read_header(batch).control:

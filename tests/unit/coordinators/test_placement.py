@@ -10,7 +10,7 @@ from barnabas.coordinators.placement import java_hash, partition_for
 @pytest.mark.parametrize(
     ("text", "hashed"),
     [
-        # What String.hashCode gives.
+        # The results of Java's String.hashCode.
         ("", 0),
         ("a", 97),
         ("group", 98629247),

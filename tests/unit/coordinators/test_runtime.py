@@ -1,4 +1,4 @@
-"""Shards are loaded, run and unloaded; answers leave after their changes are committed."""
+"""Shards are loaded, run and unloaded, and answers leave only after their records are committed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ def committed(topic: str, offset: int) -> CoordinatorRecord:
 
 
 class Counts:
-    """A machine that counts: the last offset of every topic, and what is pending in a transaction."""
+    """A machine that keeps the last offset of every topic, and the pending offsets of
+    transactions.
+    """
 
     def __init__(self) -> None:
         self.timers = Timers()

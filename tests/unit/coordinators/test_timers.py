@@ -1,4 +1,4 @@
-"""Deadlines by name: the latest word on a name counts, and nothing is due before its time."""
+"""Deadlines by name: the last call for a name counts, and no timer is due too early."""
 
 from __future__ import annotations
 

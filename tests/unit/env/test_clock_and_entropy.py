@@ -1,4 +1,4 @@
-"""Time and chance as ports."""
+"""Time and randomness as ports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from barnabas.env.entropy import SystemEntropy, random_uuid
 
 
 class ScriptedEntropy:
-    """Gives out what it is told, in order."""
+    """Returns scripted values, in order."""
 
     def __init__(self, *values: bytes) -> None:
         self._values = list(values)
@@ -21,20 +21,20 @@ class ScriptedEntropy:
         raise NotImplementedError
 
 
-def test_the_clocks_tell_milliseconds_and_one_never_goes_back() -> None:
+def test_both_clocks_count_milliseconds_and_the_monotonic_one_never_goes_back() -> None:
     clock = SystemClock()
     assert 1_600_000_000_000 < clock.wall_ms() < 10_000_000_000_000
     readings = [clock.monotonic_ms() for _ in range(1000)]
     assert readings == sorted(readings)
 
 
-def test_chance_stays_below_its_bound() -> None:
+def test_random_numbers_stay_below_their_bound() -> None:
     entropy = SystemEntropy()
     assert {entropy.below(3) for _ in range(200)} == {0, 1, 2}
     assert len(entropy.bytes(16)) == 16
 
 
-def test_a_uuid_is_none_of_the_reserved_ones_and_begins_with_no_dash() -> None:
+def test_a_random_uuid_is_not_reserved_and_begins_with_no_dash() -> None:
     zero, metadata = bytes(16), bytes(15) + b"\x01"
     dash = b"\xfb" + bytes(15)
     good = bytes(range(16))

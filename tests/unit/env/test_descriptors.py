@@ -1,4 +1,6 @@
-"""Files and connections share the process's descriptors: connections come first, and neither starves the other."""
+"""Files and connections share the process's descriptors: connections come first, and neither
+starves the other.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import pytest
 from barnabas.env.descriptors import OTHERS, RETRIES_MAX, Descriptors
 
 
-def test_files_have_what_connections_leave() -> None:
+def test_files_get_the_descriptors_that_connections_leave() -> None:
     budget, followed = Descriptors(1024), list[int]()
     budget.attend(followed.append, lambda: False)
     assert budget.take(for_node=False)
@@ -41,7 +43,7 @@ def test_clients_leave_connections_for_the_nodes_of_the_cluster() -> None:
 
 
 @pytest.mark.parametrize("limit", [16, 256, 512, 1024, 20_000, 1 << 20])
-def test_every_limit_affords_some_of_both(limit: int) -> None:
+def test_every_limit_leaves_room_for_files_and_connections(limit: int) -> None:
     budget = Descriptors(limit)
     assert budget.files_min >= 64
     assert budget.connections_max >= 16
@@ -56,7 +58,7 @@ def test_connections_of_our_own_are_never_refused_and_files_keep_their_minimum()
     assert not budget.take(for_node=True)
 
 
-def test_descriptors_are_scarce_when_half_of_the_connections_are_there() -> None:
+def test_descriptors_are_scarce_when_half_of_the_connections_are_open() -> None:
     budget = Descriptors(1024)
     for _ in range(budget.connections_max // 2):
         assert not budget.scarce
@@ -82,7 +84,7 @@ def test_a_call_that_finds_no_descriptor_is_repeated_while_files_can_be_closed()
     assert (budget.call(opens, 7), calls[0]) == (7, 3)
 
 
-def test_a_call_is_given_up_when_nothing_helps() -> None:
+def test_a_call_fails_when_closing_files_does_not_help() -> None:
     budget, calls = Descriptors(1024), [0]
 
     def opens(number: int) -> None:

@@ -32,14 +32,14 @@ def put(disk: Disk, path: str, content: bytes) -> None:
     file.close()
 
 
-def test_opening_makes_an_empty_file(disk: Disk, root: str) -> None:
+def test_opening_creates_an_empty_file(disk: Disk, root: str) -> None:
     file = disk.open(f"{root}/a")
     assert disk.exists(f"{root}/a")
     assert (file.size_bytes(), file.path, disk.read(f"{root}/a")) == (0, f"{root}/a", b"")
     file.close()
 
 
-def test_what_is_written_is_read_at_once_by_everybody(disk: Disk, root: str) -> None:
+def test_a_write_is_visible_to_every_reader_at_once(disk: Disk, root: str) -> None:
     writer, reader = disk.open(f"{root}/a"), disk.open(f"{root}/a")
     writer.write_at(0, b"hello")
     writer.write_at(3, memoryview(b"p us"))
@@ -80,7 +80,7 @@ def test_a_closed_file_opens_itself_again(disk: Disk, root: str) -> None:
     assert disk.read(f"{root}/a") == b"hello!"
 
 
-def test_a_closed_file_that_was_removed_is_missed_and_not_made_anew(disk: Disk, root: str) -> None:
+def test_a_closed_file_that_was_removed_is_not_found_and_not_created(disk: Disk, root: str) -> None:
     file = disk.open(f"{root}/a")
     file.close()
     disk.remove(f"{root}/a")
@@ -132,7 +132,7 @@ def test_a_closed_file_does_not_touch_another_file_that_took_its_name(disk: Disk
     other.close()
 
 
-def test_a_renamed_file_is_found_where_its_owner_says(disk: Disk, root: str) -> None:
+def test_a_renamed_file_is_found_under_its_new_name(disk: Disk, root: str) -> None:
     file = disk.open(f"{root}/a")
     file.write_at(0, b"hello")
     disk.rename(f"{root}/a", f"{root}/b")
@@ -142,7 +142,7 @@ def test_a_renamed_file_is_found_where_its_owner_says(disk: Disk, root: str) -> 
     file.close()
 
 
-def test_a_rename_replaces(disk: Disk, root: str) -> None:
+def test_a_rename_replaces_its_target(disk: Disk, root: str) -> None:
     put(disk, f"{root}/a", b"new")
     put(disk, f"{root}/b", b"old")
     disk.rename(f"{root}/a", f"{root}/b")
@@ -159,7 +159,7 @@ def test_a_directory_is_renamed_with_everything_in_it(disk: Disk, root: str) -> 
     assert not disk.exists(f"{root}/one")
 
 
-def test_names_are_sorted_and_directories_told_apart(disk: Disk, root: str) -> None:
+def test_names_are_sorted_and_directories_distinguished(disk: Disk, root: str) -> None:
     for name in ("b", "a", "c"):
         put(disk, f"{root}/{name}", b"")
     disk.make_directory(f"{root}/bb")
@@ -167,14 +167,14 @@ def test_names_are_sorted_and_directories_told_apart(disk: Disk, root: str) -> N
     assert (disk.is_directory(f"{root}/bb"), disk.is_directory(f"{root}/a"), disk.is_directory(f"{root}/none")) == (True, False, False)
 
 
-def test_directories_are_made_with_their_parents_and_made_again(disk: Disk, root: str) -> None:
+def test_making_a_directory_makes_its_parents_and_may_repeat(disk: Disk, root: str) -> None:
     for _ in range(2):
         disk.make_directory(f"{root}/x/y/z")
     assert disk.is_directory(f"{root}/x/y/z")
     disk.sync_directory(f"{root}/x/y")
 
 
-def test_removing_takes_a_directory_with_everything_in_it(disk: Disk, root: str) -> None:
+def test_removing_a_directory_removes_everything_in_it(disk: Disk, root: str) -> None:
     disk.make_directory(f"{root}/x/y")
     put(disk, f"{root}/x/a", b"")
     put(disk, f"{root}/x/y/b", b"")
@@ -183,7 +183,7 @@ def test_removing_takes_a_directory_with_everything_in_it(disk: Disk, root: str)
     disk.remove(f"{root}/never was")
 
 
-def test_what_is_not_there_is_not_read(disk: Disk, root: str) -> None:
+def test_reading_a_missing_file_raises(disk: Disk, root: str) -> None:
     for act in (disk.read, disk.size_bytes, disk.names, disk.sync_directory):
         with pytest.raises(FileNotFoundError):
             act(f"{root}/none")
@@ -191,7 +191,7 @@ def test_what_is_not_there_is_not_read(disk: Disk, root: str) -> None:
         disk.open(f"{root}/none/a")
 
 
-def test_a_lock_is_held_once(disk: Disk, root: str) -> None:
+def test_a_lock_has_one_holder(disk: Disk, root: str) -> None:
     lock = disk.lock(f"{root}/.lock")
     assert lock is not None
     assert disk.lock(f"{root}/.lock") is None
@@ -202,7 +202,7 @@ def test_a_lock_is_held_once(disk: Disk, root: str) -> None:
     assert disk.names(root) == [".lock"]
 
 
-def test_an_atomic_write_replaces_whatever_was_there(disk: Disk, root: str) -> None:
+def test_an_atomic_write_replaces_any_earlier_content(disk: Disk, root: str) -> None:
     put(disk, f"{root}/file.tmp", b"the rest of an older attempt, which was longer")
     write_atomically(disk, f"{root}/file", b"one")
     write_atomically(disk, f"{root}/file", b"another")
@@ -221,7 +221,7 @@ def test_an_atomic_write_replaces_whatever_was_there(disk: Disk, root: str) -> N
         max_size=20,
     )
 )
-def test_the_simulated_disk_holds_what_the_real_one_holds(tmp_path: Path, steps: list[tuple[str, int, bytes]]) -> None:
+def test_the_simulated_disk_equals_the_real_one_after_any_operations(tmp_path: Path, steps: list[tuple[str, int, bytes]]) -> None:
     real, simulated = RealDisk(), SimulatedDisk(Random(0))
     simulated.make_directory(str(tmp_path))
     path = f"{tmp_path}/file"

@@ -1,4 +1,6 @@
-"""Errors of the operating system name their file, also where a system call only knows a descriptor."""
+"""Errors of the operating system name their file, even where a system call only knows a
+descriptor.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ import pytest
 from barnabas.env.disk import disk_sentence, write_atomically
 from barnabas.env.real_disk import RealDisk
 
-# A file of Linux that is always full, and one whose first bytes cannot be read.
+# A Linux file that is always full, and one whose first bytes cannot be read.
 FULL = "/dev/full"
 UNREADABLE = "/proc/self/mem"
 
@@ -70,5 +72,5 @@ def test_a_file_that_cannot_be_replaced_is_named(tmp_path: Path) -> None:
         (OSError("odd"), "cannot format /d: odd."),
     ],
 )
-def test_the_sentence_says_what_was_done_and_where(error: OSError, sentence: str) -> None:
+def test_the_sentence_names_the_operation_and_the_file(error: OSError, sentence: str) -> None:
     assert disk_sentence("cannot format /d", error) == sentence

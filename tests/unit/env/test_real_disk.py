@@ -37,7 +37,7 @@ def test_the_descriptor_is_that_of_the_file(tmp_path: Path) -> None:
     file.close()
 
 
-def test_closing_gives_the_descriptor_back(tmp_path: Path) -> None:
+def test_closing_releases_the_descriptor(tmp_path: Path) -> None:
     file = RealDisk().open(f"{tmp_path}/a")
     number = file.hold().descriptor()
     file.close()
@@ -47,8 +47,10 @@ def test_closing_gives_the_descriptor_back(tmp_path: Path) -> None:
 
 @pytest.fixture
 def limit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Lets so many more files be open than are open now; at the limit one file is evicted at a time."""
-    gc.collect()  # what earlier tests left open must not be closed in the middle of this one
+    """Allows that many more files to be open than are open now; at the limit one file is evicted at
+    a time.
+    """
+    gc.collect()  # files that earlier tests left open must not close in the middle of this one
     cache = real_disk._open_files
     for file in list(cache.files):
         file.close()
@@ -106,7 +108,7 @@ def test_files_with_unsynced_writes_are_evicted_last(tmp_path: Path, limit: Call
         file.close()
 
 
-def test_where_descriptors_are_scarce_nothing_is_held_for_later(tmp_path: Path, limit: Callable[[int], None]) -> None:
+def test_no_file_is_held_for_later_while_descriptors_are_scarce(tmp_path: Path, limit: Callable[[int], None]) -> None:
     limit(2)
     file = RealFile(f"{tmp_path}/a")
     assert file.hold_if_open() is not None
@@ -117,7 +119,7 @@ def test_where_descriptors_are_scarce_nothing_is_held_for_later(tmp_path: Path, 
     other.close()
 
 
-def test_an_evicted_file_that_was_removed_is_missed(tmp_path: Path, limit: Callable[[int], None]) -> None:
+def test_an_evicted_file_that_was_removed_is_not_found(tmp_path: Path, limit: Callable[[int], None]) -> None:
     limit(1)
     file = RealFile(f"{tmp_path}/a")
     other = RealFile(f"{tmp_path}/b")
@@ -129,7 +131,7 @@ def test_an_evicted_file_that_was_removed_is_missed(tmp_path: Path, limit: Calla
 
 
 def test_without_descriptors_files_are_evicted_and_the_open_is_tried_again(tmp_path: Path) -> None:
-    """Under a limit that something else in the process has used up."""
+    """Under a limit that another part of the process has used up."""
     script = f"""
 import os, resource
 from barnabas.env.real_disk import RealDisk
@@ -174,7 +176,7 @@ assert _open_files.limit == descriptors.files_max == 500 - OTHERS
     run_limited(script, 500)
 
 
-def test_a_failed_sync_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_sync_after_a_failed_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = RealFile(f"{tmp_path}/a")
     file.write_at(0, b"lost")
 
@@ -185,7 +187,8 @@ def test_a_failed_sync_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.Monk
         patched.setattr(os, "fsync", fail)
         with pytest.raises(SyncFailed):
             file.sync()
-    # The kernel has reported it and would say that all is well now. And nothing keeps the descriptor.
+    # The kernel has reported the error once and would report success now. And nothing keeps the
+    # descriptor.
     number = file.hold().descriptor()
     file.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
@@ -195,8 +198,8 @@ def test_a_failed_sync_is_not_forgotten(tmp_path: Path, monkeypatch: pytest.Monk
     file.close()
 
 
-def test_a_sync_notices_that_its_descriptor_is_another_file(tmp_path: Path) -> None:
-    """A number that something else in the process closed, although it was not its own."""
+def test_a_sync_fails_when_its_descriptor_belongs_to_another_file(tmp_path: Path) -> None:
+    """Another part of the process closed the number, although it was not its own."""
     file = RealFile(f"{tmp_path}/a")
     file.write_at(0, b"hello")
     other = os.open(f"{tmp_path}/b", os.O_RDWR | os.O_CREAT)
@@ -207,8 +210,8 @@ def test_a_sync_notices_that_its_descriptor_is_another_file(tmp_path: Path) -> N
     file.close()
 
 
-def test_a_short_write_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel may take a part of a write, and does when a disk is nearly full."""
+def test_a_short_write_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kernel may write only a part, and does when a disk is nearly full."""
     real_pwrite = os.pwrite
     monkeypatch.setattr(os, "pwrite", lambda descriptor, data, position: real_pwrite(descriptor, bytes(data)[:3], position))
     file = RealDisk().open(f"{tmp_path}/a")
@@ -217,7 +220,7 @@ def test_a_short_write_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file.close()
 
 
-def test_a_short_read_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_read_is_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = RealDisk().open(f"{tmp_path}/a")
     file.write_at(0, b"hello world")
     real_pread = os.pread
@@ -228,7 +231,7 @@ def test_a_short_read_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file.close()
 
 
-def test_a_lock_is_seen_by_other_processes_as_java_would_take_it(tmp_path: Path) -> None:
+def test_other_processes_see_the_lock_that_java_would_take(tmp_path: Path) -> None:
     def asked_elsewhere() -> str:
         command = [sys.executable, "-c", LOCK_IN_ANOTHER_PROCESS, f"{tmp_path}/.lock"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

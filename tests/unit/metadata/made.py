@@ -1,4 +1,6 @@
-"""Images by hand and by chance: every kind of metadata record, in orders in which a controller could have written them."""
+"""Images made by hand and by chance: every kind of metadata record, in orders that a controller
+could write.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def uuid(number: int) -> Uuid:
 
 
 def after(records: Iterable[MetadataRecord], image: MetadataImage | None = None, provenance: Provenance = WHEN) -> MetadataImage:
-    """The image that these records make."""
+    """The image of these records."""
     return delta_of(records, image).finish(provenance)
 
 
@@ -101,7 +103,7 @@ def topic(number: int, name: str, *replicas: list[int]) -> list[MetadataRecord]:
     return [TopicRecord(name=name, topic_id=uuid(number)), *(partition(number, index, each) for index, each in enumerate(replicas))]
 
 
-# -- chance -------------------------------------------------------------------------------------------------------------------
+# -- chance ----------------------------------------------------------------------------------------
 
 _names = st.text("abc", min_size=1, max_size=3)
 _ids = st.integers(0, 4)
@@ -111,7 +113,9 @@ _some_uuid = st.integers(1, 5).map(uuid)
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[MetadataRecord]:
-    """Records in an order a controller could have written: whatever changes exists."""
+    """Records in an order that a controller could write: changes come after the things they
+    change.
+    """
     written: list[MetadataRecord] = []
     brokers: dict[int, int] = {}
     topics: dict[Uuid, tuple[str, int]] = {}

@@ -1,4 +1,4 @@
-"""The value of a setting: of the topic, the broker, all brokers, the file, or the default."""
+"""The order of sources of a setting: the topic, this broker, all brokers, the file, the default."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from barnabas.config.broker_keys import BROKER_KEYS
 from barnabas.config.parse import parse_broker_config
 from barnabas.config.topic_keys import TOPIC_KEYS
+from barnabas.devcluster.development import development_properties
 from barnabas.metadata.configs import ConfigResource, ConfigsImage
 from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource, ConfigSynonym, EffectiveConfigs
-from barnabas.node.development import development_properties
 
 TOPIC, BROKER, ALL_BROKERS, STATIC, DEFAULT = (
     ConfigSource.TOPIC,
@@ -23,7 +23,9 @@ TOPIC, BROKER, ALL_BROKERS, STATIC, DEFAULT = (
 
 
 def effective(*, file: dict[str, str] | None = None, **dynamic: dict[str, str]) -> EffectiveConfigs:
-    """``topic``, ``broker``, ``cluster`` and so on: what is set for the topic "t", for broker 1, for all brokers."""
+    """``topic``, ``broker``, ``cluster`` and so on: the settings of the topic "t", of broker 1, of
+    all brokers.
+    """
     resources = {
         "topic": ConfigResource(2, "t"),
         "broker": ConfigResource(4, "1"),
@@ -87,7 +89,9 @@ def test_the_finest_unit_counts(file: dict[str, str], cluster: dict[str, str], m
 
 
 def test_read_only_settings_cannot_become_dynamic_behind_the_controllers_back() -> None:
-    """A metadata log of another version may hold them; they are not shown and change nothing."""
+    """A metadata log of another version may have such settings; they are never shown and change
+    nothing.
+    """
     configs = effective(broker={"num.partitions": "9"})
     assert configs.broker["num.partitions"] == 1
 
@@ -163,7 +167,7 @@ def test_a_topic_about_to_be_made_shows_what_it_will_have() -> None:
 
 
 def test_values_that_cannot_be_read_count_as_not_set() -> None:
-    """They came into the metadata log under other rules than ours; a node must live with them."""
+    """Other rules accepted them into the metadata log; a node must accept them."""
     configs = effective(
         topic={"max.message.bytes": "many", "retention.ms": "5"}, broker={"message.max.bytes": "many"}, cluster={"message.max.bytes": "7"}
     )

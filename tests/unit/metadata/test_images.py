@@ -1,4 +1,4 @@
-"""Every metadata record, replayed: its changes, and the delta for publishers."""
+"""Every metadata record, replayed: its changes to the image, and the delta for publishers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_records_that_mean_nothing_change_nothing() -> None:
     image = after(topic(1, "t", [1]))
     same = after([NoOpRecord(), ZkMigrationStateRecord(zk_migration_state=1)], image, Provenance(100, 3, 5))
     assert replace(same, provenance=image.provenance) == image
-    # What did not change is not copied either: publishers may compare by identity.
+    # Unchanged parts are not copied either: publishers may compare by identity.
     assert same.topics is image.topics
     assert same.configs is image.configs
 
@@ -83,7 +83,7 @@ def test_an_image_never_changes_once_it_is_made(history: list[MetadataRecord]) -
     assert list(before.records()) == kept
 
 
-# -- features -----------------------------------------------------------------------------------------------------------------
+# -- features --------------------------------------------------------------------------------------
 
 
 def test_a_feature_level_of_zero_removes_the_feature() -> None:
@@ -99,7 +99,7 @@ def test_the_metadata_version_comes_first_because_a_reader_may_need_it_for_the_r
     assert [record.name for record in image.features.records()] == ["metadata.version", "a.version", "z.version"]  # type: ignore[union-attr]
 
 
-# -- brokers ------------------------------------------------------------------------------------------------------------------
+# -- brokers ---------------------------------------------------------------------------------------
 
 
 def test_a_broker_registers_fences_unfences_and_leaves() -> None:
@@ -168,7 +168,7 @@ def test_controllers_are_known_by_id() -> None:
     assert image.cluster.controllers[3].incarnation_id == uuid(2)
 
 
-# -- topics -------------------------------------------------------------------------------------------------------------------
+# -- topics ----------------------------------------------------------------------------------------
 
 
 def test_topics_are_found_by_name_and_by_id() -> None:
@@ -292,7 +292,7 @@ def test_eligible_leaders_are_forgotten_for_one_topic_or_for_all() -> None:
     assert elr(after([ClearElrRecord(topic_name="missing")], image)) == [(2, 3), (2, 3)]
 
 
-# -- settings, quotas, rules, secrets -----------------------------------------------------------------------------------------
+# -- settings, quotas, rules, secrets --------------------------------------------------------------
 
 
 def test_settings_are_set_changed_and_removed_one_by_one() -> None:
@@ -326,7 +326,7 @@ def test_quotas_belong_to_an_entity_whatever_the_order_of_its_parts() -> None:
 
 
 def test_taking_one_access_rule_away_takes_no_other_with_it() -> None:
-    """CVE-2024-27309: two rules for the same resource, one removed."""
+    """CVE-2024-27309: two ACLs of the same resource, one of them removed."""
 
     def rule(number: int) -> AccessControlEntryRecord:
         return AccessControlEntryRecord(
@@ -374,7 +374,7 @@ def test_the_next_producer_id_is_the_last_that_was_written() -> None:
     assert list(MetadataImage().producer_ids.records()) == []
 
 
-# -- as a whole ---------------------------------------------------------------------------------------------------------------
+# -- as a whole ------------------------------------------------------------------------------------
 
 
 @repeatable

@@ -1,4 +1,6 @@
-"""Committed batches become images; a metadata transaction takes effect as a whole or not at all."""
+"""Committed batches become images; records between Begin and End take effect together, or not at
+all.
+"""
 
 from __future__ import annotations
 

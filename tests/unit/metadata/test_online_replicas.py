@@ -1,4 +1,4 @@
-"""Brokers in an image: the replicas that are online, and the directories that count."""
+"""Queries of an image: replicas that can be served, and directories that count."""
 
 from __future__ import annotations
 

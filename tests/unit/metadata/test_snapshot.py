@@ -55,7 +55,7 @@ def test_a_snapshot_cut_anywhere_is_damaged() -> None:
 
 def test_a_snapshot_with_any_bit_of_its_records_flipped_is_damaged() -> None:
     data = encoded(topic(1, "t", [1]))
-    # Base offsets and leader epochs stand before the checksum and mean nothing here.
+    # Base offsets and leader epochs stand before the checksum and have no meaning here.
     free = {position + byte for position, _ in walk(data) for byte in (*range(8), *range(12, 16))}
     for position in set(range(len(data))) - free:
         flipped = bytearray(data)

@@ -1,15 +1,15 @@
-"""Error codes: numbers of the protocol, and which of them a client may try again after."""
+"""Error codes: numbers of the protocol, and whether a client may retry after one."""
 
 from __future__ import annotations
 
 from barnabas.model.errors import ErrorCode, KafkaError
 
 
-def test_codes_run_without_gaps_up_to_the_newest() -> None:
+def test_codes_have_no_gaps_up_to_the_newest() -> None:
     assert sorted(ErrorCode) == list(range(-1, 134))
 
 
-def test_a_client_may_retry_what_heals_by_itself_and_not_what_it_did_wrong() -> None:
+def test_a_client_may_retry_transient_errors_and_not_its_own_mistakes() -> None:
     assert ErrorCode.NOT_LEADER_OR_FOLLOWER.retriable
     assert ErrorCode.KAFKA_STORAGE_ERROR.retriable
     assert not ErrorCode.NONE.retriable
@@ -17,7 +17,7 @@ def test_a_client_may_retry_what_heals_by_itself_and_not_what_it_did_wrong() -> 
     assert not ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.retriable
 
 
-def test_an_error_tells_its_name_where_it_has_no_message() -> None:
+def test_an_error_without_a_message_shows_its_name() -> None:
     assert str(KafkaError(ErrorCode.INVALID_REQUEST)) == "INVALID_REQUEST"
     assert KafkaError(ErrorCode.INVALID_REQUEST).message is None
     assert str(KafkaError(ErrorCode.INVALID_REQUEST, "no such thing")) == "no such thing"

@@ -1,4 +1,4 @@
-"""Promises: kept once, told at once, in order."""
+"""Promises resolve once, and run their callbacks at once and in order."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ import pytest
 from barnabas.model.promise import Promise, all_of
 
 
-def test_who_asked_before_hears_when_it_is_kept_and_in_the_order_of_asking() -> None:
+def test_earlier_callbacks_run_in_order_when_the_promise_resolves() -> None:
     promise: Promise[int] = Promise()
-    heard: list[tuple[str, int]] = []
-    promise.then(lambda value: heard.append(("first", value)))
-    promise.then(lambda value: heard.append(("second", value)))
-    assert heard == []
+    values: list[tuple[str, int]] = []
+    promise.then(lambda value: values.append(("first", value)))
+    promise.then(lambda value: values.append(("second", value)))
+    assert values == []
     promise.resolve(7)
-    assert heard == [("first", 7), ("second", 7)]
+    assert values == [("first", 7), ("second", 7)]
 
 
-def test_who_asks_afterwards_hears_at_once() -> None:
-    heard: list[str] = []
+def test_a_callback_added_after_the_value_runs_at_once() -> None:
+    values: list[str] = []
     promise = Promise.kept("there")
-    promise.then(heard.append)
-    assert heard == ["there"]
+    promise.then(values.append)
+    assert values == ["there"]
     assert promise.value == "there"
 
 
-def test_a_promise_is_kept_once() -> None:
+def test_a_promise_resolves_only_once() -> None:
     promise = Promise.kept(1)
     with pytest.raises(AssertionError, match="once"):
         promise.resolve(2)
 
 
-def test_a_value_that_has_not_come_cannot_be_had() -> None:
-    with pytest.raises(AssertionError, match="not come yet"):
+def test_an_unresolved_promise_has_no_value() -> None:
+    with pytest.raises(AssertionError, match="no value yet"):
         _ = Promise[int]().value
 
 
-def test_none_is_a_value_too() -> None:
+def test_a_promise_can_resolve_to_none() -> None:
     promise: Promise[int | None] = Promise()
     promise.resolve(None)
     assert promise.done
     assert promise.value is None
 
 
-def test_a_mapped_promise_follows_the_first_whether_it_is_kept_already_or_not() -> None:
+def test_a_mapped_promise_follows_a_resolved_and_an_unresolved_one() -> None:
     early = Promise.kept(2).map(lambda value: value + 1)
     later: Promise[int] = Promise()
     mapped = later.map(str).map(len)
@@ -53,16 +53,16 @@ def test_a_mapped_promise_follows_the_first_whether_it_is_kept_already_or_not() 
     assert mapped.value == 4
 
 
-def test_who_asks_from_inside_an_answer_is_heard() -> None:
-    """The callback runs while the promise is being kept, and it is kept by then."""
+def test_a_callback_added_inside_a_callback_runs() -> None:
+    """The callback runs while the promise resolves, and finds it done."""
     promise: Promise[int] = Promise()
-    heard: list[int] = []
-    promise.then(lambda _: promise.then(heard.append))
+    values: list[int] = []
+    promise.then(lambda _: promise.then(values.append))
     promise.resolve(5)
-    assert heard == [5]
+    assert values == [5]
 
 
-def test_who_is_abandoned_hears_it_once_and_not_after_the_promise_was_kept() -> None:
+def test_abandoning_calls_stop_once_and_never_after_the_promise_resolved() -> None:
     stopped: list[str] = []
     first: Promise[int] = Promise()
     first.if_abandoned(lambda: stopped.append("first"))
@@ -77,7 +77,7 @@ def test_who_is_abandoned_hears_it_once_and_not_after_the_promise_was_kept() -> 
     assert stopped == ["first"]
 
 
-def test_all_of_them_come_together_in_their_own_order() -> None:
+def test_all_of_resolves_with_the_values_in_the_order_of_the_promises() -> None:
     first: Promise[int] = Promise()
     last: Promise[int] = Promise()
     together = all_of([first, Promise.kept(2), last])

@@ -1,4 +1,4 @@
-"""Peers that answer a node as a test wants: on a real loop over loopback sockets, on a simulated loop in memory."""
+"""Servers on loopback that answer a node in any way that a test chooses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def greeting(correlation_id: int, offered: dict[ApiKey, tuple[int, int]], versio
 
 
 class Visitor:
-    """One connection as the server sees it."""
+    """One connection on the server's side."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -59,7 +59,9 @@ def _all(key: ApiKey) -> tuple[int, int]:
 
 @asynccontextmanager
 async def serving(visit: Callable[[Visitor], Awaitable[None]]) -> AsyncIterator[int]:
-    """The port of a server that gives every connection to ``visit`` and hangs up when that returns."""
+    """The port of a server that passes every connection to ``visit`` and closes it when that
+    returns.
+    """
     visits: set[asyncio.Task[Any]] = set()
 
     async def visited(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

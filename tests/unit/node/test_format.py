@@ -6,18 +6,18 @@ from random import Random
 
 import pytest
 
-from barnabas.controller.bootstrap import bootstrap_records
+from barnabas.controller.core.bootstrap import bootstrap_records
 from barnabas.model.ids import NodeId, parse_uuid
 from barnabas.node.format import FormatRefused, Formatted, format_directories, read_bootstrap
 from barnabas.node.initial_voters import WrongVoters, parse_initial_voters
-from barnabas.node.metadata_log import MetadataLog
-from barnabas.raft.control_history import BOOTSTRAP_OFFSET, KRaftVersionAt, VotersAt
-from barnabas.raft.log_outline import EMPTY
-from barnabas.raft.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter
+from barnabas.quorum.core.control_history import BOOTSTRAP_OFFSET, KRaftVersionAt, VotersAt
+from barnabas.quorum.core.log_outline import EMPTY
+from barnabas.quorum.core.voters import SUPPORTED_KRAFT_VERSIONS, Endpoint, ReplicaKey, Voter
+from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import read_meta_properties
-from tests.unit.controller.deciding import CLUSTER_ID, Dice
+from tests.unit.controller.core.deciding import CLUSTER_ID, Dice
 
 LISTENER = "CONTROLLER"
 ONE = "Mzk5MjQ1YjQtMjVmNC00Nw"

@@ -1,4 +1,4 @@
-"""Records and batches for tests, made by hand and by chance."""
+"""Records and batches for tests, both fixed and random."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plain_batch(count: int = 3, *, codec: Codec = Codec.NONE, timestamp: int = N
 
 
 def with_header(batch: bytearray, **changes: int) -> bytearray:
-    """The same batch saying something else about itself, and its checksum right."""
+    """The same batch with another header and a valid checksum."""
     changed = bytearray(batch)
     write_header(changed, read_header(changed)._replace(**changes))
     if "crc" not in changes:
@@ -43,5 +43,5 @@ def with_header(batch: bytearray, **changes: int) -> bytearray:
 
 
 def with_body(batch: bytearray, body: bytes) -> bytearray:
-    """The same batch around other records, its length and checksum right."""
+    """The same batch with other records and a valid length and checksum."""
     return with_header(batch[:HEADER_BYTES] + body, batch_length=HEADER_BYTES - 12 + len(body))

@@ -1,7 +1,8 @@
-"""Batches a producer might send, the topic they go to, and what becomes of them.
+"""Batches that a producer might send, the rules of their topic, and the expected verdicts.
 
-One table for two tests: the unit test holds our verdict against the one written here, and the conformance test asks Apache Kafka.
-Where ``kafka`` is set, we differ from it on purpose, and ``why`` says so.
+Two tests share the table: the unit test compares our verdict with it, and the conformance test asks
+Apache Kafka. Where ``kafka`` is set, Barnabas differs from Kafka on purpose, and ``why`` gives the
+reason.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class Case:
     name: str
     batch: bytes | bytearray
     code: ErrorCode = NONE
-    records: tuple[int, ...] = ()  # the indexes of those that are named as wrong
+    records: tuple[int, ...] = ()  # the indexes of the records that the error names
     rules: BatchRules = field(default_factory=BatchRules)
-    config: dict[str, Any] = field(default_factory=dict)  # the same rules in Kafka's words
+    config: dict[str, Any] = field(default_factory=dict)  # the same rules as Kafka's settings
     kafka: ErrorCode | None = None
     why: str = ""
 
@@ -57,7 +58,7 @@ def one_record(hexadecimal: str) -> bytearray:
 
 
 def many_records(count: int, damaged: int) -> bytearray:
-    """Records of seven bytes, one of them with an offset that is not its own."""
+    """Records of seven bytes, one of them with a wrong offset delta."""
     records = [bytes.fromhex("0e0000") + bytes([0x80 | (2 * n) & 0x7F, (2 * n) >> 7]) + bytes.fromhex("010100") for n in range(count)]
     records[damaged] = bytes.fromhex("0e0000 8001 010100")
     return with_body(with_header(plain_batch(1), last_offset_delta=count - 1, record_count=count), b"".join(records))
@@ -105,7 +106,7 @@ CASES = [
     Case("as large as max.message.bytes", plain_batch(), rules=BatchRules(size_bytes_max=106), config={"max.message.bytes": 106}),
     Case("a wrong checksum", with_header(plain_batch(), crc=1), CORRUPT),
     Case("a leader epoch of its own", with_header(plain_batch(), leader_epoch=77)),
-    # -- what the header says about the records
+    # -- the header's claims about the records
     Case("more records than offsets", with_header(plain_batch(), record_count=4), INVALID),
     Case("fewer records than offsets", with_header(plain_batch(), record_count=2), INVALID),
     Case("no record", with_body(with_header(plain_batch(), record_count=0, last_offset_delta=-1), b""), INVALID),
@@ -132,11 +133,11 @@ CASES = [
     Case("a producer", with_header(plain_batch(), producer_id=5, producer_epoch=0, base_sequence=0)),
     Case("a transaction", build_batch(plain_records(2), producer_id=5, producer_epoch=0, base_sequence=0, transactional=True)),
     Case(
-        "a transaction of nobody",
+        "a transaction without a producer",
         with_header(plain_batch(), attributes=TRANSACTIONAL_BIT),
         INVALID,
         kafka=NONE,
-        why="nobody could ever end it",
+        why="no producer could ever end it",
     ),
     # -- the records of an uncompressed batch
     Case("a record with headers", build_batch([Record(0, NOW_MS, None, None, (("h", None), ("h", b"x")))])),
@@ -216,7 +217,7 @@ CASES = [
         (),
         LOG_APPEND_TIME,
         LOG_APPEND_TIME_CONFIG,
-        why="Kafka names every record, in a batch that nobody has opened",
+        why="Kafka names every record, in a batch that Barnabas leaves closed",
     ),
     # -- compacted topics
     Case("keys where they are required", plain_batch(), rules=COMPACTED, config=COMPACTED_CONFIG),

@@ -60,7 +60,7 @@ def test_a_header_is_read_as_it_was_written_at_any_position(header: BatchHeader,
     assert read_offset_and_length(buffer, position) == (header.base_offset, header.batch_length)
 
 
-def test_the_fields_lie_where_kafka_puts_them() -> None:
+def test_the_fields_are_at_kafkas_positions() -> None:
     header = BatchHeader(1, 2, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13)
     buffer = bytearray(HEADER_BYTES)
     write_header(buffer, header)
@@ -100,7 +100,7 @@ def test_restamping_sets_the_time_of_all_records_and_seals_again() -> None:
 
 @repeatable
 @given(st.binary(min_size=HEADER_BYTES, max_size=200))
-def test_the_checksum_is_crc_32c_of_what_lies_behind_it(data: bytes) -> None:
+def test_the_checksum_is_crc_32c_of_the_bytes_behind_it(data: bytes) -> None:
     batch = bytearray(data)
     seal(batch)
     assert read_header(batch).crc == checksum(bytes(batch)) == checksum(memoryview(batch)) == crc32c(data[CHECKSUMMED_POSITION:])
@@ -110,7 +110,7 @@ def test_the_checksum_of_a_known_text_is_the_published_one() -> None:
     assert checksum(bytes(CHECKSUMMED_POSITION) + b"123456789") == 0xE3069283
 
 
-def test_the_attributes_say_codec_time_transaction_and_control() -> None:
+def test_the_attributes_hold_codec_timestamp_type_transaction_and_control() -> None:
     header = read_header(plain_batch())
     for attributes, codec, kind, transactional, control in [
         (0x00, 0, TimestampType.CREATE_TIME, False, False),

@@ -40,7 +40,7 @@ def test_a_walk_stops_before_a_batch_that_is_cut_off(kept: int) -> None:
     assert [position for position, _ in walk(data[:kept])] == [start for start, end in zip(starts, ends, strict=True) if end <= kept]
 
 
-def test_nothing_is_found_in_nothing() -> None:
+def test_an_empty_buffer_has_no_batches() -> None:
     assert list(walk(b"")) == []
     assert list(walk(bytes(HEADER_BYTES - 1))) == []
 
@@ -53,11 +53,11 @@ def test_nothing_is_found_in_nothing() -> None:
         ({"magic": 0}, "magic 0"),
         ({"magic": 1}, "magic 1"),
         ({"magic": 3}, "magic 3"),
-        ({"last_offset_delta": -1}, "no range"),
-        ({"base_offset": -5}, "no range"),
+        ({"last_offset_delta": -1}, "not a range"),
+        ({"base_offset": -5}, "not a range"),
     ],
 )
-def test_a_header_that_cannot_be_one_ends_the_walk_with_its_position(changes: dict[str, int], said: str) -> None:
+def test_an_invalid_header_ends_the_walk_with_its_position(changes: dict[str, int], said: str) -> None:
     good, bad = plain_batch(), with_header(plain_batch(), **changes)
     found: list[int] = []
     with pytest.raises(CorruptBatch, match=f"position {len(good)} .*{said}"):
@@ -67,14 +67,14 @@ def test_a_header_that_cannot_be_one_ends_the_walk_with_its_position(changes: di
         check_shape(read_header(bad), 0)
 
 
-def test_a_stretch_of_zeros_is_not_a_batch() -> None:
+def test_zeros_are_not_a_batch() -> None:
     with pytest.raises(CorruptBatch, match="length 0"):
         list(walk(bytes(100)))
 
 
 @repeatable
 @given(st.data())
-def test_any_bit_that_flips_under_the_checksum_is_noticed(data: st.DataObject) -> None:
+def test_any_flipped_bit_under_the_checksum_is_detected(data: st.DataObject) -> None:
     batch = plain_batch()
     check_crc(batch, read_header(batch))
     position = data.draw(st.integers(17, len(batch) - 1))

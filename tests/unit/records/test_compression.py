@@ -1,4 +1,4 @@
-"""The four codecs, against the libraries other clients use, and against data made to hurt."""
+"""The four codecs, compared with the libraries that other clients use, and given hostile data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPRESSED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 MEGABYTE = 1 << 20
 XERIAL = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
 
-# Nothing, less than a block, exactly one, several, and what cannot be made smaller.
+# Empty, less than a block, exactly one, several, and incompressible data.
 SAMPLES = {
     "nothing": b"",
     "one byte": b"x",
@@ -79,20 +79,20 @@ WRITERS = {
 
 @pytest.mark.parametrize("sample", SAMPLES)
 @pytest.mark.parametrize("codec", COMPRESSED)
-def test_others_read_what_we_compress(codec: Codec, sample: str) -> None:
+def test_other_libraries_read_our_compressed_data(codec: Codec, sample: str) -> None:
     assert READERS[codec](compress(codec, SAMPLES[sample])) == SAMPLES[sample]
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
 @pytest.mark.parametrize("writer", WRITERS)
-def test_we_read_what_others_compress(writer: str, sample: str) -> None:
+def test_compressed_data_of_other_libraries_is_read(writer: str, sample: str) -> None:
     codec, write = WRITERS[writer]
     assert bytes(decompress(codec, write(SAMPLES[sample]))) == SAMPLES[sample]
 
 
 @repeatable
 @given(st.sampled_from(Codec), st.binary(max_size=5000))
-def test_what_is_compressed_comes_back_from_any_kind_of_buffer(codec: Codec, data: bytes) -> None:
+def test_compressed_data_is_read_from_any_kind_of_buffer(codec: Codec, data: bytes) -> None:
     compressed = compress(codec, memoryview(data))
     assert compressed == compress(codec, bytearray(data))
     for kind in (bytes, bytearray, memoryview):
@@ -100,14 +100,15 @@ def test_what_is_compressed_comes_back_from_any_kind_of_buffer(codec: Codec, dat
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
-def test_a_higher_level_makes_less_of_it(codec: Codec) -> None:
+def test_a_higher_level_compresses_better(codec: Codec) -> None:
     text = b"".join(b"user-%d clicked page-%d\n" % (n % 997, n % 89) for n in range(20_000))
     assert len(compress(codec, text, 9)) < len(compress(codec, text, 1))
     assert len(compress(codec, text)) == len(compress(codec, text, 6 if codec is Codec.GZIP else 3))
 
 
 def test_lz4_is_framed_so_that_java_reads_it() -> None:
-    # Java refuses linked blocks; it wants version 1, independent blocks, 64 KiB, and the right checksum of the descriptor.
+    # Java refuses linked blocks; it needs version 1, independent blocks, 64 KiB, and the right
+    # checksum of the descriptor.
     info = lz4.frame.get_frame_info(compress(Codec.LZ4, SAMPLES["several blocks"]))
     assert (info["block_linked"], info["block_size"], info["content_checksum"]) == (False, 64 * 1024, False)
 
@@ -131,7 +132,7 @@ def test_garbage_is_refused(codec: Codec) -> None:
 
 @repeatable
 @given(st.sampled_from(COMPRESSED), st.data())
-def test_damage_is_either_noticed_or_bounded(codec: Codec, data: st.DataObject) -> None:
+def test_damaged_data_is_either_refused_or_bounded_in_size(codec: Codec, data: st.DataObject) -> None:
     compressed = bytearray(compress(codec, SAMPLES["text"]))
     for _ in range(data.draw(st.integers(1, 4))):
         compressed[data.draw(st.integers(0, len(compressed) - 1))] = data.draw(st.integers(0, 255))
@@ -141,11 +142,12 @@ def test_damage_is_either_noticed_or_bounded(codec: Codec, data: st.DataObject) 
 
 @repeatable
 @given(st.sampled_from(COMPRESSED), st.data())
-def test_what_is_cut_off_is_refused(codec: Codec, data: st.DataObject) -> None:
+def test_truncated_data_is_refused(codec: Codec, data: st.DataObject) -> None:
     compressed = compress(codec, SAMPLES["noise"][:40_000])
     kept = data.draw(st.integers(1, len(compressed) - 1))
     if codec is Codec.SNAPPY and kept >= len(XERIAL):
-        # A cut between two blocks leaves whole ones; that records are missing is for their reader to see.
+        # A cut between two blocks leaves whole ones; the reader of the records notices that some
+        # are missing.
         with suppress(DecompressionFailed):
             assert SAMPLES["noise"].startswith(decompress(codec, compressed[:kept]))
         return
@@ -159,7 +161,7 @@ def test_a_snappy_frame_that_does_not_add_up_is_refused(data: bytes) -> None:
         decompress(Codec.SNAPPY, data)
 
 
-# -- bombs --------------------------------------------------------------------------------------------------------------------------
+# -- bombs
 
 
 def gzip_bomb(size_bytes: int) -> bytes:
@@ -198,7 +200,7 @@ BOMBS: dict[str, tuple[Codec, Callable[[], bytes]]] = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_a_bomb_takes_no_more_memory_than_it_is_allowed(bomb: str) -> None:
+def test_a_decompression_bomb_takes_no_more_memory_than_allowed(bomb: str) -> None:
     codec, build = BOMBS[bomb]
     data = build()
     allowed = 4 * MEGABYTE
@@ -213,14 +215,14 @@ def test_a_bomb_takes_no_more_memory_than_it_is_allowed(bomb: str) -> None:
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-def test_the_bound_is_exact(codec: Codec) -> None:
+def test_the_bound_on_decompressed_size_is_exact(codec: Codec) -> None:
     data = SAMPLES["several blocks"]
     assert bytes(decompress(codec, compress(codec, data), len(data))) == data
     with pytest.raises(DecompressionFailed):
         decompress(codec, compress(codec, data), len(data) - 1)
 
 
-def test_without_a_bound_of_its_own_a_batch_may_grow_to_128_mb() -> None:
+def test_the_default_bound_of_a_batch_is_128_mb() -> None:
     assert DECOMPRESSED_BYTES_MAX == 128 * MEGABYTE
     with pytest.raises(DecompressionFailed, match="more than 134217728"):
         decompress(Codec.ZSTD, zstd_bomb(129 * MEGABYTE))

@@ -21,7 +21,7 @@ from tests.unit.records.made import NOW_MS
 
 
 @pytest.mark.parametrize("kind", [ControlType.ABORT, ControlType.COMMIT])
-def test_a_marker_says_how_a_transaction_ended(kind: ControlType) -> None:
+def test_a_marker_holds_the_outcome_of_its_transaction(kind: ControlType) -> None:
     batch = build_end_transaction(kind, coordinator_epoch=12, producer_id=7, producer_epoch=3, timestamp=NOW_MS)
     header = read_header(batch)
     assert header.attributes == TRANSACTIONAL_BIT | CONTROL_BIT
@@ -31,7 +31,7 @@ def test_a_marker_says_how_a_transaction_ended(kind: ControlType) -> None:
     assert record == Record(0, NOW_MS, struct.pack(">hh", 0, kind), struct.pack(">hi", 0, 12))
 
 
-def test_other_control_batches_end_no_transaction() -> None:
+def test_other_control_batches_are_not_markers() -> None:
     batch = build_control_batch([(ControlType.LEADER_CHANGE, b"who")], base_offset=40, timestamp=NOW_MS, leader_epoch=5)
     assert read_end_transaction(batch) is None
     assert read_header(batch).attributes == CONTROL_BIT
@@ -46,7 +46,7 @@ def test_the_quorums_records_keep_their_order_and_types() -> None:
     assert [record.offset for record in opened] == [9, 10, 11]
 
 
-def test_a_type_from_the_future_is_a_number_and_no_error() -> None:
+def test_an_unknown_control_type_is_a_number_and_not_an_error() -> None:
     assert read_control_type(Record(0, 0, struct.pack(">hh", 0, 99), b"")) == 99
     batch = build_batch([Record(0, 0, struct.pack(">hh", 0, 99), b"")], control=True, producer_id=1, producer_epoch=0)
     assert read_end_transaction(batch) is None
@@ -58,5 +58,5 @@ def test_a_control_record_without_a_type_is_refused(key: bytes | None) -> None:
         read_control_type(Record(0, 0, key, b""))
 
 
-def test_a_marker_that_compaction_emptied_ends_nothing() -> None:
+def test_a_marker_that_compaction_emptied_has_no_outcome() -> None:
     assert read_end_transaction(build_batch([], control=True, transactional=True, producer_id=1, producer_epoch=0)) is None

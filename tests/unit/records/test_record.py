@@ -1,4 +1,4 @@
-"""Records built and opened: what goes in comes out, in every codec, and what does not fit is refused."""
+"""Records survive building and opening a batch in every codec, and malformed ones are refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_batch_opens_to_the_records_it_was_built_from(made: list[Record], code
     assert (header.codec, header.leader_epoch) == (codec, 3)
 
 
-def test_without_a_producer_a_batch_says_so() -> None:
+def test_a_batch_without_a_producer_has_producer_id_minus_1() -> None:
     header = read_header(plain_batch())
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (-1, -1, NO_SEQUENCE)
     assert header.attributes == 0
@@ -58,8 +58,8 @@ def test_a_compacted_batch_keeps_its_gaps() -> None:
     assert read_header(batch).last_offset == 17
 
 
-def test_an_empty_batch_is_one() -> None:
-    # Compaction leaves such batches where a producer's last sequence number must not be forgotten.
+def test_an_empty_batch_is_a_valid_batch() -> None:
+    # Compaction leaves such batches to preserve a producer's last sequence number.
     batch = build_batch([])
     assert list(open_batch(batch)) == []
     assert read_header(batch).record_count == 0
@@ -101,12 +101,12 @@ def test_a_record_whose_parts_do_not_fit_is_malformed(body: str, said: str) -> N
 
 
 @pytest.mark.parametrize("count", [-1, 2, 4, 2**31 - 1])
-def test_the_count_must_be_that_of_the_records(count: int) -> None:
+def test_the_header_count_must_equal_the_number_of_records(count: int) -> None:
     with pytest.raises(MalformedRecord):
         list(open_batch(with_header(plain_batch(3), record_count=count)))
 
 
-def test_no_memory_is_reserved_for_records_that_cannot_be_there() -> None:
+def test_an_impossible_record_count_reserves_no_memory() -> None:
     header = read_header(plain_batch(1))._replace(record_count=2**31 - 1)
     with pytest.raises(MalformedRecord, match="cannot fit"):
         next(read_records(header, bytes(1000)))

@@ -1,4 +1,4 @@
-"""The quick check says of records what the full reader says, and that they are numbered."""
+"""The quick check gives the same verdict as the full reader, and also checks offset deltas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def body_of(made: list[Record]) -> bytes:
 
 
 def reads(body: bytes, count: int) -> bool:
-    """The verdict of the one who builds every record."""
+    """The verdict of the full reader, which builds every record."""
     header = read_header(plain_batch())._replace(record_count=count, base_offset=0)
     try:
         return [record.offset for record in read_records(header, body)] == list(range(count))
@@ -38,13 +38,15 @@ def checks(body: Buffer, count: int) -> bool:
 
 @repeatable
 @given(records(min_size=0))
-def test_what_we_build_passes(made: list[Record]) -> None:
+def test_records_that_we_build_pass(made: list[Record]) -> None:
     assert checks(body_of(made), len(made))
 
 
 @st.composite
 def mutated(draw: st.DrawFn) -> tuple[bytes, int]:
-    """Records with some bytes changed, cut, doubled or inserted, and a count that may be off."""
+    """Records with some bytes changed, removed, repeated or inserted, and a count that may be
+    off.
+    """
     made = draw(records(min_size=1, max_size=3))
     body = bytearray(body_of(made))
     for _ in range(draw(st.integers(0, 3))):
@@ -70,11 +72,13 @@ def mutated(draw: st.DrawFn) -> tuple[bytes, int]:
 @example((bytes.fromhex("0e 00 00 00 01 81 00 00"), 1))  # a null value in two bytes
 @example((bytes.fromhex("0e 00 00 00 01 01 80 00"), 1))  # no headers in two bytes
 @example((bytes.fromhex("8c 00 00 00 00 01 01 00"), 1))  # the length in two bytes
-@example((bytes.fromhex("8e 80 00 00 80 00 00 01 01 00"), 1))  # and in three, and the timestamp delta
+# And in three, and the timestamp delta.
+@example((bytes.fromhex("8e 80 00 00 80 00 00 01 01 00"), 1))
 @example((bytes.fromhex("0e 00 00 80 00 01 01 00"), 1))  # the offset delta in two
 @example((bytes.fromhex("0c 00 00 02 01 01 00"), 1))  # an offset delta of one where zero belongs
 @example((bytes.fromhex("0c 00 00 01 01 01 00"), 1))  # and of minus one
-@example((bytes.fromhex("16 00 00 00 01 01 02 04 ff fe 00 00"), 1))  # a header name that is not UTF-8
+# A header name that is not UTF-8.
+@example((bytes.fromhex("16 00 00 00 01 01 02 04 ff fe 00 00"), 1))
 @example((b"", 0))
 @example((b"\x00", 0))
 def test_the_quick_check_and_the_full_reader_agree(given_records: tuple[bytes, int]) -> None:
@@ -84,7 +88,7 @@ def test_the_quick_check_and_the_full_reader_agree(given_records: tuple[bytes, i
 
 @repeatable
 @given(st.binary(max_size=60), st.integers(0, 4))
-def test_of_noise_too(body: bytes, count: int) -> None:
+def test_the_quick_check_and_the_full_reader_agree_on_noise(body: bytes, count: int) -> None:
     assert checks(body, count) == reads(body, count)
 
 
@@ -98,7 +102,7 @@ def test_the_fault_names_the_first_bad_record() -> None:
     assert caught.value.index == 3
 
 
-def test_only_as_many_records_are_looked_at_as_asked() -> None:
+def test_only_the_requested_number_of_records_is_checked() -> None:
     body = bytearray(body_of(plain_records(5)))
     body[-1] = 0xFF
     check_records(body, 5, records_max=4, keys_required=False)
@@ -107,33 +111,33 @@ def test_only_as_many_records_are_looked_at_as_asked() -> None:
 
 
 @pytest.mark.parametrize("null_key", ["0c 00 00 00 01 01 00", "0e 00 00 00 81 00 01 00"])
-def test_a_compacted_topic_wants_keys(null_key: str) -> None:
+def test_a_record_without_a_key_is_refused_where_keys_are_required(null_key: str) -> None:
     body = bytes.fromhex(null_key)
     check_records(body, 1, records_max=ALL, keys_required=False)
-    with pytest.raises(RecordFault, match="without a key"):
+    with pytest.raises(RecordFault, match="only records with a key"):
         check_records(body, 1, records_max=ALL, keys_required=True)
     check_records(body_of([Record(0, NOW_MS, b"", None)]), 1, records_max=ALL, keys_required=True)
 
 
-def test_a_count_that_cannot_fit_costs_nothing() -> None:
+def test_an_impossible_record_count_costs_nothing() -> None:
     with pytest.raises(RecordFault, match="cannot fit"):
         check_records(bytes(100), 2**31 - 1, records_max=ALL, keys_required=False)
 
 
 @pytest.mark.parametrize(("body", "said"), [("0c 00 00 00 03 01 00", "key has length -2"), ("0c 00 00 00 01 07 00", "value has length -4")])
-def test_a_negative_length_is_told_as_it_was_sent(body: str, said: str) -> None:
+def test_a_fault_shows_a_negative_length_as_it_was_sent(body: str, said: str) -> None:
     with pytest.raises(RecordFault, match=said):
         check_records(bytes.fromhex(body), 1, records_max=ALL, keys_required=False)
 
 
-def test_a_lone_record_that_looks_like_one_before_is_checked_where_it_may_differ() -> None:
+def test_a_lone_record_similar_to_an_earlier_one_is_checked_where_it_may_differ() -> None:
     body = bytearray(body_of([Record(0, NOW_MS, None, b"v" * 100)]))
     for _ in range(2):
         check_records(body, 1, records_max=ALL)
     check_records(body[:20] + b"another" + body[27:], 1, records_max=ALL)
-    for wrong in (body[:-1] + b"\x02", body + b"\x00", body[:-1], body[:4] + b"\x02" + body[5:]):
+    for bad in (body[:-1] + b"\x02", body + b"\x00", body[:-1], body[:4] + b"\x02" + body[5:]):
         with pytest.raises(RecordFault):
-            check_records(wrong, 1, records_max=ALL)
+            check_records(bad, 1, records_max=ALL)
     with pytest.raises(RecordFault):
         check_records(body, 1, records_max=ALL, keys_required=True)
 

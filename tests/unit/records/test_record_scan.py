@@ -1,4 +1,4 @@
-"""The scanner sees what the reader of records sees, only faster."""
+"""The scanner finds the same keys and records as the full reader."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROW = st.tuples(st.integers(1, 20_000), st.integers(0, 2**45), KEY, VALUE, HEADE
 
 @st.composite
 def batches(draw: st.DrawFn) -> tuple[BatchHeader, bytes, list[Record]]:
-    """Of records with any gaps between their offsets, as compaction leaves them."""
+    """Batches of records with any gaps between their offsets, as compaction leaves them."""
     offset, records = 70, []
     for step, timestamp, key, value, headers in draw(st.lists(ROW, min_size=1, max_size=8)):
         records.append(Record(offset, timestamp, key, value, headers))
@@ -36,7 +36,7 @@ def batches(draw: st.DrawFn) -> tuple[BatchHeader, bytes, list[Record]]:
 
 @settings(repeatable, max_examples=50)
 @given(batches())
-def test_it_finds_keys_offsets_and_what_has_no_value(made: tuple[BatchHeader, bytes, list[Record]]) -> None:
+def test_the_scan_finds_keys_offsets_and_records_without_a_value(made: tuple[BatchHeader, bytes, list[Record]]) -> None:
     header, body, records = made
     keys, deltas, tombstones, keyless = scan_records(header, body)
     assert keys == [record.key or b"" for record in records]
@@ -59,7 +59,7 @@ def test_any_records_can_be_cut_out_whole(made: tuple[BatchHeader, bytes, list[R
 
 @settings(repeatable, max_examples=50)
 @given(batches(), st.integers(-(2**45), 2**45))
-def test_a_record_counts_its_timestamp_from_another_time(made: tuple[BatchHeader, bytes, list[Record]], base_timestamp: int) -> None:
+def test_a_rebased_record_keeps_its_timestamp(made: tuple[BatchHeader, bytes, list[Record]], base_timestamp: int) -> None:
     header, body, records = made
     bounds = record_bounds(body, header.record_count)
     out = bytearray()
@@ -70,9 +70,7 @@ def test_a_record_counts_its_timestamp_from_another_time(made: tuple[BatchHeader
 
 @settings(repeatable, max_examples=50)
 @given(batches(), st.data())
-def test_what_cannot_be_read_is_malformed_and_never_anything_else(
-    made: tuple[BatchHeader, bytes, list[Record]], data: st.DataObject
-) -> None:
+def test_unreadable_bytes_raise_only_malformed_record(made: tuple[BatchHeader, bytes, list[Record]], data: st.DataObject) -> None:
     header, body, _ = made
     position = data.draw(st.integers(0, len(body) - 1))
     damaged = bytearray(body)
@@ -84,7 +82,8 @@ def test_what_cannot_be_read_is_malformed_and_never_anything_else(
         bounds = record_bounds(bytes(damaged), header.record_count)
     except MalformedRecord:
         return
-    # It does not look behind the key, so it may take what a reader would not; but records begin and end where they say.
+    # The scan does not look behind the key, so it may accept records that the reader refuses; but
+    # the bounds of each record hold.
     assert len(scanned.keys) == len(scanned.deltas) == header.record_count
     assert bounds[-1] == len(damaged)
     for start, stop in pairwise(bounds):
@@ -106,7 +105,7 @@ def test_what_cannot_be_read_is_malformed_and_never_anything_else(
         (1, bytes([12, 0, 0, 0, 8, 1, 0])),  # a key that is longer than its record
     ],
 )
-def test_what_is_wrong_is_refused(count: int, body: bytes) -> None:
+def test_a_malformed_body_is_refused(count: int, body: bytes) -> None:
     header = read_header(build_batch([Record(0, 0, b"", b"")]))._replace(record_count=count)
     with pytest.raises(MalformedRecord):
         scan_records(header, body)

@@ -1,4 +1,6 @@
-"""What a broker demands of a batch: every refusal with its code, and what is done to what is accepted."""
+"""The checks on a produced batch: every refusal with its error code, and the changes to an accepted
+batch.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def refused(batch: bytes | bytearray, rules: BatchRules | None = None) -> Refuse
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_the_verdict_is_the_tables(case: Case) -> None:
+def test_the_verdict_is_that_of_the_table(case: Case) -> None:
     outcome = validate(view(case.batch), case.rules, now_ms=NOW_MS)
     if case.code is ErrorCode.NONE:
         assert isinstance(outcome, Accepted), outcome
@@ -59,7 +61,7 @@ def test_a_partition_without_records_is_refused() -> None:
 
 @repeatable
 @given(st.data())
-def test_whatever_single_byte_is_wrong_the_broker_answers_and_never_raises(data: st.DataObject) -> None:
+def test_any_changed_byte_gets_a_verdict_and_never_an_exception(data: st.DataObject) -> None:
     batch = plain_batch(3, codec=data.draw(st.sampled_from(Codec)))
     position = data.draw(st.integers(0, len(batch) - 1))
     batch[position] = data.draw(st.integers(0, 255))
@@ -76,7 +78,7 @@ def test_noise_is_refused(noise: bytes) -> None:
     assert isinstance(validate(view(noise), BatchRules(), now_ms=NOW_MS), Refused)
 
 
-def test_an_accepted_batch_is_the_producers_own_memory() -> None:
+def test_an_accepted_batch_is_not_copied() -> None:
     buffer = bytearray(plain_batch())
     outcome = validate(memoryview(buffer), BatchRules(), now_ms=NOW_MS)
     assert isinstance(outcome, Accepted)
@@ -96,7 +98,7 @@ def test_append_time_is_set_without_opening_the_batch(codec: Codec) -> None:
     assert {record.timestamp for record in open_batch(outcome.batch)} == {NOW_MS}
 
 
-def test_a_producers_claim_of_append_time_is_taken_back_where_its_own_time_counts() -> None:
+def test_the_append_time_bit_is_cleared_where_the_topic_uses_create_time() -> None:
     outcome = accepted(with_header(plain_batch(), attributes=LOG_APPEND_TIME_BIT))
     assert outcome.header.timestamp_type is TimestampType.CREATE_TIME
     assert [record.timestamp for record in open_batch(outcome.batch)] == [NOW_MS, NOW_MS + 1, NOW_MS + 2]
@@ -104,7 +106,7 @@ def test_a_producers_claim_of_append_time_is_taken_back_where_its_own_time_count
 
 @pytest.mark.parametrize("source", Codec)
 @pytest.mark.parametrize("target", Codec)
-def test_another_codec_changes_the_bytes_and_not_the_records(source: Codec, target: Codec) -> None:
+def test_recompression_changes_the_bytes_and_not_the_records(source: Codec, target: Codec) -> None:
     made = [Record(0, NOW_MS, b"k", b"v" * 500, (("h", b"x"),)), Record(1, NOW_MS - 5, None, None), Record(2, NOW_MS + 9, b"", b"")]
     batch = build_batch(made, codec=source, producer_id=4, producer_epoch=1, base_sequence=70, transactional=True)
     outcome = accepted(batch, BatchRules(codec=target))
@@ -117,32 +119,32 @@ def test_another_codec_changes_the_bytes_and_not_the_records(source: Codec, targ
         assert bytes(outcome.batch) == batch
 
 
-def test_another_codec_and_append_time_together() -> None:
+def test_recompression_and_append_time_work_together() -> None:
     outcome = accepted(plain_batch(codec=Codec.GZIP), BatchRules(codec=Codec.ZSTD, timestamp_type=TimestampType.LOG_APPEND_TIME))
     assert outcome.append_time_ms == NOW_MS
     assert outcome.header.timestamp_type is TimestampType.LOG_APPEND_TIME
     assert {record.timestamp for record in open_batch(outcome.batch)} == {NOW_MS}
 
 
-def test_of_a_large_batch_only_the_first_records_are_looked_at() -> None:
+def test_only_the_first_records_of_a_large_batch_are_checked() -> None:
     assert refused(many_records(20, CHECKED_RECORDS_MAX - 1)).code is ErrorCode.INVALID_RECORD
     accepted(many_records(20, CHECKED_RECORDS_MAX))
-    # Where the topic must see every record anyway, all of them are checked.
+    # Where the topic needs every record anyway, all of them are checked.
     assert refused(many_records(20, CHECKED_RECORDS_MAX), BatchRules(timestamp_before_ms_max=10**12)).code is ErrorCode.INVALID_RECORD
 
 
-def test_records_are_checked_whatever_else_the_topic_asks_for() -> None:
+def test_records_are_checked_under_all_other_rules_of_the_topic() -> None:
     aged = BatchRules(timestamp_type=TimestampType.LOG_APPEND_TIME, timestamp_before_ms_max=1000)
     assert refused(many_records(4, 1), aged).code is ErrorCode.INVALID_RECORD
 
 
-def test_a_future_timestamp_condemns_the_batch_even_if_only_its_header_claims_it() -> None:
+def test_a_batch_with_a_future_timestamp_only_in_its_header_is_refused() -> None:
     far = with_header(plain_batch(), max_timestamp=NOW_MS + 10**9)
     assert refused(far).code is ErrorCode.INVALID_TIMESTAMP
 
 
 @pytest.mark.parametrize(("codec", "bomb"), [(Codec.GZIP, gzip_bomb), (Codec.ZSTD, zstd_bomb)])
-def test_a_bomb_is_not_opened_where_nobody_asks_and_bounded_where_someone_does(codec: Codec, bomb: Callable[[int], bytes]) -> None:
+def test_a_decompression_bomb_stays_closed_or_is_bounded_where_the_topic_opens_batches(codec: Codec, bomb: Callable[[int], bytes]) -> None:
     batch = with_header(with_body(plain_batch(), bomb(160 * MEGABYTE)), attributes=codec)
     tracemalloc.start()
     try:
@@ -158,14 +160,14 @@ def test_a_bomb_is_not_opened_where_nobody_asks_and_bounded_where_someone_does(c
     assert opened_peak < 1.1 * DECOMPRESSED_BYTES_MAX
 
 
-def test_a_batch_that_lies_about_its_count_costs_no_memory() -> None:
+def test_a_batch_with_an_impossible_count_costs_no_memory() -> None:
     liar = with_header(plain_batch(codec=Codec.ZSTD), record_count=2**31 - 1, last_offset_delta=2**31 - 2)
     for rules in (BatchRules(keys_required=True), BatchRules(codec=Codec.GZIP), BatchRules(timestamp_before_ms_max=1)):
         assert refused(liar, rules).code is ErrorCode.INVALID_RECORD
     claimed = with_header(liar, attributes=Codec.ZSTD | LOG_APPEND_TIME_BIT)
     assert refused(claimed, LOG_APPEND_TIME) == (
         ErrorCode.INVALID_TIMESTAMP,
-        "append time is the broker's to set, a producer may not claim it",
+        "producers must not set the timestamp type to LogAppendTime",
         (),
     )
 

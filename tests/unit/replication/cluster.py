@@ -15,18 +15,18 @@ from typing import Any, cast
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import fetch, list_offsets
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.cluster import BrokerImage, Endpoint
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition, Uuid
+from barnabas.network.caller import Caller
 from barnabas.records.validation import Refused
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.fetch_sessions import FetchSessions
 from barnabas.replication.follower_fetch import FetchLimits, FollowerFetch, Request
 from barnabas.replication.isr import IsrAnswer, IsrChange
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
-from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_directory import LogDirectory
@@ -114,7 +114,7 @@ class Cluster:
             directory.add(log)
         self.next_epoch += 1
         node.epoch = self.next_epoch
-        surroundings = Surroundings(
+        cluster_view = ClusterView(
             broker=lambda broker: self.brokers.get(broker),
             own_epoch=lambda: node.epoch,
             propose=lambda partition, change: self._propose(node, partition, change),
@@ -129,7 +129,7 @@ class Cluster:
             node_id=node.node_id,
             high_watermark=high_watermark,
             counters=TopicCounters(Metrics(), TOPIC),
-            surroundings=surroundings,
+            cluster_view=cluster_view,
         )
         replicas.add(node.partition)
         node.broker = SimpleNamespace(
@@ -275,9 +275,9 @@ class Cluster:
         self._later(arrive)
 
     def _serve(self, leader: Node, request: Request) -> Any:
-        connection = SimpleNamespace(listener=SimpleNamespace(name="X"))
+        connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name="X"))
         broker = cast(Broker, leader.broker)
-        context = RequestContext(cast(Any, connection), FETCH_VERSION if isinstance(request, FetchRequest) else 9, 1, "follower")
+        context = Caller(cast(Any, connection), FETCH_VERSION if isinstance(request, FetchRequest) else 9, 1, "follower")
         if not isinstance(request, FetchRequest):
             return list_offsets.handle(broker, context, request)
         response = fetch.handle(broker, context, request)

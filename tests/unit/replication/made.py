@@ -7,9 +7,9 @@ from random import Random
 
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.ids import TopicPartition, Uuid
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
-from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.topic_counters import TopicCounters
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_directory import LogDirectory
@@ -51,7 +51,7 @@ class World:
         settings: LogSettings | None = None,
         directory: int = 0,
         topic_id: Uuid = TOPIC_ID,
-        surroundings: Surroundings | None = None,
+        cluster_view: ClusterView | None = None,
     ) -> Partition:
         """A new replica that this node leads unless ``image`` says otherwise."""
         home = self.directories[directory]
@@ -66,7 +66,7 @@ class World:
             node_id=ME,
             high_watermark=0,
             counters=TopicCounters(self.metrics, topic),
-            surroundings=surroundings,
+            cluster_view=cluster_view,
         )
         made.follow_metadata(image or led_by(ME))
         self.replicas.add(made)

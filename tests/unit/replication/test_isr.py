@@ -10,10 +10,10 @@ from barnabas.metadata.cluster import BrokerImage
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.isr import InSync, Isr, IsrAnswer
 from barnabas.replication.leadership import Leadership
 from barnabas.replication.progress import ReplicaProgress
-from barnabas.replication.surroundings import Surroundings
 
 LAG_MS = 1000
 THREE = PartitionImage((1, 2, 3), (1, 2, 3), 1, leader_epoch=5, partition_epoch=10)
@@ -28,9 +28,9 @@ class Led:
 
     def __init__(self, image: PartitionImage = THREE, *, end: int = 100) -> None:
         self.brokers = {each: broker(each) for each in image.replicas}
-        self.surroundings = Surroundings(broker=self.brokers.get, own_epoch=lambda: 70, lag_ms_max=LAG_MS)
+        self.cluster_view = ClusterView(broker=self.brokers.get, own_epoch=lambda: 70, lag_ms_max=LAG_MS)
         self.image, self.end = image, end
-        self.leadership = Leadership(image, self.surroundings, node_id=1, log_end_offset=end, now_ms=0)
+        self.leadership = Leadership(image, self.cluster_view, node_id=1, log_end_offset=end, now_ms=0)
 
     def fetched(self, replica: int, offset: int, *, now_ms: int = 0, epoch: int = 7) -> None:
         progress = self.leadership.followers[replica]

@@ -10,10 +10,10 @@ from barnabas.metadata.cluster import BrokerImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import Uuid
 from barnabas.model.promise import Promise
+from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.isr import IsrAnswer, IsrChange
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import READ_UNCOMMITTED, read_for_follower, read_partition
-from barnabas.replication.surroundings import Surroundings
 from barnabas.replication.waiting_fetch import WaitingFetch
 from barnabas.storage.log import Appended
 from barnabas.storage.log_settings import LogSettings
@@ -34,8 +34,8 @@ class Asking:
     def fence(self, broker: int) -> None:
         self.brokers[broker] = replace(self.brokers[broker], fenced=True)
 
-    def surroundings(self) -> Surroundings:
-        return Surroundings(
+    def cluster_view(self) -> ClusterView:
+        return ClusterView(
             broker=self.brokers.get, own_epoch=lambda: EPOCH, propose=lambda _, change: self.changes.append(change), lag_ms_max=1000
         )
 
@@ -44,7 +44,7 @@ def leader(asking: Asking | None = None, *, isr: tuple[int, ...] = ALL, min_isr:
     partition = World().partition(
         image=led_by(ME, replicas=ALL, isr=isr),
         settings=LogSettings(min_insync_replicas=min_isr),
-        surroundings=(asking or Asking()).surroundings(),
+        cluster_view=(asking or Asking()).cluster_view(),
     )
     for _ in range(3):
         append(partition)

@@ -73,7 +73,7 @@ def test_a_failed_directory_fails_its_own_replicas_and_is_reported_once() -> Non
 def test_checkpoints_ask_a_replica_for_its_high_watermark_when_they_are_written() -> None:
     world = World()
     partition = world.partition()
-    partition.high_watermark = 7
+    partition.progress.high_watermark = 7
     assert world.directories[0].high_watermarks[partition.partition]() == 7
 
 

@@ -87,7 +87,7 @@ def test_a_read_stops_at_the_high_watermark() -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2)))
     for _ in range(3):
         partition.append(memoryview(data()), 1, NOW_MS)
-    partition.high_watermark = 2
+    partition.progress.high_watermark = 2
     assert read(partition).size_bytes == 2 * BATCH_BYTES
     assert read(partition, 2).region is None
 

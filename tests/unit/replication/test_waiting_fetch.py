@@ -61,7 +61,7 @@ def test_a_timed_out_fetch_is_not_woken_again() -> None:
     WaitingFetch([partition], missing_bytes=1, complete=answers).complete()
     produce(world)
     assert answers.count == 1
-    assert not partition._waiting
+    assert not partition.progress.readers
 
 
 def test_cancelled_it_answers_nothing_and_is_forgotten_everywhere() -> None:
@@ -73,7 +73,7 @@ def test_cancelled_it_answers_nothing_and_is_forgotten_everywhere() -> None:
     for index in range(3):
         produce(world, index)
     assert answers.count == 0
-    assert not any(partition._waiting for partition in partitions)
+    assert not any(partition.progress.readers for partition in partitions)
 
 
 def test_a_leader_that_resigns_answers_all_waiting_fetches() -> None:

@@ -1,4 +1,4 @@
-"""A partition on a simulated disk, and the batches that go into it."""
+"""A partition on a simulated disk, and the batches for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from barnabas.storage.recovery import RecoveryReport, open_log
 DIRECTORY = "/data/topic-0"
 PARTITION = TopicPartition("topic", 0)
 NOW_MS = 1_700_000_000_000
-# A batch of one record made by data() has this many bytes, so that segments and index intervals can be given in batches.
+# The size of a batch of one record made by data(), so that tests can give segment sizes and index
+# intervals in batches.
 BATCH_BYTES = 100
 SMALL = LogSettings(segment_bytes=10 * BATCH_BYTES, index_interval_bytes=2 * BATCH_BYTES)
 
@@ -74,7 +75,9 @@ def data(
     transactional: bool = False,
     codec: Codec = Codec.NONE,
 ) -> bytearray:
-    """A batch as a producer sends it. One record without a value of its own makes exactly BATCH_BYTES."""
+    """A batch as a producer sends it. One record without a value of its own makes exactly
+    BATCH_BYTES.
+    """
     filling = bytes(BATCH_BYTES - HEADER_BYTES - 7) if value is None else value
     return build_batch(
         [Record(offset, timestamp, None, filling) for offset in range(count)],
@@ -107,7 +110,9 @@ def append(log: Log, batch: bytearray | None = None, *, leader_epoch: int = 0, n
 
 
 def fill(log: Log, batches: int, *, leader_epoch: int = 0) -> None:
-    """So many batches of one record, each with its offset for a value, and a timestamp that rises with it."""
+    """That many batches of one record, each with its offset as value, and a timestamp that rises
+    with it.
+    """
     for _ in range(batches):
         offset = log.log_end_offset
         append(log, data(value=numbered(offset), timestamp=NOW_MS + offset), leader_epoch=leader_epoch)
@@ -118,7 +123,7 @@ def numbered(offset: int) -> bytes:
 
 
 def all_batches(log: Log, *, start: int | None = None) -> list[bytes]:
-    """Every batch a reader gets from ``start`` on, read as a reader reads: region after region."""
+    """Every batch that a reader gets from ``start`` on, region after region."""
     found: list[bytes] = []
     offset = log.log_start_offset if start is None else start
     while offset < log.log_end_offset:
@@ -159,7 +164,7 @@ def files(disk: Disk, directory: str = DIRECTORY) -> dict[str, bytes]:
 
 
 def write_file(disk: Disk, name: str, content: Buffer) -> None:
-    """As if it had been there all along: durable, and its name too."""
+    """Write a file and make it durable, name included."""
     file = disk.open(f"{DIRECTORY}/{name}")
     file.truncate(0)
     file.write_at(0, content)

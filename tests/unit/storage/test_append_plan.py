@@ -28,11 +28,11 @@ def segment_with(batches: int, *, timestamp: int = NOW_MS) -> Segment:
     return segment
 
 
-def test_there_is_usually_no_reason() -> None:
+def test_a_small_young_segment_does_not_roll() -> None:
     assert reason(segment_with(3), ROOMY) is None
 
 
-def test_size_counts_the_batch_that_comes() -> None:
+def test_the_size_includes_the_next_batch() -> None:
     segment = segment_with(3)
     assert reason(segment, replace(ROOMY, segment_bytes=4 * BATCH_BYTES)) is None
     assert reason(segment, replace(ROOMY, segment_bytes=4 * BATCH_BYTES - 1)) is RollReason.SIZE
@@ -67,8 +67,10 @@ def test_a_compacted_topic_rolls_in_time_for_compaction() -> None:
 
 
 @pytest.mark.parametrize("index_bytes", [40, 47, 48, 60, 800])
-def test_a_full_index_rolls_as_kafkas_does(index_bytes: int) -> None:
-    """Both indexes have an entry for every batch but the first here; the time index keeps a slot for the last entry of all."""
+def test_a_segment_rolls_when_its_index_is_full(index_bytes: int) -> None:
+    """Both indexes have an entry for every batch but the first here; the time index keeps one slot
+    for the final entry.
+    """
     settings = replace(ROOMY, index_bytes_max=index_bytes)
     full_at = min(index_bytes // 8, index_bytes // 12 - 1)
     assert reason(segment_with(full_at), settings) is None

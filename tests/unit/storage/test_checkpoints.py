@@ -20,17 +20,17 @@ def test_offsets_are_read_as_they_were_written() -> None:
     assert disk.read(PATH) == b"0\n2\norders 0 17\na-b.c_d 11 4611686018427387904\n"
 
 
-def test_no_file_is_no_offsets() -> None:
+def test_a_missing_file_means_no_offsets() -> None:
     assert read_offsets(new_disk(), PATH) == {}
 
 
-def test_an_empty_file_is_no_offsets_since_kafka_makes_such() -> None:
+def test_an_empty_file_means_no_offsets() -> None:
     disk = new_disk()
     write_file(disk, NAME, b"")
     assert read_offsets(disk, PATH) == {}
 
 
-def test_no_offsets_are_a_file_too() -> None:
+def test_an_empty_checkpoint_is_written() -> None:
     disk = new_disk()
     write_offsets(disk, PATH, {})
     assert disk.read(PATH) == b"0\n0\n"
@@ -67,7 +67,7 @@ def test_the_file_is_replaced_and_nothing_is_left_beside_it() -> None:
         b"\xff\xfe\n\x00",
     ],
 )
-def test_damage_is_told_and_never_taken_for_offsets(content: bytes) -> None:
+def test_a_damaged_checkpoint_raises(content: bytes) -> None:
     disk = new_disk()
     write_file(disk, NAME, content)
     with pytest.raises(CheckpointDamaged, match=NAME):

@@ -1,4 +1,6 @@
-"""Up to where logs were compacted is written down for each directory, and what is written down is never too much."""
+"""Each directory has a checkpoint of the cleaned offsets of its logs, and no checkpoint is ever too
+high.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def test_only_logs_that_were_compacted_have_a_line_and_nothing_is_written_twice(
     assert not write(opened(disk))
 
 
-def test_a_log_is_opened_with_what_was_written() -> None:
+def test_a_log_is_opened_with_its_cleaner_checkpoint() -> None:
     disk = new_disk()
     directory = opened(disk)
     with_log(directory, ONE).cleaned_to = 20
@@ -62,19 +64,19 @@ def test_a_log_is_opened_with_what_was_written() -> None:
     assert (found[ONE].cleaned_to, found[OTHER].cleaned_to) == (20, None)
 
 
-def test_a_partition_that_is_gone_leaves_nothing_for_one_of_its_name() -> None:
+def test_a_deleted_partition_leaves_no_line_for_one_of_the_same_name() -> None:
     disk = new_disk()
     directory = opened(disk)
     for partition in (ONE, OTHER):
         with_log(directory, partition).cleaned_to = 20
     write(directory)
     directory.mark_deleted(ONE, Uuid(b"u" * 16))
-    # As is done before one of that name is made.
+    # As happens before a log of that name is created.
     directory.write_down_bounds({})()
     assert written(disk) == {OTHER: 20}
 
 
-def test_cutting_a_log_takes_it_back_together_with_the_recovery_point() -> None:
+def test_truncating_a_log_lowers_its_cleaner_checkpoint_and_recovery_point() -> None:
     disk = new_disk()
     directory = opened(disk)
     log = with_log(directory, ONE)

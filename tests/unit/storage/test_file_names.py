@@ -44,12 +44,12 @@ def test_a_segments_files_are_named_by_twenty_digits(offset: int, name: str) -> 
         ("00000000000000000007-0000000003.checkpoint", None),
     ],
 )
-def test_a_segments_file_says_where_it_begins_what_it_is_and_how_it_is_marked(name: str, parsed: object) -> None:
+def test_a_segment_file_name_parses_into_base_offset_kind_and_mark(name: str, parsed: object) -> None:
     assert parse_segment_file(name) == parsed
 
 
 @pytest.mark.parametrize("topic", ["orders", "a-b-3", "under_score.dot", "-", "__consumer_offsets"])
-def test_a_partitions_directory_is_found_again(topic: str) -> None:
+def test_a_partition_directory_name_parses_back(topic: str) -> None:
     partition = TopicPartition(topic, 12)
     assert parse_partition_directory(partition_directory_name(partition)) == partition
 
@@ -60,7 +60,7 @@ def test_other_directories_are_not_partitions(name: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [DELETE_DIRECTORY_SUFFIX, FUTURE_DIRECTORY_SUFFIX, STRAY_DIRECTORY_SUFFIX])
-def test_a_marked_directory_is_no_partitions_any_more(suffix: str) -> None:
+def test_a_marked_directory_does_not_parse_as_a_partition(suffix: str) -> None:
     name = marked_directory_name(TopicPartition("orders", 3), UNIQUE, suffix)
     assert name == f"orders-3.000102030405060708090a0b0c0d0e0f{suffix}"
     assert parse_partition_directory(name) is None
@@ -69,7 +69,7 @@ def test_a_marked_directory_is_no_partitions_any_more(suffix: str) -> None:
     assert not is_marked(name, "-other")
 
 
-def test_a_long_name_is_cut_in_the_topic_and_never_in_the_partition() -> None:
+def test_a_long_name_is_shortened_in_the_topic_and_never_in_the_partition() -> None:
     name = marked_directory_name(TopicPartition("t" * 249, 123), UNIQUE, DELETE_DIRECTORY_SUFFIX)
     assert len(name) == 255
     assert name.endswith(f"t-123.{UNIQUE.hex()}-delete")

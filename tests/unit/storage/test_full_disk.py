@@ -1,4 +1,4 @@
-"""A log on a disk that is full: as it was before, and appended to again when there is room."""
+"""A log on a full disk: it stays unchanged, and accepts appends again when there is room."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.unit.storage.logs import (
     values,
 )
 
-# What needs room. A file may be cut, synced and removed without.
+# The operations that need room. Truncating, syncing and removing do not.
 GROWING = (Operation.CREATE, Operation.WRITE, Operation.MAKE_DIRECTORY)
 
 
@@ -52,7 +52,7 @@ def reopened(disk: SimulatedDisk) -> list[bytes | None]:
     return values(open_partition(disk.kill()))
 
 
-def test_half_a_batch_is_cut_off_and_the_next_goes_where_it_was() -> None:
+def test_a_partly_written_batch_is_truncated_and_the_next_takes_its_place() -> None:
     disk, log = filled(5)
     size_bytes = log.segments.active.file.size_bytes()
     full(disk, path_part=".log")
@@ -61,7 +61,7 @@ def test_half_a_batch_is_cut_off_and_the_next_goes_where_it_was() -> None:
     with pytest.raises(OSError, match="No space left") as failed:
         offer(log, batch)
     assert out_of_room(failed.value)
-    assert bytes(batch) == before, "its producer may try again, and so may another way through the broker"
+    assert bytes(batch) == before, "the producer may retry, also through another path of the broker"
     assert log.log_end_offset == 5
     assert log.segments.active.file.size_bytes() == size_bytes
     disk.stop_failing()
@@ -70,8 +70,8 @@ def test_half_a_batch_is_cut_off_and_the_next_goes_where_it_was() -> None:
 
 
 @pytest.mark.parametrize("after", range(4))
-def test_a_roll_that_finds_no_room_is_made_later(after: int) -> None:
-    """Ten batches fill a segment; what fails is the snapshot, the new log or one of its indexes."""
+def test_a_roll_without_room_is_made_later(after: int) -> None:
+    """Ten batches fill a segment; the snapshot, the new log or one of its indexes fails."""
     disk, log = filled(10)
     full(disk, after=after)
     while log.log_end_offset < 12:
@@ -91,19 +91,19 @@ def test_a_roll_that_finds_no_room_is_made_later(after: int) -> None:
     assert values(log) == reopened(disk)
 
 
-def test_index_entries_wait_for_room_and_nothing_counts_as_flushed_before() -> None:
+def test_index_entries_wait_for_room_and_block_the_recovery_point() -> None:
     disk, log = filled(5)
     full(disk, path_part="index")
     fill(log, 4)
     log.flush()
     assert log.recovery_point == 0
-    assert values(open_partition(disk.crash()))[:9] == [numbered(n) for n in range(9)], "the batches are durable all the same"
+    assert values(open_partition(disk.crash()))[:9] == [numbered(n) for n in range(9)], "the batches are durable nevertheless"
     disk.stop_failing()
     log.flush()
     assert log.recovery_point == 9
 
 
-def test_an_aborted_transaction_that_finds_no_room_is_known_to_readers_and_not_forgotten() -> None:
+def test_an_abort_without_room_is_visible_to_readers_and_written_later() -> None:
     disk, log = filled(1)
     append(log, sent(7, 0, transactional=True))
     full(disk, path_part=".txnindex")
@@ -118,7 +118,7 @@ def test_an_aborted_transaction_that_finds_no_room_is_known_to_readers_and_not_f
     assert [each.producer_id for each in found.aborted_transactions(0, 10)] == [7]
 
 
-def test_a_new_epoch_is_written_before_its_first_batch_or_the_batch_is_refused() -> None:
+def test_a_batch_is_refused_when_its_new_epoch_cannot_be_written() -> None:
     disk, log = filled(3)
     full(disk, path_part="leader-epoch")
     with pytest.raises(OSError, match="No space left"):
@@ -129,7 +129,7 @@ def test_a_new_epoch_is_written_before_its_first_batch_or_the_batch_is_refused()
     assert [each.epoch for each in open_partition(disk.kill()).leader_epochs.entries] == [0, 4]
 
 
-def test_a_sync_that_finds_the_disk_full_is_a_failed_sync() -> None:
+def test_a_sync_on_a_full_disk_is_a_failed_sync() -> None:
     disk, log = filled(3)
     disk.fail_with(errno.ENOSPC, [Operation.SYNC])
     with pytest.raises(SyncFailed) as failed:
@@ -138,7 +138,7 @@ def test_a_sync_that_finds_the_disk_full_is_a_failed_sync() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_whenever_the_disk_is_full_what_was_taken_is_there_and_nothing_else(seed: int) -> None:
+def test_a_full_disk_at_any_operation_keeps_exactly_the_accepted_records(seed: int) -> None:
     chance = Random(seed)
     disk = new_disk(seed)
     log = open_partition(disk, SMALL)

@@ -1,4 +1,4 @@
-"""The three indexes of a segment: what they find, how they are cut, and the bytes they leave."""
+"""The three indexes of a segment: lookups, truncation, and their bytes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ PAIR = struct.Struct(">ii")
 rising = st.lists(st.integers(1, 50), max_size=30).map(lambda gaps: [sum(gaps[: n + 1]) for n in range(len(gaps))])
 
 
-# -- the file that all of them are ----------------------------------------------------------------------------------------------
+# -- the common file of all indexes
 
 
-def test_entries_wait_in_memory_and_are_seen_all_the_same() -> None:
+def test_entries_waiting_in_memory_are_visible() -> None:
     disk = new_disk()
     file = IndexFile(disk, PATH, PAIR)
     file.create()
@@ -49,7 +49,7 @@ def test_a_page_of_entries_is_written_at_once() -> None:
     assert disk.size_bytes(PATH) == WAITING_BYTES_MAX
 
 
-def test_abandoning_writes_nothing_and_closing_does() -> None:
+def test_closing_writes_waiting_entries_and_abandoning_does_not() -> None:
     disk = new_disk()
     for end, size in (("abandon", 0), ("close", PAIR.size)):
         file = IndexFile(disk, f"{PATH}-{end}", PAIR)
@@ -59,7 +59,7 @@ def test_abandoning_writes_nothing_and_closing_does() -> None:
         assert disk.size_bytes(f"{PATH}-{end}") == size
 
 
-def test_a_part_of_an_entry_is_not_one_and_can_be_trimmed() -> None:
+def test_a_partial_entry_does_not_count_and_can_be_trimmed() -> None:
     disk = new_disk()
     disk.open(PATH).write_at(0, PAIR.pack(1, 2) + b"xyz")
     file = IndexFile(disk, PATH, PAIR)
@@ -69,7 +69,7 @@ def test_a_part_of_an_entry_is_not_one_and_can_be_trimmed() -> None:
     assert disk.size_bytes(PATH) == PAIR.size
 
 
-def test_an_entry_goes_behind_the_last_whole_one() -> None:
+def test_an_entry_is_appended_after_the_last_whole_one() -> None:
     disk = new_disk()
     disk.open(PATH).write_at(0, PAIR.pack(1, 2) + b"xyz")
     file = IndexFile(disk, PATH, PAIR)
@@ -77,7 +77,7 @@ def test_an_entry_goes_behind_the_last_whole_one() -> None:
     assert file.read_all() == [(1, 2), (3, 4)]
 
 
-def test_truncating_counts_what_waits_too() -> None:
+def test_truncating_counts_waiting_entries() -> None:
     disk = new_disk()
     file = IndexFile(disk, PATH, PAIR)
     for n in range(6):
@@ -92,7 +92,7 @@ def test_truncating_counts_what_waits_too() -> None:
     assert disk.size_bytes(PATH) == 4 * PAIR.size
 
 
-def test_a_moved_file_is_found_at_its_new_place() -> None:
+def test_a_moved_index_is_found_at_its_new_path() -> None:
     disk = new_disk()
     file = IndexFile(disk, PATH, PAIR)
     file.append(1, 1)
@@ -106,7 +106,7 @@ def test_a_moved_file_is_found_at_its_new_place() -> None:
     assert not disk.exists(PATH)
 
 
-# -- from offsets to positions --------------------------------------------------------------------------------------------------
+# -- from offsets to positions
 
 
 def offset_index(disk: SimulatedDisk, entries: list[tuple[int, int]], *, base_offset: int = 1000) -> OffsetIndex:
@@ -126,7 +126,7 @@ def test_a_lookup_gives_the_last_entry_at_or_below(relatives: list[int], asked: 
     slot = bisect_right(relatives, asked) - 1
     expected = (1000 + relatives[slot], 10 * relatives[slot]) if slot >= 0 else (1000, 0)
     assert active.lookup(1000 + asked) == expected
-    # The same from disk, for a segment that is closed.
+    # The same from disk, for a closed segment.
     active.file.write_out()
     active.seal()
     assert active.lookup(1000 + asked) == expected
@@ -177,13 +177,13 @@ def test_a_closed_segments_index_is_not_appended_to() -> None:
         ([(-1, 10)], 500, False),
     ],
 )
-def test_an_offset_index_that_cannot_belong_to_its_log_is_noticed(entries: list[tuple[int, int]], log_bytes: int, sound: bool) -> None:
+def test_an_offset_index_that_does_not_match_its_log_has_a_fault(entries: list[tuple[int, int]], log_bytes: int, sound: bool) -> None:
     disk = new_disk()
     disk.open(PATH).write_at(0, b"".join(PAIR.pack(*entry) for entry in entries))
     assert (OffsetIndex(disk, PATH, 1000).fault(log_bytes) is None) == sound
 
 
-def test_activating_brings_a_closed_index_back() -> None:
+def test_activating_loads_a_closed_index() -> None:
     disk = new_disk()
     index = offset_index(disk, [(3, 10), (5, 20)])
     index.file.write_out()
@@ -193,7 +193,7 @@ def test_activating_brings_a_closed_index_back() -> None:
     assert [index.lookup(1000 + n)[1] for n in (2, 3, 4, 5, 8, 9)] == [0, 10, 10, 20, 20, 30]
 
 
-# -- from time to offsets -------------------------------------------------------------------------------------------------------
+# -- from time to offsets
 
 
 def time_index(disk: SimulatedDisk, entries: list[tuple[int, int]], *, base_offset: int = 1000) -> TimeIndex:
@@ -206,7 +206,7 @@ def time_index(disk: SimulatedDisk, entries: list[tuple[int, int]], *, base_offs
 
 @repeatable
 @given(rising, st.integers(-5, 1600))
-def test_a_search_by_time_may_start_where_everything_before_is_older(times: list[int], asked: int) -> None:
+def test_a_lookup_by_time_gives_an_offset_before_which_all_records_are_older(times: list[int], asked: int) -> None:
     disk = new_disk()
     active = time_index(disk, [(time, 2 * slot) for slot, time in enumerate(times)])
     slot = bisect_left(times, asked) - 1
@@ -224,7 +224,7 @@ def test_only_a_larger_timestamp_makes_an_entry() -> None:
     assert index.last() == (51, 1004)
 
 
-def test_an_empty_time_index_knows_nothing() -> None:
+def test_an_empty_time_index_has_no_last_entry() -> None:
     disk = new_disk()
     index = time_index(disk, [])
     assert index.last() == (-1, 1000)
@@ -275,13 +275,13 @@ def test_the_time_index_bytes_are_kafkas() -> None:
         ([(-2, 0)], False),
     ],
 )
-def test_a_time_index_that_cannot_belong_to_its_segment_is_noticed(entries: list[tuple[int, int]], sound: bool) -> None:
+def test_a_time_index_that_does_not_match_its_segment_has_a_fault(entries: list[tuple[int, int]], sound: bool) -> None:
     disk = new_disk()
     disk.open(PATH).write_at(0, b"".join(struct.pack(">qi", *entry) for entry in entries))
     assert (TimeIndex(disk, PATH, 1000).fault(next_offset=1005) is None) == sound
 
 
-# -- aborted transactions -------------------------------------------------------------------------------------------------------
+# -- aborted transactions
 
 ABORTS = [AbortedTransaction(7, 10, 19, 5), AbortedTransaction(8, 5, 30, 31), AbortedTransaction(7, 35, 40, 41)]
 
@@ -304,7 +304,7 @@ def test_without_aborts_there_is_no_file() -> None:
     assert not disk.exists(PATH)
 
 
-def test_an_abort_is_in_the_file_at_once_and_found_again() -> None:
+def test_an_abort_is_written_at_once_and_read_back() -> None:
     disk = new_disk()
     transaction_index(disk)
     assert TransactionIndex(disk.kill(), PATH).entries() == ABORTS
@@ -322,20 +322,20 @@ def test_the_transaction_index_bytes_are_kafkas() -> None:
     [
         (0, 100, [0, 1, 2], False),
         (20, 100, [1, 2], False),
-        (19, 20, [0, 1], True),  # the second says that nothing below 31 was open any more
-        (0, 5, [], True),  # and the first that nothing below 5 was
+        (19, 20, [0, 1], True),  # the second means that no transaction below 31 was open any more
+        (0, 5, [], True),  # and the first that none below 5 was
         (0, 6, [1], True),
         (31, 34, [], True),
         (31, 36, [2], True),
         (41, 50, [], False),
     ],
 )
-def test_readers_get_the_aborts_that_touch_what_they_read(start: int, end: int, found: list[int], complete: bool) -> None:
+def test_readers_get_the_aborts_that_touch_their_range(start: int, end: int, found: list[int], complete: bool) -> None:
     assert transaction_index(new_disk()).collect(start, end) == ([ABORTS[slot] for slot in found], complete)
 
 
 @pytest.mark.parametrize(("offset", "kept"), [(0, 0), (19, 0), (20, 1), (30, 1), (31, 2), (41, 3)])
-def test_truncating_drops_aborts_whose_marker_goes(offset: int, kept: int) -> None:
+def test_truncating_drops_aborts_with_a_truncated_marker(offset: int, kept: int) -> None:
     disk = new_disk()
     index = transaction_index(disk)
     index.truncate_to(offset)
@@ -357,13 +357,13 @@ def test_markers_are_indexed_in_order() -> None:
         ([AbortedTransaction(0, 0, 0, 0), AbortedTransaction(0, 0, 0, 0)], False),
     ],
 )
-def test_a_transaction_index_out_of_order_is_noticed(aborts: list[AbortedTransaction], sound: bool) -> None:
+def test_a_transaction_index_out_of_order_has_a_fault(aborts: list[AbortedTransaction], sound: bool) -> None:
     disk = new_disk()
     disk.open(PATH).write_at(0, b"".join(struct.pack(">hqqqq", 0, *each) for each in aborts))
     assert (TransactionIndex(disk, PATH).fault() is None) == sound
 
 
-def test_resetting_forgets_and_goes_on() -> None:
+def test_a_reset_transaction_index_is_empty_and_usable() -> None:
     disk = new_disk()
     index = transaction_index(disk)
     index.reset()

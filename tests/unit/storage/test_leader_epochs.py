@@ -1,4 +1,4 @@
-"""Which leader wrote from which offset on."""
+"""Leader epochs and their start offsets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def known() -> LeaderEpochs:
     return epochs
 
 
-def test_the_file_is_kafkas_and_is_written_when_it_is_saved() -> None:
+def test_saving_writes_kafkas_file() -> None:
     disk = new_disk()
     epochs = LeaderEpochs(disk, DIRECTORY)
     epochs.assign(0, 0)
@@ -31,18 +31,18 @@ def test_the_file_is_kafkas_and_is_written_when_it_is_saved() -> None:
     assert not epochs.unsaved
     assert disk.read(f"{DIRECTORY}/{LEADER_EPOCHS}") == b"0\n2\n0 0\n3 100\n"
     assert LeaderEpochs.load(disk, DIRECTORY).entries == epochs.entries
-    # Durable, not only written: an older file must not be found in its place.
+    # Durable, not only written: an older file must not appear in its place.
     assert LeaderEpochs.load(disk.crash(), DIRECTORY).entries == epochs.entries
 
 
-def test_an_epoch_that_is_known_changes_nothing() -> None:
+def test_assigning_a_known_epoch_changes_nothing() -> None:
     epochs = known()
     for epoch, start in [(7, 150), (7, 999), (5, 120), (0, 0), (-1, 0)]:
         epochs.assign(epoch, start)
         assert epochs.entries == KNOWN
 
 
-def test_an_epoch_in_which_nothing_was_written_vanishes() -> None:
+def test_an_epoch_without_records_disappears() -> None:
     epochs = known()
     epochs.assign(9, 150)
     assert epochs.entries == [EpochStart(0, 0), EpochStart(3, 100), EpochStart(9, 150)]
@@ -56,27 +56,27 @@ def test_an_offset_belongs_to_the_epoch_that_spans_it(offset: int, epoch: int) -
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
-        (-1, (-1, -1)),  # nobody can be asked about no epoch
+        (-1, (-1, -1)),  # no epoch has no end
         (0, (0, 100)),
-        (1, (0, 100)),  # unknown here: the largest below it, and where that ended
+        (1, (0, 100)),  # unknown here: the largest below it, and its end
         (2, (0, 100)),
         (3, (3, 150)),
         (6, (3, 150)),
-        (7, (7, 200)),  # the latest ends where the log ends
-        (8, (-1, -1)),  # never seen: nothing can be said
+        (7, (7, 200)),  # the latest ends at the log end
+        (8, (-1, -1)),  # newer than all known ones: unknown
     ],
 )
-def test_where_an_epoch_ended(asked: int, answer: tuple[int, int]) -> None:
+def test_the_end_offset_of_an_epoch_follows_kafkas_rules(asked: int, answer: tuple[int, int]) -> None:
     assert known().end_offset_for(asked, log_end_offset=200) == answer
 
 
-def test_an_epoch_older_than_memory_ended_where_memory_begins() -> None:
+def test_an_epoch_older_than_all_known_ends_where_the_first_known_begins() -> None:
     epochs = known()
     epochs.truncate_start(120)
     assert epochs.end_offset_for(1, log_end_offset=200) == (1, 120)
 
 
-def test_without_epochs_nothing_is_known() -> None:
+def test_without_epochs_no_end_offset_is_known() -> None:
     empty = LeaderEpochs(new_disk(), DIRECTORY)
     assert empty.latest == -1
     assert empty.end_offset_for(0, log_end_offset=5) == (-1, -1)
@@ -84,7 +84,7 @@ def test_without_epochs_nothing_is_known() -> None:
 
 
 @pytest.mark.parametrize(("offset", "kept"), [(0, 0), (1, 1), (100, 1), (101, 2), (150, 2), (151, 3), (999, 3)])
-def test_cutting_the_end_forgets_epochs_that_begin_there(offset: int, kept: int) -> None:
+def test_truncating_the_end_drops_epochs_that_begin_there(offset: int, kept: int) -> None:
     epochs = known()
     epochs.truncate_end(offset)
     assert epochs.entries == KNOWN[:kept]
@@ -101,13 +101,13 @@ def test_cutting_the_end_forgets_epochs_that_begin_there(offset: int, kept: int)
         (500, [(7, 500)]),
     ],
 )
-def test_cutting_the_start_leaves_the_epoch_that_spans_it(offset: int, entries: list[tuple[int, int]]) -> None:
+def test_truncating_the_start_keeps_the_epoch_that_spans_it(offset: int, entries: list[tuple[int, int]]) -> None:
     epochs = known()
     epochs.truncate_start(offset)
     assert epochs.entries == entries
 
 
-def test_clearing_is_written_down() -> None:
+def test_clearing_epochs_writes_the_file() -> None:
     disk = new_disk()
     epochs = LeaderEpochs(disk, DIRECTORY)
     epochs.assign(4, 10)
@@ -116,7 +116,7 @@ def test_clearing_is_written_down() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"0\n1\n", b"0\n1\n3\n", b"0\n1\nx y\n", b"\x00" * 9, b"7\n0\n"])
-def test_a_damaged_file_is_no_epochs_and_no_error(content: bytes) -> None:
+def test_a_damaged_file_loads_as_no_epochs(content: bytes) -> None:
     disk = new_disk()
     write_file(disk, LEADER_EPOCHS, content)
     assert LeaderEpochs.load(disk, DIRECTORY).entries == []
@@ -157,7 +157,7 @@ def test_epochs_and_offsets_always_rise_together(steps: list[tuple[str, int, int
     assert LeaderEpochs.load(disk, DIRECTORY).entries == epochs.entries
 
 
-def test_closing_saves_no_epoch_in_which_nothing_was_written() -> None:
+def test_closing_does_not_save_an_epoch_without_records() -> None:
     disk = new_disk()
     epochs = LeaderEpochs(disk, DIRECTORY)
     epochs.assign(4, 0)

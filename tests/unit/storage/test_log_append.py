@@ -1,4 +1,4 @@
-"""Appending: offsets, patches, rolls, producers, and what is refused."""
+"""Appending: offsets, patches, rolls, producers, and refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.unit.storage.logs import (
 )
 
 
-def test_batches_get_the_offsets_that_follow_each_other() -> None:
+def test_batches_get_consecutive_offsets() -> None:
     log = open_partition(new_disk())
     assert append(log, data(3)) == Appended(0, 2, -1)
     assert append(log, data(1)) == Appended(3, 3, -1)
@@ -41,7 +41,7 @@ def test_batches_get_the_offsets_that_follow_each_other() -> None:
     assert offsets(all_batches(log)) == [(0, 2), (3, 3), (4, 5)]
 
 
-def test_a_batch_is_patched_in_the_callers_memory_and_written_as_it_is() -> None:
+def test_a_batch_is_patched_in_the_callers_memory_and_then_written() -> None:
     log = open_partition(new_disk())
     fill(log, 2)
     batch = data()
@@ -51,13 +51,13 @@ def test_a_batch_is_patched_in_the_callers_memory_and_written_as_it_is() -> None
     assert (header.base_offset, header.leader_epoch) == (2, 9)
 
 
-def test_a_log_may_begin_anywhere() -> None:
+def test_a_log_may_begin_at_any_offset() -> None:
     log = open_partition(new_disk(), log_start_offset=1000)
     assert (log.log_start_offset, log.log_end_offset, base_offsets(log)) == (1000, 1000, [1000])
     assert append(log).base_offset == 1000
 
 
-def test_the_first_batch_of_an_epoch_writes_the_epoch_down() -> None:
+def test_the_first_batch_of_an_epoch_saves_the_epoch() -> None:
     disk = new_disk()
     log = open_partition(disk)
     fill(log, 2, leader_epoch=1)
@@ -66,10 +66,10 @@ def test_the_first_batch_of_an_epoch_writes_the_epoch_down() -> None:
     assert disk.read(f"{DIRECTORY}/leader-epoch-checkpoint") == b"0\n2\n1 0\n4 2\n"
 
 
-# -- rolling --------------------------------------------------------------------------------------------------------------------
+# -- rolling
 
 
-def test_a_segment_is_never_larger_than_it_may_be() -> None:
+def test_a_segment_never_exceeds_segment_bytes() -> None:
     log = open_partition(new_disk())
     fill(log, 25)
     assert base_offsets(log) == [0, 10, 20]
@@ -99,11 +99,12 @@ def test_a_segment_rolls_by_age() -> None:
 def test_a_segment_rolls_when_an_index_is_full() -> None:
     log = open_partition(new_disk(), replace(SMALL, segment_bytes=10**6, index_interval_bytes=0, index_bytes_max=48))
     fill(log, 12)
-    # Three entries of the time index, and the fourth is kept for sealing: an entry for every batch but the first of a segment.
+    # The time index has three entries, and the fourth is kept for sealing; every batch but the
+    # first of a segment adds one.
     assert base_offsets(log) == [0, 4, 8]
 
 
-def test_a_segment_rolls_when_offsets_leave_its_reach() -> None:
+def test_a_segment_rolls_when_offsets_exceed_its_relative_range() -> None:
     log = open_partition(new_disk())
     fill(log, 1)
     far = data()
@@ -114,15 +115,15 @@ def test_a_segment_rolls_when_offsets_leave_its_reach() -> None:
     assert base_offsets(log) == [0, 2**31]
 
 
-def test_whoever_asked_is_told_of_a_roll() -> None:
-    told: list[int] = []
+def test_a_roll_calls_its_listeners() -> None:
+    rolls: list[int] = []
     log = open_partition(new_disk())
-    log.on_roll = lambda rolled: told.append(rolled.segments.active.base_offset)
+    log.on_roll = lambda rolled: rolls.append(rolled.segments.active.base_offset)
     fill(log, 21)
-    assert told == [10, 20]
+    assert rolls == [10, 20]
 
 
-def test_a_roll_leaves_a_complete_time_index_and_the_producers_of_its_moment() -> None:
+def test_a_roll_completes_the_time_index_and_writes_a_producer_snapshot() -> None:
     disk = new_disk()
     log = open_partition(disk)
     append(log, sent(7, 0))
@@ -134,15 +135,15 @@ def test_a_roll_leaves_a_complete_time_index_and_the_producers_of_its_moment() -
     assert log.segments.active.base_offset == 10
 
 
-def test_a_log_that_is_empty_does_not_roll() -> None:
+def test_an_empty_log_does_not_roll() -> None:
     with pytest.raises(AssertionError):
         open_partition(new_disk()).roll(now_ms=NOW_MS)
 
 
-# -- producers ------------------------------------------------------------------------------------------------------------------
+# -- producers
 
 
-def test_a_retry_is_answered_with_the_first_answer_and_not_written_again() -> None:
+def test_a_retry_gets_the_first_result_and_is_not_written_again() -> None:
     log = open_partition(new_disk())
     append(log, sent(7, 0, count=2))
     append(log, sent(7, 2))
@@ -151,14 +152,14 @@ def test_a_retry_is_answered_with_the_first_answer_and_not_written_again() -> No
     assert (log.log_end_offset, log.size_bytes()) == (3, size)
 
 
-def test_a_retry_is_told_the_time_of_the_first_append() -> None:
+def test_a_retry_gets_the_append_time_of_the_first_append() -> None:
     log = open_partition(new_disk())
     first = sent(7, 0)
     assert offer(log, first, append_time_ms=NOW_MS) == Appended(0, 0, NOW_MS)
     assert offer(log, sent(7, 0), append_time_ms=NOW_MS + 5000) == Appended(0, 0, NOW_MS, duplicate=True)
 
 
-def test_a_gap_a_zombie_and_a_stray_write_are_refused_and_not_written() -> None:
+def test_a_sequence_gap_a_zombie_and_a_write_outside_a_transaction_are_refused() -> None:
     log = open_partition(new_disk())
     append(log, sent(7, 0, epoch=1, transactional=True))
     for batch, code in [
@@ -173,7 +174,9 @@ def test_a_gap_a_zombie_and_a_stray_write_are_refused_and_not_written() -> None:
 
 
 def aborted_log() -> Log:
-    """Producer 1 aborts offsets 0 and 2, producer 2 commits 1, producer 1 aborts 5; segments begin at 0 and 10."""
+    """Producer 1 aborts offsets 0 and 2, producer 2 commits 1, producer 1 aborts 5; segments begin
+    at 0 and 10.
+    """
     log = open_partition(new_disk())
     append(log, sent(1, 0, transactional=True))
     append(log, sent(2, 0, transactional=True))
@@ -206,7 +209,7 @@ def test_an_abort_in_a_later_segment_is_found_for_a_reader_of_an_earlier_one() -
     assert log.aborted_transactions(0, 3) == [(1, 0, 16, 17)]
 
 
-def test_markers_are_not_held_against_sequences() -> None:
+def test_markers_do_not_affect_sequences() -> None:
     log = aborted_log()
     assert append(log, sent(1, 3)).base_offset == 7
     assert [record.offset for record in all_records(log)] == list(range(8))

@@ -1,4 +1,6 @@
-"""A directory of ``log.dirs``: owned by one, found again by the next, given up as a whole."""
+"""A directory of ``log.dirs``: it has one owner, the next owner finds its logs, and it fails as a
+whole.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ def two_partitions(disk: SimulatedDisk) -> tuple[LogDirectory, Log, Log]:
     return directory, logs[0], logs[1]
 
 
-# -- owning it ------------------------------------------------------------------------------------------------------------------
+# -- owning it
 
 
 def test_a_directory_has_one_owner() -> None:
@@ -73,7 +75,7 @@ def test_a_directory_has_one_owner() -> None:
     second.lock()
 
 
-def test_the_mark_of_a_clean_stop_is_true_once() -> None:
+def test_the_clean_shutdown_mark_is_valid_once() -> None:
     disk = new_disk()
     directory, _, _ = two_partitions(disk)
     directory.lock()
@@ -83,17 +85,17 @@ def test_the_mark_of_a_clean_stop_is_true_once() -> None:
     again.lock()
     assert again.take_clean_shutdown() == (True, 42)
     assert again.take_clean_shutdown() == (False, -1)
-    assert directory_on(disk.crash()).take_clean_shutdown() == (False, -1), "and gone for good"
+    assert directory_on(disk.crash()).take_clean_shutdown() == (False, -1), "the mark is removed durably"
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"brokerEpoch": "x"}', b'{"version":0}'])
-def test_a_mark_that_says_no_epoch_is_a_mark_all_the_same(content: bytes) -> None:
+def test_a_clean_shutdown_mark_without_an_epoch_counts(content: bytes) -> None:
     disk = new_disk()
     disk.open(f"{PATH}/{CLEAN_SHUTDOWN}").write_at(0, content)
     assert directory_on(disk).take_clean_shutdown() == (True, -1)
 
 
-# -- opening --------------------------------------------------------------------------------------------------------------------
+# -- opening
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -113,12 +115,12 @@ def test_every_partition_is_found_again(clean: bool) -> None:
     assert {partition: each.topic_id for partition, each in found.items()} == {ORDERS: ORDERS_ID, CLICKS: CLICKS_ID}
     assert values(found[ORDERS].log) == [numbered(n) for n in range(2, 14)]
     assert values(found[CLICKS].log) == [numbered(n) for n in range(3)]
-    # A high watermark lies between the start and the end, whatever was written.
+    # A high watermark lies between the start and the end, whatever the checkpoint had.
     assert (found[ORDERS].high_watermark, found[CLICKS].high_watermark) == (9, 3)
     assert found[ORDERS].log.recovery_point == (14 if clean else 0)
 
 
-def test_what_is_no_partition_is_left_alone() -> None:
+def test_directories_that_are_not_partitions_are_left_alone() -> None:
     disk = new_disk()
     two_partitions(disk)
     for name in (f"{METADATA_TOPIC}-0", "remote-log-index-cache", "orders-1." + "a" * 32 + "-stray"):
@@ -130,7 +132,7 @@ def test_what_is_no_partition_is_left_alone() -> None:
     assert disk.names(PATH) == before
 
 
-def test_a_copy_on_its_way_is_found_as_such_and_becomes_the_replica() -> None:
+def test_a_future_replica_is_found_and_can_be_adopted() -> None:
     disk = new_disk()
     directory = directory_on(disk)
     log = directory.create_future(ORDERS, ORDERS_ID, SMALL, UNIQUE, start_offset=0, now_ms=NOW_MS)
@@ -152,7 +154,7 @@ def test_a_copy_on_its_way_is_found_as_such_and_becomes_the_replica() -> None:
         assert values(found[ORDERS].log)[:6] == [numbered(n) for n in range(6)]
 
 
-def test_what_was_marked_for_deletion_is_removed_at_the_next_start() -> None:
+def test_a_directory_marked_deleted_is_removed_at_the_next_start() -> None:
     disk = new_disk()
     directory, _, _ = two_partitions(disk)
     marked = directory.mark_deleted(ORDERS, UNIQUE)
@@ -177,7 +179,7 @@ def test_a_marked_directory_is_removed_once_and_a_stray_one_is_kept() -> None:
 
 
 @pytest.mark.parametrize("name", [RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS])
-def test_a_damaged_checkpoint_costs_time_and_no_data(name: str) -> None:
+def test_a_damaged_checkpoint_loses_no_data(name: str) -> None:
     disk = new_disk()
     directory, _, _ = two_partitions(disk)
     directory.close(broker_epoch=1)
@@ -186,7 +188,7 @@ def test_a_damaged_checkpoint_costs_time_and_no_data(name: str) -> None:
     assert values(found[ORDERS].log) == [numbered(n) for n in range(14)]
 
 
-def test_of_a_new_log_a_power_cut_leaves_itself_something_nobody_owns_or_nothing() -> None:
+def test_a_power_cut_leaves_a_new_log_an_unowned_directory_or_nothing() -> None:
     disk = new_disk()
     directory_on(disk).create(ORDERS, ORDERS_ID, SMALL, now_ms=NOW_MS)
     left = set()
@@ -206,17 +208,17 @@ def test_a_flushed_log_is_found_again_after_a_power_cut() -> None:
         assert found[ORDERS].log.log_end_offset == 3
 
 
-# -- checkpoints ----------------------------------------------------------------------------------------------------------------
+# -- checkpoints
 
 
-def test_a_checkpoint_is_written_when_something_moved() -> None:
+def test_a_checkpoint_is_written_only_when_an_offset_changed() -> None:
     disk = new_disk()
     directory, orders, _ = two_partitions(disk)
     write = directory.recovery_point_checkpoint()
     assert write is not None
     orders.flush()
     write()
-    assert read_offsets(disk, f"{PATH}/{RECOVERY_POINTS}") == {ORDERS: 0, CLICKS: 0}, "as of when it was taken"
+    assert read_offsets(disk, f"{PATH}/{RECOVERY_POINTS}") == {ORDERS: 0, CLICKS: 0}, "the offsets of the moment it was taken"
     write = directory.recovery_point_checkpoint()
     assert write is not None
     write()
@@ -224,7 +226,7 @@ def test_a_checkpoint_is_written_when_something_moved() -> None:
     assert directory.recovery_point_checkpoint() is None
 
 
-def test_only_starts_that_a_segment_does_not_tell_are_written() -> None:
+def test_only_start_offsets_inside_a_segment_are_checkpointed() -> None:
     disk = new_disk()
     directory, orders, clicks = two_partitions(disk)
     clicks.truncate_fully(7)
@@ -235,10 +237,10 @@ def test_only_starts_that_a_segment_does_not_tell_are_written() -> None:
     assert read_offsets(disk, f"{PATH}/{LOG_START_OFFSETS}") == {ORDERS: 4}
 
 
-# -- stopping -------------------------------------------------------------------------------------------------------------------
+# -- stopping
 
 
-def test_a_failed_directory_is_not_written_any_more_and_not_marked_clean() -> None:
+def test_a_failed_directory_is_neither_written_nor_marked_clean() -> None:
     disk = new_disk()
     directory, _, _ = two_partitions(disk)
     directory.lock()
@@ -252,7 +254,7 @@ def test_a_failed_directory_is_not_written_any_more_and_not_marked_clean() -> No
     assert not disk.exists(f"{PATH}/{CLEAN_SHUTDOWN}")
 
 
-def test_wherever_a_clean_stop_is_cut_the_mark_is_there_only_if_it_is_true() -> None:
+def test_a_power_cut_during_a_clean_stop_never_leaves_a_false_mark() -> None:
     marks = set()
     for step in count(1):
         disk = new_disk(step)
@@ -277,7 +279,7 @@ def test_wherever_a_clean_stop_is_cut_the_mark_is_there_only_if_it_is_true() -> 
     assert marks == {True, False}
 
 
-# -- whose it is ----------------------------------------------------------------------------------------------------------------
+# -- owners of directories
 
 
 def test_a_topics_id_is_written_as_kafka_writes_it() -> None:
@@ -291,7 +293,7 @@ def test_a_topics_id_is_written_as_kafka_writes_it() -> None:
     "content",
     [b"", b"version: 1\ntopic_id: b29vb29vb29vb29vb29vbw", b"version: 0\n", b"version: 0\ntopic_id: short", b"\xff\xfe", b"version: 0"],
 )
-def test_a_partition_that_cannot_say_whose_it_is_is_nobodys(content: bytes) -> None:
+def test_a_partition_without_a_readable_topic_id_belongs_to_no_topic(content: bytes) -> None:
     disk = new_disk()
     assert read_topic_id(disk, PATH) is None
     disk.open(f"{PATH}/partition.metadata").write_at(0, content)
@@ -301,7 +303,7 @@ def test_a_partition_that_cannot_say_whose_it_is_is_nobodys(content: bytes) -> N
 META = MetaProperties("4L6g3nShT-eMCtK--X86sw", NodeId(7), UNIQUE)
 
 
-def test_whose_directory_it_is_is_read_as_it_was_written() -> None:
+def test_meta_properties_read_back_as_written() -> None:
     disk = new_disk()
     assert read_meta_properties(disk, PATH) is None
     write_meta_properties(disk, PATH, META)
@@ -319,7 +321,7 @@ def test_whose_directory_it_is_is_read_as_it_was_written() -> None:
         (b"version=1\ncluster.id=x\nnode.id=1\ndirectory.id=x\n", "cannot be read"),
     ],
 )
-def test_a_directory_that_cannot_say_whose_it_is_is_refused(content: bytes, said: str) -> None:
+def test_damaged_meta_properties_are_refused(content: bytes, said: str) -> None:
     disk = new_disk()
     disk.open(f"{PATH}/{META_PROPERTIES}").write_at(0, content)
     with pytest.raises(MetaPropertiesDamaged, match=said):

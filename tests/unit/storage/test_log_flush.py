@@ -1,4 +1,4 @@
-"""What is durable when: the recovery point, and the bookkeeping of flushes done elsewhere."""
+"""Which records are durable: the recovery point, and flushes on other threads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_nothing_is_durable_before_a_flush_and_everything_after() -> None:
         assert values(open_partition(disk.crash(), recovery_point=25)) == [numbered(n) for n in range(25)]
 
 
-def test_only_segments_that_have_something_are_flushed() -> None:
+def test_only_segments_with_unflushed_data_are_flushed() -> None:
     _, log = filled(12)
     offset, segments = log.flushable()
     assert (offset, [segment.base_offset for segment in segments]) == (12, [0, 10])
@@ -52,7 +52,7 @@ def test_only_segments_that_have_something_are_flushed() -> None:
     assert [segment.base_offset for segment in log.flushable()[1]] == [10]
 
 
-def test_a_flush_done_elsewhere_counts_when_it_is_reported() -> None:
+def test_a_flush_on_another_thread_counts_once_it_is_reported() -> None:
     _, log = filled(12)
     offset, segments = log.flushable()
     fill(log, 5)
@@ -63,14 +63,14 @@ def test_a_flush_done_elsewhere_counts_when_it_is_reported() -> None:
     assert log.recovery_point == 12
 
 
-def test_what_waits_in_memory_is_written_before_the_other_thread_begins() -> None:
+def test_waiting_entries_are_written_before_the_other_thread_syncs() -> None:
     disk, log = filled(9)
     assert disk.size_bytes(f"{DIRECTORY}/{0:020d}.index") == 0
     log.flushable()
     assert disk.size_bytes(f"{DIRECTORY}/{0:020d}.index") == 2 * 8
 
 
-def test_a_flush_does_not_vouch_for_what_was_appended_where_it_was_cut_meanwhile() -> None:
+def test_a_flush_does_not_cover_records_appended_after_a_truncation() -> None:
     _, log = filled(9)
     offset, segments = log.flushable()
     log.truncate_to(4)
@@ -81,8 +81,10 @@ def test_a_flush_does_not_vouch_for_what_was_appended_where_it_was_cut_meanwhile
     assert log.recovery_point == 4
 
 
-def test_a_flush_does_not_vouch_for_a_segment_that_was_sealed_meanwhile() -> None:
-    """Sealing writes to the time index; if the flush was through with that file, a power cut may leave half an entry."""
+def test_a_flush_does_not_cover_a_segment_sealed_meanwhile() -> None:
+    """Sealing writes to the time index; if the flush has already synced that file, a power cut may
+    leave half an entry.
+    """
     _, log = filled(9)
     offset, segments = log.flushable()
     log.roll(now_ms=NOW_MS)
@@ -103,14 +105,14 @@ def test_a_roll_right_after_a_flush_leaves_nothing_unsynced_behind() -> None:
         assert after.segments.first.time_index.last() == (NOW_MS + 8, 8)
 
 
-def test_the_recovery_point_never_goes_back_by_an_old_report() -> None:
+def test_an_old_flush_report_never_lowers_the_recovery_point() -> None:
     _, log = filled(12)
     log.flush()
     log.flushed(3)
     assert log.recovery_point == 12
 
 
-def test_a_topic_may_ask_for_a_flush_every_so_many_records() -> None:
+def test_flush_messages_flushes_after_that_many_records() -> None:
     _, log = filled(7, replace(SMALL, flush_messages=3))
     assert log.recovery_point == 6
     fill(log, 2)
@@ -159,7 +161,7 @@ def test_an_empty_log_closes_and_opens() -> None:
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex"])
-def test_a_failed_sync_is_told_and_the_recovery_point_stays(suffix: str) -> None:
+def test_a_failed_sync_raises_and_keeps_the_recovery_point(suffix: str) -> None:
     disk, log = filled(5)
     disk.fail_with(errno.EIO, [Operation.SYNC], path_part=suffix, times=1)
     with pytest.raises(OSError, match="Input/output error"):
@@ -167,7 +169,7 @@ def test_a_failed_sync_is_told_and_the_recovery_point_stays(suffix: str) -> None
     assert log.recovery_point == 0
 
 
-def test_a_full_disk_is_told_and_what_was_there_is_read_again() -> None:
+def test_a_full_disk_raises_and_earlier_records_stay_readable() -> None:
     disk, log = filled(5)
     disk.fail_with(errno.ENOSPC, [Operation.WRITE], path_part=".log")
     with pytest.raises(OSError, match="No space left"):

@@ -1,4 +1,4 @@
-"""A log against a list: whatever is done to it in whatever order, it holds what a list would hold."""
+"""A log compared with a list: after any operations in any order, it holds the same batches."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from barnabas.storage.log import Log, OffsetOutOfRange
 from barnabas.storage.log_settings import LogSettings
 from tests.unit.storage.logs import NOW_MS, all_batches, data, marker, new_disk, offer, open_partition, sent
 
-# Small enough that a handful of batches rolls, and an index has entries.
+# Small enough that a few batches roll, and an index has entries.
 TINY = LogSettings(segment_bytes=700, index_interval_bytes=150)
 
 
 class LogAgainstList(RuleBasedStateMachine):
-    """The model is the list of batches as they were acknowledged, with their spans; everything else must follow from it."""
+    """The model is the list of acknowledged batches with their spans; everything else follows from
+    it.
+    """
 
     disk: SimulatedDisk
     log: Log
@@ -40,7 +42,7 @@ class LogAgainstList(RuleBasedStateMachine):
         self.start = self.flushed = start
         self.log = open_partition(self.disk, TINY, log_start_offset=start)
 
-    # -- what the model knows -------------------------------------------------------------------------------------------------------
+    # -- the model
 
     @property
     def end(self) -> int:
@@ -57,7 +59,7 @@ class LogAgainstList(RuleBasedStateMachine):
     def forget_from(self, offset: int) -> None:
         self.batches = [batch for batch in self.batches if read_header(batch).last_offset < offset]
 
-    # -- what may happen --------------------------------------------------------------------------------------------------------------
+    # -- the operations
 
     @rule(count=st.integers(1, 4), size=st.integers(0, 120), codec=st.sampled_from(Codec), timestamp=st.integers(-1, 50))
     def append(self, count: int, size: int, codec: Codec, timestamp: int) -> None:
@@ -113,7 +115,7 @@ class LogAgainstList(RuleBasedStateMachine):
         self.flushed = min(self.flushed, self.log.log_end_offset)
 
     @rule(offset=st.integers(0, 300))
-    def start_anew(self, offset: int) -> None:
+    def start_over(self, offset: int) -> None:
         self.log.truncate_fully(offset)
         self.batches = []
         self.start = self.flushed = offset
@@ -136,17 +138,17 @@ class LogAgainstList(RuleBasedStateMachine):
 
     @rule()
     def lose_power(self) -> None:
-        """What was flushed is there; of the rest a prefix."""
+        """Flushed records survive, and a prefix of the rest."""
         self.disk = self.disk.crash()
         self.log = open_partition(self.disk, TINY, recovery_point=self.flushed, log_start_offset=self.start)
         if self.log.segments.first.base_offset == self.start and not self.log.size_bytes():
-            # The start was moved above all that survived.
+            # The log start was moved above all that survived.
             assert self.flushed <= self.start
             self.batches = []
         assert self.log.log_end_offset >= self.flushed
         self.forget_from(self.log.log_end_offset)
 
-    # -- what must hold ---------------------------------------------------------------------------------------------------------------
+    # -- the invariants
 
     @invariant()
     def the_log_holds_what_was_appended(self) -> None:

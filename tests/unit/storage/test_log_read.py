@@ -63,18 +63,18 @@ def test_an_offset_inside_a_batch_gets_the_whole_batch() -> None:
     assert offsets_in(read(log, 7)) == [5]
 
 
-def test_at_the_end_there_is_nothing_yet() -> None:
+def test_a_read_at_the_log_end_is_empty() -> None:
     assert read(filled(), 25) == Read(None)
     assert read(open_partition(new_disk()), 0) == Read(None)
 
 
 @pytest.mark.parametrize("offset", [-1, 26, 10**12])
-def test_outside_of_the_log_nothing_can_be_read(offset: int) -> None:
+def test_a_read_outside_the_log_is_out_of_range(offset: int) -> None:
     with pytest.raises(OffsetOutOfRange):
         read(filled(), offset)
 
 
-def test_a_bound_hides_what_lies_behind_it() -> None:
+def test_a_read_stops_at_its_bound() -> None:
     log = filled()
     assert offsets_in(read(log, 3, end=6)) == [3, 4, 5]
     assert offsets_in(read(log, 3, end=10)) == [3, 4, 5, 6, 7, 8, 9]
@@ -84,14 +84,14 @@ def test_a_bound_hides_what_lies_behind_it() -> None:
     assert read(log, 8, end=6) == Read(None)
 
 
-def test_a_bound_outside_of_the_log_does_not_make_the_offset_right() -> None:
+def test_a_bound_outside_the_log_does_not_make_an_offset_valid() -> None:
     with pytest.raises(OffsetOutOfRange):
         read(filled(), 26, end=26)
     with pytest.raises(OffsetOutOfRange):
         read(filled(), -1, end=-5)
 
 
-def test_size_limits_a_read_but_not_below_one_batch_when_that_is_wanted() -> None:
+def test_a_size_limit_still_returns_one_batch_when_required() -> None:
     log = filled()
     for size, expected in [(250, Read), (99, None), (0, None)]:
         found = read(log, 5, size=size, at_least_one=False)
@@ -108,7 +108,7 @@ def test_size_limits_a_read_but_not_below_one_batch_when_that_is_wanted() -> Non
     assert (len(whole.region), whole.oversized) == (BATCH_BYTES, False)
 
 
-def test_a_forced_batch_is_still_behind_no_bound() -> None:
+def test_a_required_batch_never_passes_the_bound() -> None:
     log = filled()
     assert read(log, 5, size=1, end=5) == Read(None)
     forced = read(log, 5, size=1, end=6)
@@ -116,7 +116,7 @@ def test_a_forced_batch_is_still_behind_no_bound() -> None:
     assert len(forced.region) == BATCH_BYTES
 
 
-def test_offsets_below_the_start_are_out_of_range_although_their_segment_is_there() -> None:
+def test_offsets_below_the_log_start_are_out_of_range_even_in_an_existing_segment() -> None:
     log = filled()
     log.advance_start(15)
     assert (log.log_start_offset, base_offsets(log)) == (15, [0, 10, 20])
@@ -129,11 +129,11 @@ def test_offsets_below_the_start_are_out_of_range_although_their_segment_is_ther
         log.advance_start(26)
 
 
-# -- gaps, as compaction leaves them ------------------------------------------------------------------------------------------------
+# -- gaps, as compaction leaves them
 
 
 def put_at(log: Log, offset: int) -> None:
-    """Append as if compaction had removed what lay between the end and ``offset``."""
+    """Append as if compaction had removed the records between the end and ``offset``."""
     batch = data()
     assign_offset(batch, offset, 0)
     log.segments.active.append(batch, last_offset=offset, max_timestamp=read_header(batch).max_timestamp)
@@ -155,18 +155,18 @@ def gappy() -> Log:
 @pytest.mark.parametrize(
     ("asked", "found"), [(0, [0, 5, 9]), (1, [5, 9]), (6, [9]), (10, [20, 22]), (14, [20, 22]), (15, [20, 22]), (21, [22])]
 )
-def test_a_gap_is_stepped_over_into_the_next_segment_too(asked: int, found: list[int]) -> None:
+def test_a_read_steps_over_a_gap_into_the_next_segment(asked: int, found: list[int]) -> None:
     assert offsets_in(read(gappy(), asked)) == found
 
 
-def test_a_bound_inside_a_gap_holds() -> None:
+def test_a_read_respects_a_bound_inside_a_gap() -> None:
     log = gappy()
     assert offsets_in(read(log, 0, end=7)) == [0, 5]
     assert read(log, 10, end=18) == Read(None)
     assert offsets_in(read(log, 10, end=21)) == [20]
 
 
-def test_the_end_of_a_region_is_known_also_behind_a_gap() -> None:
+def test_the_end_offset_of_a_region_is_known_behind_a_gap() -> None:
     log = gappy()
     for asked, size, end in [(0, EVERYTHING, 10), (0, 2 * BATCH_BYTES, 6), (0, 1, 1), (10, EVERYTHING, 23), (10, 1, 21)]:
         found = read(log, asked, size=size)
@@ -174,21 +174,21 @@ def test_the_end_of_a_region_is_known_also_behind_a_gap() -> None:
         assert log.end_of_region(found.region, asked) == end
 
 
-def test_the_end_of_a_region_that_ends_inside_a_batch_is_the_end_of_that_batch() -> None:
+def test_the_end_offset_of_a_region_is_the_end_of_its_last_batch() -> None:
     log = filled()
     found = read(log, 5, size=250)
     assert found.region is not None
     assert log.end_of_region(found.region, 5) == 8
 
 
-# -- remembered ends ----------------------------------------------------------------------------------------------------------------
+# -- remembered ends
 
 
 def reads_of(log: Log, offset: int) -> list[int]:
     return offsets_in(read(log, offset))
 
 
-def test_a_reader_that_follows_the_end_gets_what_comes_next() -> None:
+def test_a_reader_at_the_log_end_gets_the_next_batch() -> None:
     log = filled(3)
     assert reads_of(log, 0) == [0, 1, 2]
     for offset in range(3, 40):
@@ -196,9 +196,9 @@ def test_a_reader_that_follows_the_end_gets_what_comes_next() -> None:
         assert reads_of(log, offset) == [offset]
 
 
-def test_a_remembered_end_is_forgotten_when_the_log_is_cut() -> None:
+def test_a_remembered_end_is_dropped_when_the_log_is_truncated() -> None:
     log = filled(5)
-    reads_of(log, 0)  # remembers that offset 5 will lie at 500
+    reads_of(log, 0)  # remembers that offset 5 begins at 500
     log.truncate_to(3)
     for value in (b"longer than before, so that offset 5 lies elsewhere", b"x", b"y"):
         append(log, data(value=value))
@@ -206,7 +206,7 @@ def test_a_remembered_end_is_forgotten_when_the_log_is_cut() -> None:
     assert values(log)[3:] == [b"longer than before, so that offset 5 lies elsewhere", b"x", b"y"]
 
 
-def test_a_remembered_end_is_forgotten_when_the_log_starts_anew() -> None:
+def test_a_remembered_end_is_dropped_when_the_log_starts_over() -> None:
     log = filled(5)
     reads_of(log, 0)
     log.truncate_fully(5)
@@ -223,7 +223,7 @@ def test_a_remembered_end_leads_over_a_roll() -> None:
     assert reads_of(log, 5) == [5]
 
 
-def test_only_so_many_ends_are_remembered() -> None:
+def test_the_number_of_remembered_ends_is_bounded() -> None:
     log = open_partition(new_disk(), LogSettings())
     for _ in range(3 * REMEMBERED_READ_ENDS):
         append(log)
@@ -237,7 +237,7 @@ def test_only_so_many_ends_are_remembered() -> None:
     st.lists(st.integers(1, 4), min_size=1, max_size=30),
     st.lists(st.tuples(st.integers(0, 130), st.integers(0, 600), st.integers(0, 130), st.booleans()), min_size=1, max_size=8),
 )
-def test_any_read_is_a_stretch_of_what_was_appended(counts: list[int], asked: list[tuple[int, int, int, bool]]) -> None:
+def test_any_read_is_a_range_of_the_appended_bytes(counts: list[int], asked: list[tuple[int, int, int, bool]]) -> None:
     log = open_partition(new_disk())
     for count in counts:
         append(log, data(count))
@@ -259,7 +259,7 @@ def test_any_read_is_a_stretch_of_what_was_appended(counts: list[int], asked: li
             assert whole or len(chunk) < len(everything[first])
 
 
-# -- by time ------------------------------------------------------------------------------------------------------------------------
+# -- by time
 
 
 def timed(*stamps: int) -> Log:
@@ -277,7 +277,7 @@ def test_the_first_record_at_or_after_a_time_is_found() -> None:
     assert log.offset_for_timestamp(71) is None
 
 
-def test_records_are_told_apart_inside_a_batch() -> None:
+def test_a_search_by_time_finds_the_record_inside_a_batch() -> None:
     log = open_partition(new_disk())
 
     append(log, build_batch([Record(0, 10, None, b""), Record(1, 30, None, b""), Record(2, 20, None, b"")]))
@@ -287,7 +287,7 @@ def test_records_are_told_apart_inside_a_batch() -> None:
 
 @repeatable
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=45), st.integers(-1, 62), st.integers(0, 45), st.booleans())
-def test_time_is_searched_over_all_segments(stamps: list[int], asked: int, start: int, reopened: bool) -> None:
+def test_a_search_by_time_covers_all_segments(stamps: list[int], asked: int, start: int, reopened: bool) -> None:
     log = timed(*stamps)
     log.advance_start(min(start, len(stamps)))
     if reopened:
@@ -301,7 +301,7 @@ def test_time_is_searched_over_all_segments(stamps: list[int], asked: int, start
     assert (largest.timestamp, largest.offset) == (max(stamps), stamps.index(max(stamps)))
 
 
-def test_a_batch_whose_record_lies_below_the_start_does_not_hide_the_next() -> None:
+def test_a_batch_below_the_log_start_does_not_hide_the_next_match() -> None:
 
     log = open_partition(new_disk())
     append(log, build_batch([Record(0, 90, None, b""), Record(1, 10, None, b"")]))
@@ -310,14 +310,14 @@ def test_a_batch_whose_record_lies_below_the_start_does_not_hide_the_next() -> N
     assert log.offset_for_timestamp(80) == TimestampOffset(95, 2, 0)
 
 
-def test_an_empty_log_has_no_times() -> None:
+def test_a_search_by_time_in_an_empty_log_finds_nothing() -> None:
     log = open_partition(new_disk())
     assert log.offset_for_timestamp(0) is None
     assert log.offset_of_max_timestamp() is None
 
 
 def test_a_batch_that_cannot_be_opened_stands_for_its_first_record() -> None:
-    # Compressed batches are accepted closed, so such a batch can be in a log.
+    # Compressed batches are accepted closed, so a log can hold such a batch.
 
     log = open_partition(new_disk())
     append(log, data(timestamp=10))

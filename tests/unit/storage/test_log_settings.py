@@ -1,4 +1,4 @@
-"""A topic's configuration as the log needs it."""
+"""The settings of a topic that its log needs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ DEFAULTS = {
 }
 
 
-def test_kafkas_defaults_are_ours() -> None:
+def test_log_settings_have_kafkas_defaults() -> None:
     assert LogSettings.from_topic_config(DEFAULTS) == LogSettings()
 
 
@@ -66,7 +66,7 @@ def test_the_rules_for_batches_follow_the_topic() -> None:
     assert (rules.timestamp_type, rules.keys_required, rules.size_bytes_max) == (TimestampType.LOG_APPEND_TIME, True, 500)
 
 
-def test_what_stays_on_the_local_disk_is_as_much_as_all_unless_it_is_said() -> None:
+def test_local_retention_defaults_to_total_retention() -> None:
     same = LogSettings.from_topic_config({**DEFAULTS, "retention.ms": 70, "retention.bytes": 80})
     assert (same.local_retention_ms, same.local_retention_bytes) == (70, 80)
     less = LogSettings.from_topic_config({**DEFAULTS, "retention.ms": 70, "local.retention.ms": 7, "local.retention.bytes": -1})
@@ -77,6 +77,6 @@ def test_what_stays_on_the_local_disk_is_as_much_as_all_unless_it_is_said() -> N
     ("policy", "deletes", "compacts"),
     [([], False, False), (["delete"], True, False), (["compact"], False, True), (["compact", "delete"], True, True)],
 )
-def test_the_policies_are_two_switches(policy: list[str], deletes: bool, compacts: bool) -> None:
+def test_cleanup_policy_sets_delete_and_compact_separately(policy: list[str], deletes: bool, compacts: bool) -> None:
     settings = LogSettings.from_topic_config({**DEFAULTS, "cleanup.policy": policy})
     assert (settings.deletes, settings.compacts) == (deletes, compacts)

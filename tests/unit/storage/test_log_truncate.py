@@ -1,4 +1,4 @@
-"""Cutting a log at its end, starting it anew, and moving its start."""
+"""Truncating a log at its end, starting it over, and moving its start."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def filled(batches: int = 25) -> Log:
 @pytest.mark.parametrize(
     ("offset", "bases"), [(24, [0, 10, 20]), (21, [0, 10, 20]), (20, [0, 10]), (19, [0, 10]), (11, [0, 10]), (10, [0]), (1, [0]), (0, [0])]
 )
-def test_everything_at_and_above_the_offset_is_gone(offset: int, bases: list[int]) -> None:
+def test_truncation_removes_everything_at_and_above_the_offset(offset: int, bases: list[int]) -> None:
     log = filled()
     log.truncate_to(offset)
     assert log.log_end_offset == offset
@@ -48,7 +48,7 @@ def test_everything_at_and_above_the_offset_is_gone(offset: int, bases: list[int
 
 
 @pytest.mark.parametrize("offset", [0, 4, 10, 15, 20])
-def test_a_cut_log_goes_on_where_it_was_cut(offset: int) -> None:
+def test_a_truncated_log_continues_at_the_truncation_offset(offset: int) -> None:
     log = filled()
     log.truncate_to(offset)
     fill(log, 30)
@@ -56,22 +56,22 @@ def test_a_cut_log_goes_on_where_it_was_cut(offset: int) -> None:
     assert [first for first, _ in offsets(all_batches(log))] == list(range(offset + 30))
 
 
-def test_cutting_at_or_behind_the_end_changes_nothing() -> None:
+def test_truncating_at_or_behind_the_end_changes_nothing() -> None:
     log = filled()
     for offset in (25, 26, 10**9):
         log.truncate_to(offset)
         assert (log.log_end_offset, base_offsets(log)) == (25, [0, 10, 20])
 
 
-def test_cutting_at_the_end_takes_back_an_epoch_in_which_nothing_was_written() -> None:
-    # It was leader for a moment; the one that follows it may know another epoch at this offset.
+def test_truncating_at_the_end_drops_an_epoch_without_records() -> None:
+    # The replica was leader for a moment; the next leader may have another epoch at this offset.
     log = filled()
     log.leader_epochs.assign(5, 25)
     log.truncate_to(25)
     assert log.leader_epochs.entries == [(0, 0)]
 
 
-def test_a_batch_that_spans_the_offset_goes_as_a_whole_and_leaves_no_hole() -> None:
+def test_truncation_removes_a_batch_that_spans_the_offset() -> None:
     log = open_partition(new_disk())
     append(log, data(4))
     append(log, data(4))
@@ -82,7 +82,7 @@ def test_a_batch_that_spans_the_offset_goes_as_a_whole_and_leaves_no_hole() -> N
     assert (log.log_end_offset, all_batches(log)) == (0, [])
 
 
-def test_epochs_are_cut_with_the_log() -> None:
+def test_truncation_also_truncates_epochs() -> None:
     log = open_partition(new_disk())
     for epoch in (1, 2, 3):
         fill(log, 5, leader_epoch=epoch)
@@ -92,7 +92,7 @@ def test_epochs_are_cut_with_the_log() -> None:
     assert log.leader_epochs.entries == [(1, 0)]
 
 
-def test_producers_are_those_of_the_new_end() -> None:
+def test_truncation_restores_the_producers_of_the_new_end() -> None:
     log = open_partition(new_disk())
     append(log, sent(1, 0, transactional=True))
     fill(log, 12)
@@ -109,7 +109,7 @@ def test_producers_are_those_of_the_new_end() -> None:
     assert append(log, sent(1, 1, transactional=True)).base_offset == 13
 
 
-def test_no_snapshot_tells_of_what_was_cut() -> None:
+def test_truncation_removes_snapshots_above_the_offset() -> None:
     log = filled()
     assert list_snapshots(log.disk, DIRECTORY) == [10, 20]
     log.truncate_to(20)
@@ -130,7 +130,7 @@ def test_the_recovery_point_and_the_start_never_lie_above_the_end() -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 10, 25, 1000])
-def test_starting_anew_leaves_nothing(offset: int) -> None:
+def test_starting_over_leaves_an_empty_log(offset: int) -> None:
     log = filled()
     append(log, sent(1, 0))
     log.truncate_fully(offset)
@@ -141,14 +141,14 @@ def test_starting_anew_leaves_nothing(offset: int) -> None:
     assert [name for name in log.disk.names(DIRECTORY) if name.endswith(".log")] == [f"{offset:020d}.log"]
 
 
-def test_cutting_below_the_first_segment_starts_anew() -> None:
+def test_truncating_below_the_first_segment_starts_over() -> None:
     log = open_partition(new_disk(), log_start_offset=100)
     fill(log, 5)
     log.truncate_to(40)
     assert (log.log_start_offset, log.log_end_offset, base_offsets(log)) == (40, 40, [40])
 
 
-def test_moving_the_start_forgets_older_epochs() -> None:
+def test_moving_the_log_start_drops_older_epochs() -> None:
     log = open_partition(new_disk())
     for epoch in (1, 2, 3):
         fill(log, 5, leader_epoch=epoch)
@@ -168,7 +168,7 @@ def test_a_region_that_is_being_sent_survives_the_removal_of_its_segment() -> No
 
 @repeatable
 @given(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 60)), min_size=1, max_size=8))
-def test_cut_and_appended_again_and_again_the_log_is_what_is_left(steps: list[tuple[int, int]]) -> None:
+def test_truncating_and_appending_repeatedly_keeps_the_log_consistent(steps: list[tuple[int, int]]) -> None:
     log = open_partition(new_disk())
     kept: list[bytes] = []
     for number, (batches, cut) in enumerate(steps):
@@ -183,7 +183,7 @@ def test_cut_and_appended_again_and_again_the_log_is_what_is_left(steps: list[tu
             assert kept[start].startswith(b"%d at" % epoch)
 
 
-def test_a_segment_that_is_thrown_away_while_a_worker_syncs_it_has_nothing_to_lose() -> None:
+def test_syncing_a_segment_that_was_dropped_meanwhile_succeeds() -> None:
     disk = new_disk()
     log = open_partition(disk)
     fill(log, 25)

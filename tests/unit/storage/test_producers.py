@@ -1,4 +1,6 @@
-"""What a partition remembers of its producers: retries dropped, gaps and zombies refused, transactions followed, all of it kept on disk."""
+"""The producers of a partition: retries dropped, gaps and zombies refused, transactions tracked,
+and all of it restored from disk.
+"""
 
 from __future__ import annotations
 
@@ -47,15 +49,15 @@ def code(outcome: Refused | SentBatch | None) -> ErrorCode:
     return outcome.code
 
 
-# -- sequences ------------------------------------------------------------------------------------------------------------------
+# -- sequences
 
 
 @pytest.mark.parametrize("sequence", [0, 1, 999, LAST])
-def test_an_unknown_producer_may_begin_anywhere(sequence: int) -> None:
+def test_an_unknown_producer_may_begin_at_any_sequence(sequence: int) -> None:
     assert ProducerState().check(batch(sequence)) is None
 
 
-def test_the_next_sequence_goes_on_and_any_other_is_refused() -> None:
+def test_only_the_next_sequence_is_accepted() -> None:
     state = state_after(batch(0, count=3))
     assert state.check(batch(3)) is None
     for sequence in (4, 100, 1, 2):
@@ -71,7 +73,7 @@ def test_a_retry_of_any_of_the_last_five_batches_is_a_duplicate() -> None:
         assert code(state.check(batch(2 * n, count=2))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-def test_a_batch_that_begins_like_one_and_ends_elsewhere_is_no_retry() -> None:
+def test_a_batch_with_a_known_first_and_another_last_sequence_is_not_a_retry() -> None:
     assert code(state_after(batch(0, count=3)).check(batch(0, count=2))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
@@ -88,17 +90,17 @@ def test_a_batch_may_span_the_wrap() -> None:
     assert code(state.check(batch(4))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
-# -- epochs ---------------------------------------------------------------------------------------------------------------------
+# -- epochs
 
 
-def test_an_old_epoch_is_a_zombie() -> None:
+def test_a_batch_of_an_old_epoch_is_refused() -> None:
     state = state_after(batch(0, epoch=4))
     assert code(state.check(batch(1, epoch=3))) is ErrorCode.INVALID_PRODUCER_EPOCH
-    # Even as a retry of what it once sent.
+    # Even as a retry of a batch it once sent.
     assert code(state.check(batch(0, epoch=3))) is ErrorCode.INVALID_PRODUCER_EPOCH
 
 
-def test_a_new_epoch_begins_at_zero_and_forgets_the_old_batches() -> None:
+def test_a_new_epoch_begins_at_sequence_zero_and_drops_old_batches() -> None:
     state = state_after(batch(0), batch(1))
     assert code(state.check(batch(2, epoch=1))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     state.apply(batch(0, epoch=1), 2)
@@ -106,14 +108,14 @@ def test_a_new_epoch_begins_at_zero_and_forgets_the_old_batches() -> None:
     assert state.check(batch(1, epoch=1)) is None
 
 
-def test_producers_do_not_know_each_other() -> None:
+def test_producers_are_independent() -> None:
     state = state_after(batch(0, producer=1), batch(50, producer=2))
     assert state.check(batch(1, producer=1)) is None
     assert state.check(batch(51, producer=2)) is None
     assert len(state) == 2
 
 
-# -- transactions ---------------------------------------------------------------------------------------------------------------
+# -- transactions
 
 
 def replay(state: ProducerState, raw: bytearray, offset: int) -> AbortedTransaction | None:
@@ -140,7 +142,7 @@ def test_readers_wait_until_the_marker_is_on_all_replicas() -> None:
     assert state.first_unstable_offset() is None
 
 
-def test_the_first_of_several_open_transactions_counts() -> None:
+def test_the_first_of_several_open_transactions_bounds_readers() -> None:
     state = ProducerState()
     replay(state, sent(1, 0, transactional=True), 10)
     replay(state, sent(2, 0, transactional=True), 11)
@@ -150,7 +152,7 @@ def test_the_first_of_several_open_transactions_counts() -> None:
     assert state.first_unstable_offset() == 11
 
 
-def test_an_abort_is_indexed_with_the_last_stable_offset_of_its_moment() -> None:
+def test_an_abort_is_indexed_with_the_last_stable_offset_at_its_marker() -> None:
     state = ProducerState()
     replay(state, sent(1, 0, transactional=True), 10)
     replay(state, sent(2, 0, transactional=True), 11)
@@ -158,7 +160,7 @@ def test_an_abort_is_indexed_with_the_last_stable_offset_of_its_moment() -> None
     assert replay(state, marker(1, ControlType.ABORT), 13) == AbortedTransaction(1, 10, 13, 14)
 
 
-def test_a_marker_without_a_transaction_ends_nothing() -> None:
+def test_a_marker_without_a_transaction_has_no_effect() -> None:
     state = ProducerState()
     assert replay(state, marker(7, ControlType.ABORT), 5) is None
     replay(state, sent(7, 0, transactional=True), 6)
@@ -178,7 +180,7 @@ def test_a_marker_of_a_newer_epoch_fences_its_own_producer() -> None:
     assert state.check(batch(0, epoch=3)) is None
 
 
-def test_a_marker_of_the_same_epoch_lets_sequences_go_on() -> None:
+def test_a_marker_of_the_same_epoch_keeps_sequences() -> None:
     state = ProducerState()
     replay(state, sent(7, 0, transactional=True), 0)
     replay(state, marker(7, ControlType.COMMIT), 1)
@@ -194,17 +196,17 @@ def test_a_write_outside_an_open_transaction_is_refused() -> None:
     assert state.check(batch(1, transactional=True)) is None
 
 
-def test_batches_without_a_producer_leave_no_trace() -> None:
+def test_batches_without_a_producer_leave_no_state() -> None:
     state = ProducerState()
     plain = sent(-1, -1)
     assert replay(state, plain, 0) is None
     assert len(state) == 0
 
 
-# -- forgetting -----------------------------------------------------------------------------------------------------------------
+# -- forgetting
 
 
-def test_silent_producers_are_forgotten_unless_a_transaction_is_open() -> None:
+def test_idle_producers_expire_unless_a_transaction_is_open() -> None:
     state = state_after(batch(0, producer=1), batch(0, producer=2, transactional=True))
     assert state.expire(older_than_ms=NOW_MS) == 0
     assert state.expire(older_than_ms=NOW_MS + 1) == 1
@@ -212,7 +214,7 @@ def test_silent_producers_are_forgotten_unless_a_transaction_is_open() -> None:
     assert state.check(batch(77, producer=1)) is None
 
 
-def test_clearing_forgets_everything() -> None:
+def test_clearing_removes_all_producers() -> None:
     state = state_after(batch(0, transactional=True))
     replay(state, marker(7, ControlType.COMMIT), 1)
     state.clear()
@@ -220,7 +222,7 @@ def test_clearing_forgets_everything() -> None:
     assert state.first_unstable_offset() is None
 
 
-# -- snapshots ------------------------------------------------------------------------------------------------------------------
+# -- snapshots
 
 producers = st.builds(
     lambda producer_id, epoch, sequence, offset, count, timestamp, coordinator, open_since: (
@@ -246,7 +248,7 @@ producers = st.builds(
 
 @repeatable
 @given(st.lists(producers, max_size=5, unique_by=lambda values: values[0]))
-def test_of_each_producer_the_last_batch_survives_a_snapshot(rows: list[tuple[int, int, int, int, int, int, int, int | None]]) -> None:
+def test_a_snapshot_keeps_the_last_batch_of_each_producer(rows: list[tuple[int, int, int, int, int, int, int, int | None]]) -> None:
     made = []
     for producer_id, epoch, sequence, offset, count, timestamp, coordinator, open_since in rows:
         producer = Producer(
@@ -262,7 +264,7 @@ def test_of_each_producer_the_last_batch_survives_a_snapshot(rows: list[tuple[in
         assert after == before
 
 
-def test_a_producer_of_which_only_a_marker_is_known_has_no_batch() -> None:
+def test_a_producer_known_only_from_a_marker_has_no_batch() -> None:
     state = ProducerState()
     replay(state, marker(7, ControlType.COMMIT, epoch=3, coordinator_epoch=4), 0)
     (producer,) = decode_snapshot(encode_snapshot(state))
@@ -290,7 +292,7 @@ def test_the_bytes_of_a_snapshot_are_kafkas() -> None:
 
 @repeatable
 @given(st.data())
-def test_no_damaged_snapshot_is_believed(data: st.DataObject) -> None:
+def test_a_damaged_snapshot_is_refused(data: st.DataObject) -> None:
     good = encode_snapshot(state_after(batch(0), batch(0, producer=8)))
     kind = data.draw(st.sampled_from(["flip", "cut", "grow"]))
     if kind == "flip":
@@ -304,7 +306,7 @@ def test_no_damaged_snapshot_is_believed(data: st.DataObject) -> None:
         decode_snapshot(bytes(bad))
 
 
-def test_a_count_that_does_not_fill_the_file_is_damage_even_under_a_right_checksum() -> None:
+def test_a_snapshot_with_a_wrong_count_is_refused_despite_a_valid_checksum() -> None:
     body = struct.pack(">i", 2) + bytes(46)
     with pytest.raises(SnapshotDamaged, match="2 entries"):
         decode_snapshot(struct.pack(">hI", 1, crc32c(body)) + body)

@@ -1,4 +1,4 @@
-"""Opening a directory in whatever state it was left: the table of ``recovery.py``, line by line."""
+"""Opening a directory in any state: the table of ``recovery.py``, line by line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def path(base: int, suffix: str) -> str:
 
 
 def closed(batches: int = 25, *, before: Callable[[Log], None] | None = None) -> SimulatedDisk:
-    """A directory that was closed in good order; segments begin at 0, 10 and 20."""
+    """A cleanly closed directory; segments begin at 0, 10 and 20."""
     disk = new_disk()
     log = open_partition(disk)
     if before is not None:
@@ -64,7 +64,9 @@ def closed(batches: int = 25, *, before: Callable[[Log], None] | None = None) ->
 
 
 def opened_twice(disk: SimulatedDisk, *, recovery_point: int = 0) -> Log:
-    """Opened after a crash, and again after another one right behind it: both must find the same."""
+    """Opened after a crash, and again after another crash right behind it: both must find the
+    same.
+    """
     first = open_partition(disk, recovery_point=recovery_point)
     again = open_partition(disk.kill(), recovery_point=recovery_point)
     assert all_batches(first) == all_batches(again)
@@ -74,7 +76,7 @@ def opened_twice(disk: SimulatedDisk, *, recovery_point: int = 0) -> Log:
     return first
 
 
-# -- the ordinary ways ----------------------------------------------------------------------------------------------------------
+# -- the ordinary cases
 
 
 def test_a_new_directory_becomes_an_empty_log() -> None:
@@ -85,7 +87,7 @@ def test_a_new_directory_becomes_an_empty_log() -> None:
     assert set(disk.crash().names(DIRECTORY)) == {name(7, ".log"), name(7, ".index"), name(7, ".timeindex")}
 
 
-def test_after_a_clean_stop_nothing_is_scanned_and_nothing_changes() -> None:
+def test_opening_after_a_clean_stop_scans_and_changes_nothing() -> None:
     disk = closed()
     before = files(disk)
     log, report = open_reporting(disk, clean=True)
@@ -104,7 +106,7 @@ def test_after_an_unclean_stop_segments_that_reach_above_the_recovery_point_are_
         assert values(log) == [numbered(n) for n in range(25)]
 
 
-def test_a_log_goes_on_after_it_was_opened() -> None:
+def test_a_recovered_log_accepts_appends() -> None:
     for clean in (True, False):
         log = open_partition(closed(), clean=clean)
         fill(log, 20)
@@ -112,7 +114,7 @@ def test_a_log_goes_on_after_it_was_opened() -> None:
         assert base_offsets(log) == [0, 10, 20, 30, 40]
 
 
-def test_an_index_is_the_same_whether_written_or_derived() -> None:
+def test_a_derived_index_equals_the_written_one() -> None:
     disk = closed()
     before = files(disk)
     open_partition(disk).close()
@@ -134,7 +136,7 @@ def test_the_start_is_never_below_the_first_segment() -> None:
 
 
 @pytest.mark.parametrize("clean", [True, False])
-def test_a_start_above_the_end_empties_the_log_so_that_no_offset_is_given_out_twice(clean: bool) -> None:
+def test_a_log_start_above_the_end_empties_the_log_so_that_no_offset_is_reused(clean: bool) -> None:
     disk = closed()
     log, report = open_reporting(disk, clean=clean, log_start_offset=40)
     assert (log.log_start_offset, log.log_end_offset, base_offsets(log)) == (40, 40, [40])
@@ -143,7 +145,7 @@ def test_a_start_above_the_end_empties_the_log_so_that_no_offset_is_given_out_tw
     assert append(log).base_offset == 40
 
 
-# -- *.deleted, *.cleaned, *.swap -------------------------------------------------------------------------------------------------
+# -- *.deleted, *.cleaned, *.swap
 
 
 @pytest.mark.parametrize("suffix", [".log.deleted", ".index.deleted", ".timeindex.deleted", ".txnindex.deleted", ".snapshot.deleted"])
@@ -175,7 +177,7 @@ def test_a_checkpoint_that_was_being_written_is_removed() -> None:
 
 
 def compacted(*offsets: int) -> bytes:
-    """What compaction leaves of some segments: batches at these offsets."""
+    """The output of compacting some segments: batches at these offsets."""
     out = b""
     for offset in offsets:
         batch = data(value=numbered(offset), timestamp=NOW_MS + offset)
@@ -186,7 +188,7 @@ def compacted(*offsets: int) -> bytes:
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("with_indexes", [True, False])
-def test_a_finished_compaction_is_swapped_in_and_what_it_replaces_is_removed(clean: bool, with_indexes: bool) -> None:
+def test_a_finished_compaction_is_swapped_in_and_replaces_its_sources(clean: bool, with_indexes: bool) -> None:
     disk = closed()
     write_file(disk, name(0, ".log.swap"), compacted(3, 11, 19))
     if with_indexes:
@@ -213,7 +215,7 @@ def test_a_swap_keeps_no_index_of_the_segment_it_replaces() -> None:
 
 
 @pytest.mark.parametrize("step", range(1, 12))
-def test_wherever_the_power_is_cut_no_old_segment_comes_back_behind_the_compacted_one(step: int) -> None:
+def test_a_power_cut_never_brings_an_old_segment_back_behind_the_compacted_one(step: int) -> None:
     disk = closed()
     write_file(disk, name(0, ".log.swap"), compacted(3, 11, 19))
     disk.open(path(0, ".log.swap")).sync()
@@ -246,16 +248,18 @@ def test_several_swaps_are_all_finished() -> None:
     assert values(log) == [numbered(n) for n in (1, 9, 12, *range(20, 25))]
 
 
-def test_a_segment_that_ends_before_the_next_begins_is_a_hole_unless_compaction_makes_such() -> None:
-    """A power cut may take the end of one file, which was not flushed, and leave the next, whose name was synced."""
+def test_a_segment_that_ends_before_the_next_is_a_hole_unless_compacted() -> None:
+    """A power cut may take the unflushed end of one file and leave the next, whose name was
+    synced.
+    """
     disk = closed()
     disk.open(path(10, ".log")).truncate(4 * BATCH_BYTES)
     log, report = open_reporting(disk.kill(), recovery_point=12)
     assert (base_offsets(log), log.log_end_offset, report.segments_removed) == ([0, 10], 14, 1)
-    # Below the recovery point nothing is looked at, and where records are compacted away nothing is amiss.
+    # Nothing is scanned below the recovery point, and a gap that compaction left is valid.
     assert base_offsets(open_partition(disk.kill(), recovery_point=20)) == [0, 10, 20]
     assert base_offsets(open_partition(disk.kill(), COMPACTED, recovery_point=12)) == [0, 10, 20]
-    # Nor where the cleaner wrote down that it had been.
+    # Nor below the cleaner's checkpoint.
     for cleaned_to, bases in ((20, [0, 10, 20]), (10, [0, 10])):
         found, _ = open_log(
             disk.kill(),
@@ -271,7 +275,7 @@ def test_a_segment_that_ends_before_the_next_begins_is_a_hole_unless_compaction_
         assert base_offsets(found) == bases
 
 
-# -- logs without indexes, indexes without logs -------------------------------------------------------------------------------------
+# -- logs without indexes, indexes without logs
 
 
 @pytest.mark.parametrize("clean", [True, False])
@@ -302,7 +306,9 @@ def test_an_index_that_was_derived_below_the_recovery_point_is_durable() -> None
 
 
 def aborting(log: Log) -> None:
-    """Producer 1 begins in the first segment and aborts in the second; producer 2 aborts inside the first."""
+    """Producer 1 begins in the first segment and aborts in the second; producer 2 aborts inside the
+    first.
+    """
     append(log, sent(1, 0, transactional=True))
     append(log, sent(2, 0, transactional=True))
     append(log, marker(2, ControlType.ABORT))
@@ -316,7 +322,7 @@ ABORTS = [(2, 1, 2, 0), (1, 0, 12, 13)]
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("recovery_point", [0, 25])
 @pytest.mark.parametrize("base", [0, 10])
-def test_deriving_an_index_again_forgets_no_abort(clean: bool, recovery_point: int, base: int) -> None:
+def test_deriving_an_index_again_keeps_all_aborts(clean: bool, recovery_point: int, base: int) -> None:
     disk = closed(before=aborting)
     disk.remove(path(base, ".index"))
     log = open_partition(disk, clean=clean, recovery_point=recovery_point)
@@ -355,7 +361,7 @@ def test_an_index_without_a_log_is_removed(suffix: str) -> None:
         (".txnindex", struct.pack(">hqqqq", 0, 1, 24, 22, 25)),
     ],
 )
-def test_an_index_of_the_active_segment_that_cannot_be_right_is_derived_again_after_a_clean_stop(suffix: str, content: bytes) -> None:
+def test_an_implausible_index_of_the_active_segment_is_derived_again_after_a_clean_stop(suffix: str, content: bytes) -> None:
     disk = closed()
     before = files(disk)
     write_file(disk, name(20, suffix), content)
@@ -369,7 +375,7 @@ def test_an_index_of_the_active_segment_that_cannot_be_right_is_derived_again_af
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("base", [0, 10, 20])
-def test_an_index_that_leads_to_where_no_batch_begins_is_derived_again(clean: bool, base: int) -> None:
+def test_an_index_that_points_to_no_batch_is_derived_again(clean: bool, base: int) -> None:
     disk = closed()
     before = files(disk)
     disk.flip_bit(path(base, ".index"), disk.size_bytes(path(base, ".index")) - 1, 3)
@@ -381,7 +387,7 @@ def test_an_index_that_leads_to_where_no_batch_begins_is_derived_again(clean: bo
     assert files(disk) == before
 
 
-def test_a_damaged_log_below_the_recovery_point_is_not_cut_behind_anybodys_back() -> None:
+def test_a_damaged_log_below_the_recovery_point_is_not_truncated() -> None:
     disk = closed()
     damage_at(disk, 0, "garbage")
     before = disk.read(path(0, ".log"))
@@ -390,7 +396,7 @@ def test_a_damaged_log_below_the_recovery_point_is_not_cut_behind_anybodys_back(
     assert disk.read(path(0, ".log")) == before
 
 
-def test_half_an_entry_at_the_end_of_an_index_is_cut() -> None:
+def test_a_partial_entry_at_the_end_of_an_index_is_trimmed() -> None:
     disk = closed()
     before = files(disk)
     write_file(disk, name(20, ".index"), before[name(20, ".index")] + b"\x00\x01")
@@ -398,11 +404,11 @@ def test_half_an_entry_at_the_end_of_an_index_is_cut() -> None:
     assert files(disk) == before
 
 
-# -- a damaged tail -----------------------------------------------------------------------------------------------------------------
+# -- a damaged tail
 
 
 def damage_at(disk: SimulatedDisk, base: int, how: str) -> None:
-    """The segment's third batch is damaged, or something follows its last."""
+    """The segment's third batch is damaged, or bytes follow its last."""
     log = disk.open(path(base, ".log"))
     third, size = 2 * BATCH_BYTES, log.size_bytes()
     match how:
@@ -434,7 +440,7 @@ DAMAGES = [
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_a_damaged_tail_is_cut_at_the_first_batch_that_is_not_whole(how: str) -> None:
+def test_a_damaged_tail_is_truncated_at_the_first_incomplete_batch(how: str) -> None:
     disk = closed()
     damage_at(disk, 20, how)
     size = disk.size_bytes(path(20, ".log"))
@@ -448,7 +454,7 @@ def test_a_damaged_tail_is_cut_at_the_first_batch_that_is_not_whole(how: str) ->
 
 
 @pytest.mark.parametrize("tail", [bytes(1), bytes(60), bytes(61), bytes(5000), b"\xff" * 100, data()[:-1]])
-def test_what_follows_the_last_whole_batch_is_cut(tail: bytes) -> None:
+def test_bytes_behind_the_last_whole_batch_are_truncated(tail: bytes) -> None:
     disk = closed()
     file = disk.open(path(20, ".log"))
     file.write_at(file.size_bytes(), tail)
@@ -459,7 +465,7 @@ def test_what_follows_the_last_whole_batch_is_cut(tail: bytes) -> None:
 
 @pytest.mark.parametrize("how", DAMAGES)
 @pytest.mark.parametrize("base", [0, 10])
-def test_segments_behind_a_cut_are_removed(how: str, base: int) -> None:
+def test_segments_behind_a_truncation_are_removed(how: str, base: int) -> None:
     disk = closed()
     damage_at(disk, base, how)
     log, report = open_reporting(disk, recovery_point=0)
@@ -470,7 +476,7 @@ def test_segments_behind_a_cut_are_removed(how: str, base: int) -> None:
     opened_twice(disk)
 
 
-def test_below_the_recovery_point_nothing_is_scanned_and_damage_stays_for_its_readers_to_find() -> None:
+def test_segments_below_the_recovery_point_are_not_scanned() -> None:
     disk = closed()
     damage_at(disk, 0, "one bit")
     log, report = open_reporting(disk, recovery_point=25)
@@ -479,7 +485,7 @@ def test_below_the_recovery_point_nothing_is_scanned_and_damage_stays_for_its_re
 
 
 def test_a_removal_that_a_crash_interrupted_is_finished_by_the_next_recovery() -> None:
-    """The cut comes after the removals, or the segments behind it would look as if they belonged there."""
+    """The truncation comes after the removals, or the segments behind it would look valid."""
     disk = closed()
     damage_at(disk, 0, "one bit")
     for step in range(1, 60):
@@ -492,7 +498,7 @@ def test_a_removal_that_a_crash_interrupted_is_finished_by_the_next_recovery() -
             assert values(after) == [numbered(n) for n in range(2)]
 
 
-# -- producers ----------------------------------------------------------------------------------------------------------------------
+# -- producers
 
 
 def producing(log: Log) -> None:
@@ -512,7 +518,7 @@ def remembered(log: Log) -> dict[int, tuple[object, ...]]:
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("lost", ["none", "the last", "all", "damaged", "empty"])
-def test_producers_are_the_same_whatever_became_of_the_snapshots(clean: bool, lost: str) -> None:
+def test_producers_are_the_same_with_any_snapshots_missing_or_damaged(clean: bool, lost: str) -> None:
     disk = closed(before=producing)
     expected = remembered(open_partition(disk.kill(), clean=True))
     assert expected[1] == (0, 11, None, -1, NOW_MS)
@@ -532,16 +538,16 @@ def test_producers_are_the_same_whatever_became_of_the_snapshots(clean: bool, lo
     assert log.producers.first_unstable_offset() == 12
 
 
-def test_a_snapshot_in_the_middle_of_a_segment_is_read_on_from_there() -> None:
-    """A clean stop leaves one; when those behind it are gone, the batches after it count all the same."""
+def test_batches_behind_a_snapshot_inside_a_segment_are_replayed() -> None:
+    """A clean stop leaves one; when later ones are missing, the batches after it are replayed."""
     disk = new_disk()
     log = open_partition(disk)
     append(log, sent(1, 0, transactional=True))
     fill(log, 4)
-    log.close()  # snapshot 5
+    log.close()  # writes snapshot 5
     log = open_partition(disk, clean=True)
     append(log, sent(2, 0, transactional=True))
-    fill(log, 19)  # segments at 10 and 20
+    fill(log, 19)  # makes segments at 10 and 20
     append(log, marker(2, ControlType.ABORT))
     assert list_snapshots(disk, DIRECTORY) == [5, 10, 20]
     for offset in (10, 20):
@@ -550,7 +556,7 @@ def test_a_snapshot_in_the_middle_of_a_segment_is_read_on_from_there() -> None:
     assert after.aborted_transactions(0, 30) == [(2, 5, 25, 0)]
 
 
-def test_snapshots_that_belong_to_no_segment_are_removed_except_the_youngest() -> None:
+def test_snapshots_that_belong_to_no_segment_are_removed_except_the_newest() -> None:
     disk = closed()
     good = disk.read(snapshot_path(DIRECTORY, 25))
     for offset in (3, 15, 24):
@@ -559,12 +565,13 @@ def test_snapshots_that_belong_to_no_segment_are_removed_except_the_youngest() -
     assert list_snapshots(disk, DIRECTORY) == [10, 20, 25]
 
 
-def test_a_snapshot_of_a_tail_that_was_lost_is_gone_for_good() -> None:
+def test_a_snapshot_of_a_lost_tail_is_removed_durably() -> None:
     disk = closed(before=producing)
     damage_at(disk, 10, "one bit")
     log = open_partition(disk, LogSettings(), recovery_point=0)
     assert (log.log_end_offset, list_snapshots(disk, DIRECTORY)) == (12, [10])
-    fill(log, 30)  # past where the lost ones lay, and without a roll that would sync the directory
+    # Past the offsets of the lost ones, and without a roll, which would sync the directory.
+    fill(log, 30)
     log.flush()
     for _ in range(30):
         after = open_partition(disk.crash(), LogSettings(), recovery_point=log.recovery_point)
@@ -580,7 +587,7 @@ def test_a_producer_whose_batch_spans_the_start_is_remembered() -> None:
     assert again.producers.producers[1].last_sequence == 3
 
 
-# -- epochs ---------------------------------------------------------------------------------------------------------------------------
+# -- epochs
 
 
 def leading(log: Log) -> None:
@@ -590,7 +597,7 @@ def leading(log: Log) -> None:
 
 @pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize("lost", ["nothing", "the file", "its content", "a line"])
-def test_epochs_are_the_same_whatever_became_of_their_file(clean: bool, lost: str) -> None:
+def test_epochs_are_the_same_with_their_file_missing_or_damaged(clean: bool, lost: str) -> None:
     disk = new_disk()
     log = open_partition(disk)
     leading(log)
@@ -606,7 +613,7 @@ def test_epochs_are_the_same_whatever_became_of_their_file(clean: bool, lost: st
     assert log.leader_epochs.entries == [(1, 0), (3, 4), (4, 13)]
 
 
-def test_epochs_of_a_lost_tail_are_lost_with_it() -> None:
+def test_epochs_of_a_lost_tail_are_dropped() -> None:
     disk = new_disk()
     log = open_partition(disk)
     leading(log)
@@ -615,7 +622,7 @@ def test_epochs_of_a_lost_tail_are_lost_with_it() -> None:
     assert open_partition(disk).leader_epochs.entries == [(1, 0), (3, 4)]
 
 
-def test_an_epoch_in_which_nothing_was_written_yet_is_kept() -> None:
+def test_an_epoch_without_records_at_the_log_end_is_kept() -> None:
     disk = new_disk()
     log = open_partition(disk)
     fill(log, 3, leader_epoch=1)
@@ -624,8 +631,10 @@ def test_an_epoch_in_which_nothing_was_written_yet_is_kept() -> None:
     assert open_partition(disk.kill()).leader_epochs.entries == [(1, 0), (2, 3)]
 
 
-def test_epochs_are_read_again_when_the_start_of_the_log_turns_out_to_lie_below_them() -> None:
-    """Moving the start cut the file of epochs, and the process died before the start was written down."""
+def test_epochs_are_read_from_batches_when_the_log_start_lies_below_them() -> None:
+    """Moving the log start truncated the file of epochs, and the process died before it
+    checkpointed the start.
+    """
     disk = new_disk()
     log = open_partition(disk)
     leading(log)
@@ -636,7 +645,7 @@ def test_epochs_are_read_again_when_the_start_of_the_log_turns_out_to_lie_below_
     assert open_partition(disk.kill(), recovery_point=25).leader_epochs.entries == [(1, 0), (3, 4), (4, 13), (9, 25)]
 
 
-def test_epochs_below_the_start_are_forgotten() -> None:
+def test_epochs_below_the_log_start_are_dropped() -> None:
     disk = new_disk()
     log = open_partition(disk)
     leading(log)
@@ -644,8 +653,8 @@ def test_epochs_below_the_start_are_forgotten() -> None:
     assert open_partition(disk, clean=True, log_start_offset=15).leader_epochs.entries == [(4, 15)]
 
 
-def test_without_a_segment_nothing_that_tells_of_one_is_believed() -> None:
-    """As a crash in the middle of starting anew leaves it."""
+def test_files_about_segments_are_ignored_when_there_is_no_segment() -> None:
+    """As a crash in the middle of starting over leaves it."""
     disk = closed(before=producing)
     for each in disk.names(DIRECTORY):
         if each.endswith((".log", ".index", ".timeindex")):
@@ -655,7 +664,7 @@ def test_without_a_segment_nothing_that_tells_of_one_is_believed() -> None:
 
 
 def test_an_idle_log_is_opened_with_one_listing_and_one_open_file() -> None:
-    """A node may have ten thousands of them, and its start waits for each."""
+    """A node may have tens of thousands of them, and its start waits for each."""
     disk = new_disk()
     open_partition(disk, clean=True).close()
     calls: list[str] = []

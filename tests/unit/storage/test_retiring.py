@@ -1,4 +1,4 @@
-"""A log gives up its oldest segments: their names at once, their bytes later."""
+"""A log drops its oldest segments: their names at once, their bytes later."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log() -> Log:
     return made
 
 
-def test_who_reads_below_is_told_that_there_is_nothing_any_more(log: Log) -> None:
+def test_a_read_below_the_new_start_is_out_of_range(log: Log) -> None:
     third = list(log.segments)[2].base_offset
     log.retire(2, now_ms=NOW_MS)
     assert (log.log_start_offset, log.local_start_offset) == (third, third)
@@ -36,7 +36,7 @@ def test_who_reads_below_is_told_that_there_is_nothing_any_more(log: Log) -> Non
     assert log.read(third, size_bytes_max=EVERYTHING, end_offset=EVERYTHING, at_least_one=True).region is not None
 
 
-def test_names_go_at_once_and_bytes_when_it_is_time(log: Log) -> None:
+def test_files_are_renamed_at_once_and_removed_later(log: Log) -> None:
     removal = log.retire(2, now_ms=NOW_MS)
     doomed = [name for name in log.disk.names(log.directory) if name.endswith(".deleted")]
     assert len(doomed) >= 6
@@ -45,25 +45,25 @@ def test_names_go_at_once_and_bytes_when_it_is_time(log: Log) -> None:
     assert not [name for name in log.disk.names(log.directory) if name.endswith(".deleted")]
 
 
-def test_producers_are_still_known_and_their_old_snapshots_are_gone(log: Log) -> None:
+def test_dropping_segments_keeps_producers_and_removes_old_snapshots(log: Log) -> None:
     log.retire(3, now_ms=NOW_MS)
     assert list_snapshots(log.disk, log.directory)[0] >= log.segments.first.base_offset
     assert [producer.producer_id for producer in log.producers] == [1]
 
 
-def test_epochs_begin_with_the_log(log: Log) -> None:
+def test_epochs_begin_at_the_new_log_start(log: Log) -> None:
     log.retire(4, now_ms=NOW_MS)
     assert log.leader_epochs.entries[0].start_offset == log.log_start_offset
 
 
-def test_when_all_go_a_new_segment_begins_at_the_end(log: Log) -> None:
+def test_dropping_all_segments_starts_a_new_one_at_the_end(log: Log) -> None:
     log.retire(len(log.segments), now_ms=NOW_MS)
     assert (log.log_start_offset, log.log_end_offset, len(log.segments)) == (30, 30, 1)
     append(log, data(), leader_epoch=5)
     assert log.log_end_offset == 31
 
 
-def test_who_is_being_sent_a_segment_is_sent_it_whole(tmp_path: Path) -> None:
+def test_a_region_of_a_dropped_segment_is_sent_whole(tmp_path: Path) -> None:
     log, _ = open_reporting(RealDisk(), SETTINGS, directory=str(tmp_path))
     for _ in range(12):
         append(log, data(value=b"x" * 100))
@@ -76,7 +76,7 @@ def test_who_is_being_sent_a_segment_is_sent_it_whole(tmp_path: Path) -> None:
     region.release()
 
 
-def test_a_tiered_log_keeps_its_start_and_its_epochs_and_says_where_the_rest_is(log: Log) -> None:
+def test_a_tiered_log_keeps_its_start_and_epochs_and_knows_its_local_start(log: Log) -> None:
     log.configure(replace(SETTINGS, remote_enabled=True))
     epochs = list(log.leader_epochs.entries)
     log.retire(3, now_ms=NOW_MS)
@@ -86,7 +86,7 @@ def test_a_tiered_log_keeps_its_start_and_its_epochs_and_says_where_the_rest_is(
         log.read(0, size_bytes_max=EVERYTHING, end_offset=EVERYTHING, at_least_one=True)
 
 
-def test_a_tiered_log_begins_where_it_began_when_it_is_opened_again(log: Log) -> None:
+def test_a_reopened_tiered_log_keeps_its_start(log: Log) -> None:
     tiered = replace(SETTINGS, remote_enabled=True)
     log.configure(tiered)
     epochs = list(log.leader_epochs.entries)
@@ -98,7 +98,7 @@ def test_a_tiered_log_begins_where_it_began_when_it_is_opened_again(log: Log) ->
     assert (again.log_start_offset, again.local_start_offset, again.leader_epochs.entries) == (0, local_start, epochs)
 
 
-def test_what_was_written_down_of_a_log_that_is_not_tiered_may_be_old(log: Log) -> None:
+def test_an_old_start_checkpoint_of_a_log_that_is_not_tiered_is_ignored(log: Log) -> None:
     log.retire(3, now_ms=NOW_MS)
     start = log.log_start_offset
     log.close()
@@ -107,7 +107,7 @@ def test_what_was_written_down_of_a_log_that_is_not_tiered_may_be_old(log: Log) 
     assert again.log_start_offset == again.leader_epochs.entries[0].start_offset == start
 
 
-def test_offsets_never_change(log: Log) -> None:
+def test_dropping_segments_never_changes_offsets(log: Log) -> None:
     log.retire(2, now_ms=NOW_MS)
     kept = [bytes(batch) for _, batch in log.batches(log.log_start_offset, log.log_end_offset)]
     assert offsets(kept) == [(number, number) for number in range(log.log_start_offset, 30)]

@@ -1,4 +1,6 @@
-"""No checksum covers offset and leader epoch in a batch's header. A bit of them that rots is found by what comes behind."""
+"""No checksum covers offset and leader epoch in a batch's header. A flipped bit in them is found by
+the batches that follow.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,10 @@ from barnabas.storage.recovery import open_log
 
 DIRECTORY = "/d/t-0"
 SEGMENT = f"{DIRECTORY}/00000000000000000000.log"
-# Of the low 32 bits of a base offset, which is big-endian: the byte of 2**24, and in it the bit of 2**28.
+# In the low 32 bits of a base offset, which is big-endian: the byte of 2**24, and in it the bit of
+# 2**28.
 OFFSET_BYTE, HIGH_BIT = 4, 4
-# Of a leader epoch, the byte of 2**16.
+# In a leader epoch, the byte of 2**16.
 EPOCH_BYTE = 13
 
 
@@ -27,7 +30,7 @@ def opened(disk: SimulatedDisk) -> Log:
 
 
 def with_three_batches() -> tuple[SimulatedDisk, list[int]]:
-    """And the position of each."""
+    """A log, and the position of each batch."""
     disk = SimulatedDisk(Random(0))
     disk.make_directory(DIRECTORY)
     log, positions = opened(disk), []
@@ -39,7 +42,7 @@ def with_three_batches() -> tuple[SimulatedDisk, list[int]]:
     return disk, positions
 
 
-def test_a_batch_whose_offset_the_next_contradicts_is_cut_off_with_it() -> None:
+def test_a_batch_with_an_offset_that_the_next_contradicts_is_truncated() -> None:
     disk, positions = with_three_batches()
     disk.flip_bit(SEGMENT, positions[1] + OFFSET_BYTE, HIGH_BIT)
     log = opened(disk)
@@ -47,7 +50,7 @@ def test_a_batch_whose_offset_the_next_contradicts_is_cut_off_with_it() -> None:
     assert [header.base_offset for header, _ in log.batches(0, 10)] == [0]
 
 
-def test_a_batch_whose_epoch_the_next_contradicts_is_cut_off_with_it() -> None:
+def test_a_batch_with_an_epoch_that_the_next_contradicts_is_truncated() -> None:
     disk, positions = with_three_batches()
     disk.flip_bit(SEGMENT, positions[1] + EPOCH_BYTE, 3)
     log = opened(disk)
@@ -55,16 +58,16 @@ def test_a_batch_whose_epoch_the_next_contradicts_is_cut_off_with_it() -> None:
     assert log.leader_epochs.latest == 0
 
 
-def test_a_last_batch_that_rot_moved_is_cut_without_claiming_what_should_be_before_it() -> None:
+def test_truncating_below_a_last_batch_with_a_corrupt_offset_removes_it() -> None:
     disk, positions = with_three_batches()
     disk.flip_bit(SEGMENT, positions[2] + OFFSET_BYTE, HIGH_BIT)
     log = opened(disk)
     assert log.log_end_offset == 2**28 + 6
-    log.truncate_to(6)  # as the leader says
+    log.truncate_to(6)  # as the leader would ask
     assert log.log_end_offset == 4
 
 
-def test_a_gap_that_nothing_contradicts_stays() -> None:
+def test_a_gap_without_contradiction_stays() -> None:
     disk, _ = with_three_batches()
     log = opened(disk)
     batch = memoryview(build_batch([Record(20, 1, None, b"far")], base_offset=20, leader_epoch=0))

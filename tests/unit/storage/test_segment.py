@@ -1,4 +1,4 @@
-"""One segment: appended to, searched, scanned, cut and derived again."""
+"""One segment: append, search, scan, truncate and rebuild."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def put(segment: Segment, batch: bytearray, *, offset: int | None = None) -> int
 
 
 def filled(disk: SimulatedDisk, counts: list[int], *, interval: int = 2 * BATCH_BYTES) -> tuple[Segment, list[int]]:
-    """A segment with batches of so many records each, and where they begin."""
+    """A segment with batches of that many records each, and their positions."""
     segment = segment_of(disk, interval=interval)
     return segment, [put(segment, data(count, timestamp=NOW_MS + slot)) for slot, count in enumerate(counts)]
 
@@ -46,7 +46,7 @@ def test_a_new_segment_has_its_files_and_nothing_in_them() -> None:
     assert segment.locate(BASE) is None
 
 
-def test_a_segment_is_not_made_over_another() -> None:
+def test_creating_a_segment_over_existing_data_fails() -> None:
     disk = new_disk()
     put(segment_of(disk), data())
     with pytest.raises(AssertionError, match="already holds"):
@@ -62,15 +62,16 @@ def test_batches_follow_each_other_without_a_gap() -> None:
     assert disk.size_bytes(segment.file.path) == segment.size_bytes
 
 
-def test_offsets_may_not_go_back() -> None:
+def test_appending_a_lower_offset_fails() -> None:
     segment, _ = filled(new_disk(), [3])
     with pytest.raises(AssertionError, match="below"):
         put(segment, data(), offset=BASE + 1)
 
 
-def test_an_index_entry_comes_with_the_batch_behind_an_interval_and_says_its_last_offset() -> None:
+def test_an_index_entry_holds_the_last_offset_of_the_batch_behind_an_interval() -> None:
     segment, positions = filled(new_disk(), [1] * 9)
-    # Over 200 bytes lie between entries: the fourth batch is the first with more than that before it.
+    # An entry follows after more than 200 bytes: the fourth batch is the first with more than that
+    # before it.
     assert segment.index.file.read_all() == [(3, positions[3]), (6, positions[6])]
     assert segment.time_index.file.read_all() == [(NOW_MS + 3, 3), (NOW_MS + 6, 6)]
 
@@ -100,7 +101,7 @@ def test_every_offset_is_found_in_its_batch(counts: list[int], asked: int, seale
     assert found.size_bytes == len(data(counts[slot]))
 
 
-def test_behind_a_gap_the_next_batch_is_found() -> None:
+def test_locating_an_offset_in_a_gap_finds_the_next_batch() -> None:
     segment = segment_of(new_disk())
     put(segment, data(), offset=BASE)
     position = put(segment, data(2), offset=BASE + 10)
@@ -119,7 +120,7 @@ def test_large_batches_are_stepped_over() -> None:
     assert found.position == positions[3]
 
 
-def test_stepping_onto_garbage_is_an_error_with_its_position() -> None:
+def test_stepping_onto_garbage_raises_with_its_position() -> None:
     segment, positions = filled(new_disk(), [1, 1, 1])
     segment.file.write_at(positions[1], bytes(70))
     with pytest.raises(CorruptBatch, match=f"position {positions[1]}"):
@@ -128,17 +129,17 @@ def test_stepping_onto_garbage_is_an_error_with_its_position() -> None:
         list(segment.headers())
 
 
-# -- scanning -----------------------------------------------------------------------------------------------------------------------
+# -- scanning
 
 
-def test_a_scan_gives_every_batch_with_its_bytes() -> None:
+def test_a_scan_yields_every_batch_with_its_bytes() -> None:
     segment, positions = filled(new_disk(), [1, 3, 2])
     found = list(segment.scan())
     assert [position for position, _, _ in found] == positions
     assert b"".join(bytes(batch) for _, _, batch in found) == segment.file.read_at(0, segment.size_bytes)
 
 
-def test_a_scan_reads_batches_larger_than_it_reads_at_once() -> None:
+def test_a_scan_reads_batches_larger_than_one_chunk() -> None:
     segment = segment_of(new_disk(), interval=1 << 30)
     sizes = [10, SCAN_READ_BYTES - 500, SCAN_READ_BYTES * 2, 10, SCAN_READ_BYTES + 1]
     positions = [put(segment, data(value=bytes(size))) for size in sizes]
@@ -165,7 +166,7 @@ def scan_until_damage(segment: Segment) -> tuple[int, str]:
         ("an offset that goes back", "follows"),
     ],
 )
-def test_a_scan_stops_at_the_first_batch_that_is_not_whole(damage: str, said: str) -> None:
+def test_a_scan_stops_at_the_first_incomplete_batch(damage: str, said: str) -> None:
     disk = new_disk()
     segment, positions = filled(disk, [2, 2, 2, 2])
     path, size, third = segment.file.path, segment.size_bytes, positions[2]
@@ -193,12 +194,12 @@ def test_a_scan_stops_at_the_first_batch_that_is_not_whole(damage: str, said: st
     assert said in message
 
 
-# -- cutting and deriving again ---------------------------------------------------------------------------------------------------------
+# -- cutting and deriving again
 
 
 @repeatable
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=14), st.integers(0, 45), st.booleans())
-def test_truncating_leaves_what_a_segment_with_only_the_rest_would_have(counts: list[int], cut: int, sealed: bool) -> None:
+def test_truncating_leaves_the_files_of_a_segment_without_the_removed_batches(counts: list[int], cut: int, sealed: bool) -> None:
     disk, expected_disk = new_disk(), new_disk()
     segment, _ = filled(disk, counts)
     if sealed:
@@ -207,7 +208,8 @@ def test_truncating_leaves_what_a_segment_with_only_the_rest_would_have(counts: 
     kept = [count for slot, count in enumerate(counts) if sum(counts[: slot + 1]) <= cut]
     expected, _ = filled(expected_disk, kept)
     for each in (segment, expected):
-        # The forced last entry of a sealed time index may or may not have survived the cut; it says nothing new.
+        # The forced last entry of a sealed time index may or may not have survived the truncation;
+        # it adds nothing.
         each.seal()
     for name in expected_disk.names(DIRECTORY):
         assert disk.read(f"{DIRECTORY}/{name}") == expected_disk.read(f"{DIRECTORY}/{name}") or (sealed and name.endswith(".timeindex"))
@@ -215,7 +217,7 @@ def test_truncating_leaves_what_a_segment_with_only_the_rest_would_have(counts: 
         assert getattr(segment, field) == getattr(expected, field), field
 
 
-def test_a_cut_is_durable_when_it_returns() -> None:
+def test_a_truncation_is_durable_when_it_returns() -> None:
     disk = new_disk()
     segment, _ = filled(disk, [1, 1, 1])
     segment.sync()
@@ -227,7 +229,7 @@ def test_a_cut_is_durable_when_it_returns() -> None:
 
 @repeatable
 @given(st.lists(st.integers(1, 4), max_size=20))
-def test_the_end_is_learned_again_from_the_files(counts: list[int]) -> None:
+def test_the_end_of_a_segment_is_loaded_from_its_files(counts: list[int]) -> None:
     disk = new_disk()
     segment, _ = filled(disk, counts)
     segment.write_out()
@@ -236,7 +238,7 @@ def test_the_end_is_learned_again_from_the_files(counts: list[int]) -> None:
     again.load_tail()
     for field in ("size_bytes", "next_offset", "max_timestamp", "offset_of_max_timestamp", "first_timestamp"):
         assert getattr(again, field) == getattr(segment, field), field
-    # And goes on indexing at the same places.
+    # And it continues indexing at the same positions.
     for each in (segment, again):
         for _ in range(4):
             put(each, data())
@@ -245,7 +247,7 @@ def test_the_end_is_learned_again_from_the_files(counts: list[int]) -> None:
 
 @repeatable
 @given(st.lists(st.integers(1, 4), max_size=20))
-def test_deriving_the_indexes_gives_what_appending_gave(counts: list[int]) -> None:
+def test_derived_indexes_equal_those_of_appending(counts: list[int]) -> None:
     disk = new_disk()
     segment, _ = filled(disk, counts)
     segment.seal()
@@ -259,20 +261,20 @@ def test_deriving_the_indexes_gives_what_appending_gave(counts: list[int]) -> No
     assert (again.next_offset, again.max_timestamp) == (segment.next_offset, segment.max_timestamp)
 
 
-def test_deriving_cuts_the_file_at_the_damage_and_says_what_it_was() -> None:
+def test_a_rebuild_truncates_the_file_at_the_damage_and_records_it() -> None:
     disk = new_disk()
     segment, positions = filled(disk, [1, 1, 1])
     disk.flip_bit(segment.file.path, positions[1] + 70)
     again = opened(disk)
     seen: list[int] = []
     assert [header.base_offset for header, _ in again.rebuild(before_cut=lambda: seen.append(disk.size_bytes(again.file.path)))] == [BASE]
-    assert seen == [3 * BATCH_BYTES], "whoever must act before the cut is called before it"
+    assert seen == [3 * BATCH_BYTES], "before_cut is called before the truncation"
     assert disk.size_bytes(again.file.path) == again.size_bytes == BATCH_BYTES
     assert again.damage is not None
     assert "crc" in again.damage
 
 
-def test_an_offset_too_far_for_an_index_is_damage() -> None:
+def test_an_offset_beyond_the_relative_range_counts_as_damage() -> None:
     disk = new_disk()
     segment = segment_of(disk)
     put(segment, data(), offset=BASE)
@@ -291,7 +293,7 @@ def test_sealing_writes_the_largest_timestamp_last() -> None:
     assert disk.size_bytes(f"{DIRECTORY}/{BASE:020d}.timeindex") == 12
 
 
-def test_what_was_synced_is_durable_and_a_new_file_has_its_name() -> None:
+def test_synced_data_is_durable_together_with_the_names_of_new_files() -> None:
     disk = new_disk()
     segment, _ = filled(disk, [1] * 9)
     disk.sync_directory(DIRECTORY)
@@ -319,7 +321,7 @@ def test_batches_by_time_are_those_that_reach_it_from_an_offset_on() -> None:
     assert found(0, 10) == []
 
 
-# -- several ----------------------------------------------------------------------------------------------------------------------------
+# -- several
 
 
 def test_segments_are_found_by_offset() -> None:
@@ -337,13 +339,13 @@ def test_segments_are_found_by_offset() -> None:
     ]
 
 
-def test_a_segment_is_added_behind_the_active_one_and_nowhere_else() -> None:
+def test_a_segment_can_only_be_added_after_the_active_one() -> None:
     disk = new_disk()
     segments = SegmentList([segment_of(disk)])
     later = Segment.create(disk, DIRECTORY, BASE + 5, index_interval_bytes=4096, created_ms=0)
     segments.add(later)
     assert segments.active is later
-    with pytest.raises(AssertionError, match="not behind"):
+    with pytest.raises(AssertionError, match="does not follow"):
         segments.add(later)
     segments.remove(later)
     assert segments.active.base_offset == BASE

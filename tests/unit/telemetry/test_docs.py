@@ -1,4 +1,4 @@
-"""What the pages tell of metrics and settings is there."""
+"""The metrics and settings on the pages of the documentation exist."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def test_every_metric_on_a_page_is_in_the_catalogue(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_setting_on_a_page_is_one(page: str) -> None:
+def test_every_setting_on_a_page_exists(page: str) -> None:
     known = BROKER_KEYS.keys() | TOPIC_KEYS.keys()
-    # Dotted words that are not files: settings, unless they are handed on to the store or the metadata topic, or are a client's.
+    # Dotted words that are not files: settings, unless they are passed on to the store or the
+    # metadata topic, or belong to a client.
     told = set(
         re.findall(
             r"`((?:log|remote|cleanup|retention|local|segment|file|min|max|delete|cordoned)\.[a-z.]+[a-z])(?:=[^`]*)?`",

@@ -1,4 +1,4 @@
-"""Counters, histograms and readings, and the page Prometheus makes of them."""
+"""Counters, histograms and readings, and their page for Prometheus."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def samples(metrics: Metrics) -> dict[str, float]:
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
-# -- the catalogue ------------------------------------------------------------------------------------------------------------
+# -- the catalogue ---------------------------------------------------------------------------
 
 
-def test_every_metric_is_declared_once_and_named_as_prometheus_wants_it() -> None:
+def test_every_metric_is_declared_once_with_a_valid_prometheus_name() -> None:
     names = [metric.name for metric in CATALOGUE]
     assert len(set(names)) == len(names)
     for metric in CATALOGUE:
@@ -38,12 +38,12 @@ def test_every_metric_is_declared_once_and_named_as_prometheus_wants_it() -> Non
         assert metric.doc.endswith(".")
 
 
-def test_what_is_declared_is_in_the_catalogue() -> None:
+def test_every_declared_metric_is_in_the_catalogue() -> None:
     assert catalogue.REQUESTS in CATALOGUE
     assert len(CATALOGUE) > 20
 
 
-# -- counting -----------------------------------------------------------------------------------------------------------------
+# -- counting --------------------------------------------------------------------------------
 
 
 def test_one_series_for_each_set_of_labels() -> None:
@@ -68,7 +68,7 @@ def test_labels_and_kinds_must_be_those_of_the_declaration() -> None:
             wrong()
 
 
-def test_a_forgotten_series_is_gone_and_the_others_are_not() -> None:
+def test_a_forgotten_series_is_removed_and_the_others_stay() -> None:
     metrics = Metrics()
     for topic in ("a", "b"):
         metrics.counter(TOPIC_BYTES_IN, topic).value += 1
@@ -78,7 +78,7 @@ def test_a_forgotten_series_is_gone_and_the_others_are_not() -> None:
     assert dict(metrics.values())[TOPIC_BYTES_IN] == [(("b",), 1)]
 
 
-def test_readings_are_taken_when_somebody_asks() -> None:
+def test_readings_are_taken_on_a_scrape() -> None:
     metrics = Metrics()
     count = [1]
 
@@ -99,10 +99,10 @@ def test_a_latency_falls_into_the_first_bucket_that_holds_it(elapsed_us: int, bu
     assert (sum(histogram.counts), histogram.sum_us) == (1, elapsed_us)
 
 
-# -- the page -----------------------------------------------------------------------------------------------------------------
+# -- the page --------------------------------------------------------------------------------
 
 
-def test_the_page_as_prometheus_reads_it() -> None:
+def test_the_page_is_valid_for_prometheus() -> None:
     metrics = Metrics()
     metrics.counter(REQUESTS, "Fetch").value += 3
     metrics.reading(CONNECTIONS, lambda: [(("PLAINTEXT",), 2), (("CONTROLLER",), 0)])
@@ -117,7 +117,7 @@ def test_the_page_as_prometheus_reads_it() -> None:
     ]
 
 
-def test_buckets_count_up_and_times_are_in_seconds() -> None:
+def test_buckets_are_cumulative_and_times_are_in_seconds() -> None:
     metrics = Metrics()
     histogram = metrics.histogram(REQUEST_SECONDS, "Fetch")
     for elapsed_us in (40, 60, 200_000, 60_000_000):
@@ -134,11 +134,11 @@ def test_buckets_count_up_and_times_are_in_seconds() -> None:
 
 
 def test_names_of_topics_cannot_break_the_page() -> None:
-    """Topic names are letters, digits and three signs; labels are escaped whatever they are."""
+    """Topic names are letters, digits and three signs; labels are escaped in any case."""
     metrics = Metrics()
     metrics.counter(TOPIC_BYTES_IN, 'evil"}\n# HELP').value += 1
     assert 'topic="evil\\"}\\n# HELP"' in page(metrics)
 
 
-def test_a_page_of_nothing() -> None:
+def test_a_page_without_series_is_empty() -> None:
     assert page(Metrics()) == ""

@@ -1,7 +1,7 @@
 """Every message that the wire package declares, and values for any version of it.
 
-Three values are fixed (:func:`bare`, :func:`full`, :func:`hollow`) so that tagged fields set and unset, nulls and arrays of two
-are met by every test whatever chance brings; :func:`messages` adds chance.
+Three values are fixed (:func:`bare`, :func:`full`, :func:`hollow`) so that every test meets tagged
+fields set and unset, nulls, and arrays of two; :func:`messages` adds random values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Primitives = Callable[[type[Any], Field, Primitive], st.SearchStrategy[Any]]
 
 
 class Versioned(NamedTuple):
-    """One message in one version: what most tests here are repeated for."""
+    """One message in one version; most tests here run once for each."""
 
     cls: type[Any]
     version: int
@@ -43,7 +43,7 @@ def declared_messages() -> tuple[type[Any], ...]:
 
 
 def every_version(*kinds: str) -> list[Versioned]:
-    """Of the messages of these kinds, or of all."""
+    """Every version of the messages of these kinds, or of all."""
     return [
         Versioned(cls, version)
         for cls in declared_messages()
@@ -68,7 +68,7 @@ def bare(cls: type[Any], version: int) -> Any:
 
 
 def hollow(cls: type[Any], version: int) -> Any:
-    """Null wherever null is allowed, also in tagged fields whose default is something else; empty arrays."""
+    """Null wherever null is allowed, also in tagged fields with another default; empty arrays."""
 
     def value(each: Field) -> Any:
         if version in each.options.nullable:
@@ -81,7 +81,9 @@ def hollow(cls: type[Any], version: int) -> Any:
 
 
 def full(cls: type[Any], version: int) -> Any:
-    """Every field set to something that is not its default, every array of two elements, no value met twice in a row."""
+    """Every field set to a value other than its default, every array of two elements, no value
+    twice in a row.
+    """
     numbers = count(1)
 
     def value(kind: FieldType) -> Any:
@@ -98,12 +100,12 @@ def full(cls: type[Any], version: int) -> Any:
             case Primitive(name="uuid"):
                 return number.to_bytes(16, "big")
             case Primitive(name="string"):
-                # Longer than 127 bytes now and then, where compact lengths need a second byte.
+                # Some are longer than 127 bytes, where compact lengths need a second byte.
                 return f"text {number} \N{SNOWMAN}" * (20 if number % 7 == 0 else 1)
             case Primitive(name="bytes" | "records"):
                 return f"bytes {number}".encode() * (20 if number % 7 == 0 else 1)
             case Primitive(name="int8" | "int16"):
-                # Small enough to be an error code that everybody knows.
+                # Small enough to be a known error code.
                 return number % 100 + 20
             case _:
                 return number + 1000
@@ -133,7 +135,7 @@ _INTEGERS = {
 _PRIMITIVES: dict[str, st.SearchStrategy[Any]] = {
     **_INTEGERS,
     "bool": st.booleans(),
-    # Not a number is not equal to itself, and Kafka's JSON cannot say infinity.
+    # NaN is not equal to itself, and Kafka's JSON cannot express infinity.
     "float64": st.floats(allow_nan=False, allow_infinity=False),
     "uuid": st.binary(min_size=16, max_size=16),
     "string": st.one_of(st.text(max_size=8), st.sampled_from(["a" * 127, "b" * 128, "\N{SNOWMAN}" * 100])),
@@ -147,7 +149,7 @@ def any_primitive(cls: type[Any], field: Field, kind: Primitive) -> st.SearchStr
 
 
 def messages(cls: type[Any], version: int, primitives: Primitives = any_primitive) -> st.SearchStrategy[Any]:
-    """Whatever ``cls`` can say in ``version``; ``primitives`` may narrow the values of a field."""
+    """Any value of ``cls`` in ``version``; ``primitives`` may narrow the values of a field."""
     parts = {}
     for each in present_fields(cls, version):
         values = _values(cls, each, each.type, version, primitives)

@@ -1,4 +1,6 @@
-"""Compiled encoders and decoders: what a version cannot carry is refused or dropped, and hostile lengths cost nothing."""
+"""Compiled encoders and decoders: values that a version cannot carry are refused or dropped, and
+hostile lengths cost nothing.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class Pair:
     right: Int32 = field()
 
 
-# One message per type, so that the length under attack is the first thing in the buffer.
+# One message per type, so that the length under attack comes first in the buffer.
 @data(versions="0-1", flexible="1+")
 class Strings:
     value: list[String] = field()
@@ -118,7 +120,7 @@ def refuse(cls: type[Any], version: int, written: bytes) -> None:
 
 
 def assert_refused_cheaply(cls: type[Any], version: int, written: bytes) -> None:
-    decoder(cls, version)  # so that compiling is not measured
+    decoder(cls, version)  # so that the measurement excludes compiling
     assert peak_of(lambda: refuse(cls, version, written)) < _ALLOCATED_BYTES_MAX
 
 
@@ -146,13 +148,13 @@ def test_bytes_of_two_gigabytes_are_refused(cls: type[Any]) -> None:
 
 @pytest.mark.parametrize("cls", ARRAYS + SINGLES)
 @pytest.mark.parametrize("length", [-1, -2, -(2**15)])
-def test_a_negative_length_is_refused_where_null_is(cls: type[Any], length: int) -> None:
+def test_a_negative_length_is_refused_where_null_is_refused(cls: type[Any], length: int) -> None:
     width = 2 if cls is OneString else 4
     assert_refused_cheaply(cls, OLD, length.to_bytes(width, "big", signed=True) + bytes(1000))
 
 
 @pytest.mark.parametrize("cls", ARRAYS + SINGLES)
-def test_a_compact_null_is_refused_where_null_is(cls: type[Any]) -> None:
+def test_a_compact_null_is_refused_where_null_is_refused(cls: type[Any]) -> None:
     assert_refused_cheaply(cls, FLEXIBLE, bytes(1000))
 
 
@@ -170,7 +172,7 @@ def test_a_message_cut_short_anywhere_is_refused(cls: type[Any], version: int) -
         refuse(cls, version, written[:size])
 
 
-def test_a_compact_string_beyond_kafkas_bound_is_refused_though_its_bytes_are_there() -> None:
+def test_a_compact_string_beyond_kafkas_bound_is_refused_even_when_complete() -> None:
     assert decode(OneString, FLEXIBLE, uvarint(32768) + b"a" * 32767 + b"\x00")[0].value == "a" * 32767
     refuse(OneString, FLEXIBLE, uvarint(32769) + b"a" * 32768 + b"\x00")
 
@@ -187,7 +189,7 @@ def test_text_that_is_not_utf_8_is_refused() -> None:
     refuse(OneString, OLD, b"\x00\x02\xc3\x28")
 
 
-def test_elements_may_take_their_smallest_size_and_no_less() -> None:
+def test_an_array_of_smallest_elements_is_accepted_and_of_smaller_ones_refused() -> None:
     # A pair is two bytes of length and four of number, or one, four and one for its tags.
     assert len(decode(Pairs, OLD, (3).to_bytes(4, "big") + bytes(18))[0].value) == 3
     assert len(decode(Pairs, FLEXIBLE, uvarint(4) + b"\x01\x00\x00\x00\x00\x00" * 3 + b"\x00")[0].value) == 3
@@ -196,14 +198,14 @@ def test_elements_may_take_their_smallest_size_and_no_less() -> None:
 
 @pytest.mark.parametrize("length", [-1, -2, -(2**15)])
 def test_any_negative_length_is_null_where_null_is_allowed(length: int) -> None:
-    # Kafka reads it so, though it writes only -1.
+    # Kafka reads any negative length as null, though it writes only -1.
     short, long = length.to_bytes(2, "big", signed=True), length.to_bytes(4, "big", signed=True)
     written = short + long + long + b"\xff"
     assert decode(Nullables, OLD, written) == (Nullables(text=None, blob=None, items=None, pair=None), len(written))
 
 
 @pytest.mark.parametrize("version", [OLD, FLEXIBLE])
-def test_null_and_empty_are_different_things(version: int) -> None:
+def test_null_and_empty_stay_different(version: int) -> None:
     null = Nullables(text=None, blob=None, items=None, pair=None)
     empty = Nullables(text="", blob=b"", items=[], pair=Pair(left="", right=0))
     for each in (null, empty):
@@ -211,7 +213,7 @@ def test_null_and_empty_are_different_things(version: int) -> None:
 
 
 @pytest.mark.parametrize("versioned", every_version(), ids=str)
-def test_every_message_reads_back_in_every_version_and_at_any_place(versioned: Versioned) -> None:
+def test_every_message_reads_back_in_every_version_at_any_position(versioned: Versioned) -> None:
     cls, version = versioned
     for build in (bare, full, hollow):
         message = build(cls, version)
@@ -266,13 +268,13 @@ def test_any_byte_but_zero_is_true() -> None:
     assert decode(Bools, OLD, b"\x00\x00\x00\x03\x00\x01\x02")[0].value == [False, True, True]
 
 
-def test_generated_source_can_be_seen_by_a_debugger() -> None:
+def test_a_debugger_can_see_generated_source() -> None:
     decoder(Grown, 0)
     lines = linecache.getlines("<wire decode Grown v0>")
     assert lines[0] == "def decode(buf, pos):\n"
 
 
-def test_decoders_raise_only_what_they_announce() -> None:
+def test_decoders_raise_only_decode_errors() -> None:
     @data(versions="0", flexible="none")
     class Numbers:
         whole: Int64 = field()

@@ -1,4 +1,6 @@
-"""A declared class is a plain object: keyword constructor, slots, equality by value, Kafka's defaults."""
+"""A declared class is a plain object: keyword constructor, slots, equality by value, Kafka's
+defaults.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from barnabas.wire.versions import Versions
 from tests.unit.wire.declared import Versioned, bare, declared_messages, every_version, full, present_fields
 
 
-# Annotations are postponed in this file, as they are in most: a declaration must not care.
+# This module postpones its annotations, as most do: declarations must work either way.
 @struct
 class Point:
     x: Int32 = field()
@@ -35,7 +37,7 @@ class Drawing:
     closed: Bool = field(default=True)
 
 
-def test_every_field_has_the_default_of_its_type_or_its_own() -> None:
+def test_every_field_defaults_to_its_own_default_or_that_of_its_type() -> None:
     drawing = Drawing()  # type: ignore[call-arg]  # mypy wants what Kafka lets one leave out
     assert field_values(drawing) == {
         "name": "",

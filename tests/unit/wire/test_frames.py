@@ -1,4 +1,6 @@
-"""Frames come out of a stream as they went in, however the network cut it, and cost no more memory than was really sent."""
+"""Frames come out of a stream as they went in, however the network cut it, and cost no more memory
+than the bytes sent.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from barnabas.wire.messages.fetch import FetchableTopicResponse, FetchResponse, 
 from barnabas.wire.types import RecordsSource
 
 _LIMIT = 100 * 1024 * 1024
-# Where a frame changes from being cut out of the shared buffer to having its own, and where its own starts to grow.
+# The size at which a frame leaves the shared buffer for its own, and the size at which its own
+# starts to grow.
 _BOUNDARIES = [
     1,
     RECEIVE_BUFFER_BYTES // 2 - 4,
@@ -35,7 +38,9 @@ def framed(*bodies: bytes) -> bytes:
 
 
 def feed(reader: FrameReader, stream: bytes, chunk_sizes: Iterable[int]) -> Iterator[bytes]:
-    """Hand the stream over as a socket would: no read is longer than a chunk, nor than the room the reader offers."""
+    """Deliver the stream as a socket would: no read is longer than a chunk, nor than the room the
+    reader offers.
+    """
     rest = memoryview(stream)
     sizes = iter(chunk_sizes)
     while rest:
@@ -116,7 +121,7 @@ def test_a_frame_keeps_its_bytes_while_later_ones_arrive() -> None:
 
 
 @pytest.mark.parametrize("size", [10, RECEIVE_BUFFER_BYTES * 2])
-def test_a_frame_can_be_patched_by_whoever_received_it(size: int) -> None:
+def test_a_receiver_can_patch_its_frame(size: int) -> None:
     reader = FrameReader(ReceiveBuffer(), _LIMIT)
     stream = framed(bytes(size))
     frames: list[memoryview] = []
@@ -196,7 +201,7 @@ def test_readers_of_one_buffer_do_not_disturb_each_other() -> None:
 
 
 @pytest.mark.parametrize("size", [1000, RECEIVE_BUFFER_BYTES * 3])
-def test_a_frame_of_exactly_the_limit_is_let_in(size: int) -> None:
+def test_a_frame_of_exactly_the_limit_is_accepted(size: int) -> None:
     assert list(feed(FrameReader(ReceiveBuffer(), size), framed(body(size)), always(10_000))) == [body(size)]
 
 
@@ -212,7 +217,7 @@ def test_a_reader_knows_that_it_is_inside_a_frame(size: int) -> None:
 
 
 class Region(RecordsSource):
-    """Records that stay in their file."""
+    """A region of records that stays in its file."""
 
     __slots__ = ("content",)
 
@@ -232,7 +237,7 @@ def fetch_response(*records: bytes | RecordsSource | None) -> FetchResponse:
 
 
 def sent(frame: OutFrame) -> bytes:
-    """What the peer receives: bytes and regions in turn."""
+    """The bytes that the peer receives: buffered bytes and regions in turn."""
     pieces, position = [], 0
     for at, source in frame.cuts:
         assert isinstance(source, Region)

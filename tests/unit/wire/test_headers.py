@@ -1,4 +1,4 @@
-"""Headers: what every request begins with is read whole or refused."""
+"""The header of a request is read whole or refused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_client_id_longer_than_its_frame_is_refused() -> None:
         read_request_prefix(whole[:8] + b"\x7f\xff" + whole[10:])
 
 
-def test_a_client_id_that_is_not_utf_8_is_read_as_well_as_it_goes() -> None:
+def test_a_client_id_that_is_not_utf_8_is_read_with_replacement_characters() -> None:
     assert read_request_prefix(encode(header("ab"), 1).replace(b"ab", b"a\xfe")).client_id == "a\ufffd"
 
 

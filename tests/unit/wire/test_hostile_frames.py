@@ -1,6 +1,8 @@
-"""Whatever arrives, a frame is either the message it claims to be or malformed: no other error, no memory for lengths nobody sent.
+"""Any frame is either the message it claims to be or malformed: no other error, and no memory for
+lengths without bytes.
 
-Valid frames of every API and version are damaged by seeded chance: a failing seed is the name of the test.
+Valid frames of every API and version are damaged with a seeded random generator: a failing seed is
+the name of the test.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from barnabas.wire.headers import (
 from barnabas.wire.tagged_fields import MalformedMessage
 from tests.unit.wire.declared import Versioned, bare, every_version, full, hollow
 
-_DAMAGED_FRAMES = 100  # of each version, some 70,000 in all
+_DAMAGED_FRAMES = 100  # per version, some 70,000 in all
 _HOSTILE = [
     b"\x7f\xff\xff\xff",  # the longest old-style array
     b"\xff\xff\xff\xfe",  # length -2
     b"\x80\x00\x00\x00",
     b"\x7f\xff",  # the longest string
     b"\xff\xff\xff\xff\x0f",  # the longest compact length
-    b"\xff\xff\xff\xff\xff\xff",  # a varint without end
+    b"\xff\xff\xff\xff\xff\xff",  # an endless varint
     b"\x00",
     b"\x01",
     b"\x80",
@@ -53,7 +55,9 @@ def frame_of(versioned: Versioned, message: Any) -> bytes:
 
 
 def read_frame(versioned: Versioned, frame: bytes) -> Any:
-    """As a node reads a request or a client of ours a response; the key and version in the frame may be damaged too."""
+    """Read as a node reads a request or a client of ours a response; the key and version in the
+    frame may be damaged too.
+    """
     cls, version = versioned
     view = memoryview(frame)
     if declaration_of(cls).kind == "request":
@@ -98,7 +102,8 @@ def test_a_damaged_frame_is_read_or_malformed(versioned: Versioned) -> None:
             message = read_frame(versioned, frame)
         except MalformedMessage:
             continue
-        # What was read is a message like any other. Bytes and not messages are compared, since damage can make a NaN.
+        # A decoded message can be encoded again. The test compares bytes and not messages, since
+        # damage can make a NaN.
         written = encode(message, versioned.version)
         assert encode(decode(versioned.cls, versioned.version, written)[0], versioned.version) == written
 
@@ -130,7 +135,7 @@ def test_hostile_lengths_anywhere_in_a_frame_cost_less_than_a_megabyte(key: ApiK
         for version in {declaration_of(cls).versions.lowest, declaration_of(cls).versions.highest}:
             versioned = Versioned(cls, version)
             whole = frame_of(versioned, full(cls, version))
-            read_frame(versioned, whole)  # so that compiling is not measured
+            read_frame(versioned, whole)  # so that the measurement excludes compiling
             for hostile in _HOSTILE:
                 at = chance.randrange(len(whole))
                 frames.append((versioned, whole[:at] + hostile + whole[at + len(hostile) :]))

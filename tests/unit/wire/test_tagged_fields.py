@@ -1,4 +1,6 @@
-"""Tagged fields: unknown ones are skipped, known ones fill exactly what they announced, and no count is believed."""
+"""Tagged fields: unknown ones are skipped, known ones fill exactly the size they announce, and
+every count is checked.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def test_a_message_that_knows_no_tags_skips_them_all() -> None:
     assert decode(ApiVersionsRequest, 3, with_tags) == (ApiVersionsRequest(client_software_name="n"), len(with_tags))
 
 
-def test_tags_left_out_mean_defaults() -> None:
+def test_absent_tags_mean_defaults() -> None:
     message = api_versions_response(section())
     assert (message.finalized_features_epoch, message.zk_migration_ready) == (-1, False)
 
@@ -89,7 +91,7 @@ def test_tagged_fields_are_written_in_the_order_of_their_tags_not_of_their_decla
 
 @pytest.mark.parametrize("value", [(7).to_bytes(7, "big"), (7).to_bytes(9, "big"), b""], ids=["short", "long", "empty"])
 def test_a_known_tag_must_fill_its_size(value: bytes) -> None:
-    # Enough behind it that the value itself can be read whatever its announced size.
+    # Enough bytes follow that the value itself can be read with any announced size.
     with pytest.raises(MalformedMessage, match="tagged finalized_features_epoch does not fill its size"):
         api_versions_response(section(tag(1, value), tag(90, bytes(20))))
 
@@ -134,7 +136,7 @@ def member(metadata_is_null: bool) -> ConsumerGroupMemberMetadataValue:
     return value
 
 
-def test_a_tagged_struct_says_null_with_0_and_not_with_the_minus_1_of_other_structs() -> None:
+def test_a_tagged_struct_encodes_null_as_0_and_other_structs_as_minus_1() -> None:
     # Kafka writes the value this way for every member that uses the consumer protocol.
     written = encode(member(metadata_is_null=True), 0)
     assert written.endswith(section(tag(0, b"\x00")))

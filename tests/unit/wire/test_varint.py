@@ -1,4 +1,6 @@
-"""Varints read back as they were written, in as few bytes as Kafka uses, and never beyond the bytes a number can have."""
+"""Varints read back as they were written, in as few bytes as Kafka uses, and never beyond the bytes
+a number can have.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,7 @@ def test_the_longest_varlongs_take_ten_bytes(value: int) -> None:
 
 
 @pytest.mark.parametrize(("reader", "bytes_max"), [(read_uvarint, 5), (read_varint, 5), (read_varlong, 10)])
-def test_a_varint_that_goes_on_too_long_is_refused(reader: Reader, bytes_max: int) -> None:
+def test_an_overlong_varint_is_refused(reader: Reader, bytes_max: int) -> None:
     with pytest.raises(MalformedVarint, match=f"longer than {bytes_max} bytes"):
         reader(b"\x80" * bytes_max + b"\x00", 0)
 
@@ -108,5 +110,5 @@ def test_an_unsigned_varint_of_more_than_32_bits_is_refused() -> None:
         read_uvarint(b"\xff\xff\xff\xff\x10", 0)
 
 
-def test_a_varint_padded_with_zeros_is_still_the_number() -> None:
+def test_a_varint_padded_with_zeros_reads_as_the_same_number() -> None:
     assert read_uvarint(b"\x81\x80\x00", 0) == (1, 3)

@@ -1,7 +1,23 @@
-"""The APIs this node serves, one file each. This table is what ApiVersions answers.
+"""The APIs that a broker serves, one module for each.
 
-A handler is ``handle(broker, context, request)`` and returns a response, a promise of one, or None where the protocol wants no answer. It
-translates, authorises, calls and answers; it holds no state and calls no other handler.
+Nouns: a *handler* is ``handle(broker, caller, request)``. It returns a response, a promise of one,
+or None where the protocol expects no response. :data:`BROKER_HANDLERS` maps API keys to handlers.
+
+To read first: :mod:`.api_versions`, which announces this table to clients; :mod:`.metadata` and
+:mod:`.find_coordinator`, with which clients find brokers; :mod:`.fetch` and
+:mod:`~barnabas.api.produce.handler`, the hot path. The others stand alone: open the module with the
+name of the API. Each begins with *Behaviour* and *Version notes*.
+
+Invariants:
+
+- ApiVersions answers with exactly the keys of this table, so an API is served if and only if it
+  stands here;
+- a handler translates, authorises, calls and answers. It holds no state and calls no other handler;
+- an outcome for one topic, partition or group is a value in the response, never an exception.
+
+Not here: decoding and encoding (:mod:`barnabas.api.dispatch`); decisions about groups, transactions
+and metadata, which the coordinators and the controller make; the APIs that controllers serve to
+each other (:mod:`barnabas.api.controller_apis`).
 """
 
 from __future__ import annotations
@@ -49,7 +65,6 @@ from barnabas.api.broker_apis import (
     offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
-    produce,
     sync_group,
     txn_offset_commit,
     unregister_broker,
@@ -58,11 +73,12 @@ from barnabas.api.broker_apis import (
 )
 from barnabas.api.controller_apis import add_raft_voter, remove_raft_voter
 from barnabas.api.handler import Handlers
+from barnabas.api.produce.handler import handle as handle_produce
 from barnabas.wire.apis import ApiKey
 
 BROKER_HANDLERS: Handlers = MappingProxyType(
     {
-        ApiKey.PRODUCE: produce.handle,
+        ApiKey.PRODUCE: handle_produce,
         ApiKey.FETCH: fetch.handle,
         ApiKey.LIST_OFFSETS: list_offsets.handle,
         ApiKey.METADATA: metadata.handle,

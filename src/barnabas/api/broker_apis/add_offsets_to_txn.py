@@ -1,35 +1,38 @@
-"""AddOffsetsToTxn (key 25): a group's offsets are to be committed with a transaction.
+"""AddOffsetsToTxn (key 25): announce that a transaction will commit offsets of a group.
 
-Behaviour: the group's partition of ``__consumer_offsets`` joins the transaction, so that its end is written there too. Where that topic
-does not exist yet it is created, and the client is asked to try again: librdkafka looks for the group's coordinator, which would create
-the topic as well, only after this request has succeeded.
+Behaviour: the group's partition of ``__consumer_offsets`` joins the transaction, so that the
+coordinator writes the end of the transaction there too. If that topic does not exist yet, the
+broker creates it and answers COORDINATOR_NOT_AVAILABLE, which clients retry: librdkafka asks for
+the group's coordinator, which would create the topic as well, only after this request has
+succeeded.
 
-Version notes: 2 knows PRODUCER_FENCED, before that it is INVALID_PRODUCER_EPOCH. Clients of transaction version 2 do not send it: there
-TxnOffsetCommit adds the partition (KIP-890).
+Version notes: PRODUCER_FENCED from 2; older clients get INVALID_PRODUCER_EPOCH instead. Clients of
+transaction version 2 do not send this request, because TxnOffsetCommit adds the partition
+(KIP-890).
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
-from barnabas.coordinators.transaction.older_clients import before_fencing_had_a_name
+from barnabas.api.coordinator_errors import client_error
+from barnabas.coordinators.transaction.older_clients import without_producer_fenced
 from barnabas.coordinators.transaction.transaction_version import OLDEST
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
-_KNOWS_PRODUCER_FENCED = 2
+_PRODUCER_FENCED_VERSION_MIN = 2
 
 
-def handle(broker: Broker, context: RequestContext, request: AddOffsetsToTxnRequest) -> Answer[AddOffsetsToTxnResponse]:
+def handle(broker: Broker, caller: Caller, request: AddOffsetsToTxnRequest) -> Answer[AddOffsetsToTxnResponse]:
     if not request.transactional_id:
-        return _answer(ErrorCode.INVALID_REQUEST, context.api_version)
+        return _answer(ErrorCode.INVALID_REQUEST, caller.version)
     partition = broker.groups.partition_of(request.group_id)
     if partition is None:
-        broker.internal_topics.create(broker, broker.groups.topic)
-        return _answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, context.api_version)
+        broker.internal_topics.create(broker.groups.topic)
+        return _answer(ErrorCode.COORDINATOR_NOT_AVAILABLE, caller.version)
     offsets = TopicPartition(broker.groups.topic, partition)
     added = broker.transactions.run(
         request.transactional_id,
@@ -42,10 +45,10 @@ def handle(broker: Broker, context: RequestContext, request: AddOffsetsToTxnRequ
             transaction_version=OLDEST,
         ),
     )
-    return added.map(lambda error: _answer(told(error), context.api_version))
+    return added.map(lambda error: _answer(client_error(error), caller.version))
 
 
 def _answer(error: ErrorCode, api_version: int) -> AddOffsetsToTxnResponse:
-    if api_version < _KNOWS_PRODUCER_FENCED:
-        error = before_fencing_had_a_name(error)
+    if api_version < _PRODUCER_FENCED_VERSION_MIN:
+        error = without_producer_fenced(error)
     return AddOffsetsToTxnResponse(throttle_time_ms=0, error_code=error)

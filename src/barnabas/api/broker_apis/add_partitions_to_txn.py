@@ -1,11 +1,14 @@
-"""AddPartitionsToTxn (key 24): partitions join a transaction, or are checked for having joined it.
+"""AddPartitionsToTxn (key 24): add partitions to a transaction, or verify that they were added.
 
-Behaviour: all partitions of a transaction or none. One that does not exist is UNKNOWN_TOPIC_OR_PARTITION, a client that names an internal
-topic gets TOPIC_AUTHORIZATION_FAILED, and the others are then OPERATION_NOT_ATTEMPTED. Verification answers each partition for itself.
+Behaviour: the request adds all partitions of a transaction or none. A partition that does not exist
+gets UNKNOWN_TOPIC_OR_PARTITION, an internal topic named by a client gets
+TOPIC_AUTHORIZATION_FAILED, and then all other partitions get OPERATION_NOT_ATTEMPTED. Verification
+has a result for each partition.
 
-Version notes: 0 to 3 are sent by clients, for one transaction; 2 knows PRODUCER_FENCED, before that it is INVALID_PRODUCER_EPOCH. From 4
-on brokers send it, for many transactions: to verify what older clients produce to, or to add what clients of transaction version 2
-produce to (KIP-890); 5 knows TRANSACTION_ABORTABLE.
+Version notes: clients send 0 to 3, for one transaction. PRODUCER_FENCED from 2; older clients get
+INVALID_PRODUCER_EPOCH instead. Brokers send 4 and later, for many transactions: to verify
+partitions that older clients produce to, or to add partitions that clients of transaction version 2
+produce to (KIP-890). TRANSACTION_ABORTABLE from 5.
 """
 
 from __future__ import annotations
@@ -13,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
-from barnabas.coordinators.transaction.older_clients import before_fencing_had_a_name
+from barnabas.api.coordinator_errors import client_error
+from barnabas.coordinators.transaction.older_clients import without_producer_fenced
 from barnabas.coordinators.transaction.transaction_version import version_of_add_partitions
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.model.promise import Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -30,15 +33,15 @@ from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
-_KNOWS_PRODUCER_FENCED = 2
-_FIRST_OF_BROKERS = 4
+_PRODUCER_FENCED_VERSION_MIN = 2
+_BROKERS_VERSION_MIN = 4
 
 _Results = Mapping[TopicPartition, ErrorCode]
 
 
-def handle(broker: Broker, context: RequestContext, request: AddPartitionsToTxnRequest) -> Promise[AddPartitionsToTxnResponse]:
-    version = context.api_version
-    if version < _FIRST_OF_BROKERS:
+def handle(broker: Broker, caller: Caller, request: AddPartitionsToTxnRequest) -> Promise[AddPartitionsToTxnResponse]:
+    version = caller.version
+    if version < _BROKERS_VERSION_MIN:
         only = _only_transaction(request)
         return _decide(broker, version, only).map(
             lambda results: AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=_by_topic(only, results))
@@ -80,8 +83,8 @@ def _decide(broker: Broker, version: int, asked: AddPartitionsToTxnTransaction) 
     def for_all(result: _Results | ErrorCode) -> _Results:
         if not isinstance(result, ErrorCode):
             return result
-        error = told(result)
-        return dict.fromkeys(partitions, error if version >= _KNOWS_PRODUCER_FENCED else before_fencing_had_a_name(error))
+        error = client_error(result)
+        return dict.fromkeys(partitions, error if version >= _PRODUCER_FENCED_VERSION_MIN else without_producer_fenced(error))
 
     if asked.verify_only:
         verified = broker.transactions.run(
@@ -104,7 +107,7 @@ def _decide(broker: Broker, version: int, asked: AddPartitionsToTxnTransaction) 
 
 
 def _why_impossible(broker: Broker, version: int, partition: TopicPartition) -> ErrorCode:
-    if version < _FIRST_OF_BROKERS and partition.topic in INTERNAL_TOPICS:
+    if version < _BROKERS_VERSION_MIN and partition.topic in INTERNAL_TOPICS:
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     known = broker.metadata.image.topics.partition(partition) is not None
     return ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,29 +1,36 @@
-"""AlterConfigs (key 33): replace all settings of topics, brokers, groups or client metrics. Decided by the controller.
+"""AlterConfigs (key 33): replace all settings of topics, brokers, groups or client metrics.
 
-Old: what a request does not name is removed. Clients use IncrementalAlterConfigs where they can. What concerns one broker must be
-sent to it.
+Behaviour:
+- the controller decides; this broker forwards the request, and puts the results in the order of the
+  request;
+- a setting that the request does not name is removed, which is why clients prefer
+  IncrementalAlterConfigs;
+- a client must send the settings of one broker to that broker; any other broker answers
+  INVALID_REQUEST.
+
+Version notes: the fields are the same in all versions; 2 is flexible.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
-from barnabas.api.whose_settings import why_not_ours
+from barnabas.api.config_targets import why_wrong_broker
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResourceResponse, AlterConfigsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest) -> Answer[AlterConfigsResponse]:
+def handle(broker: Broker, caller: Caller, request: AlterConfigsRequest) -> Answer[AlterConfigsResponse]:
     refused = {
         position: AlterConfigsResourceResponse(
             error_code=ErrorCode.INVALID_REQUEST,
-            error_message=wrong,
+            error_message=problem,
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
         )
         for position, resource in enumerate(request.resources)
-        if (wrong := why_not_ours(broker, context, resource.resource_type, resource.resource_name)) is not None
+        if (problem := why_wrong_broker(broker, caller, resource.resource_type, resource.resource_name)) is not None
     }
     if len(refused) == len(request.resources):
         return AlterConfigsResponse(throttle_time_ms=0, responses=list(refused.values()))
@@ -34,4 +41,4 @@ def handle(broker: Broker, context: RequestContext, request: AlterConfigsRequest
         responses = [refused[position] if position in refused else next(from_controller) for position in range(len(request.resources))]
         return AlterConfigsResponse(throttle_time_ms=0, responses=responses)
 
-    return broker.controller.submit(AlterConfigsRequest(resources=others, validate_only=request.validate_only), context).map(together)
+    return broker.controller.submit(AlterConfigsRequest(resources=others, validate_only=request.validate_only), caller).map(together)

@@ -1,21 +1,22 @@
-"""AlterPartitionReassignments (key 45): replicas of partitions moved, added, removed, or a move cancelled.
+"""AlterPartitionReassignments (key 45): move, add or remove replicas of partitions, or cancel a
+move.
 
 Behaviour:
-- decided by the controller; this broker passes the request on;
-- answered when the move is accepted; ListPartitionReassignments tells how far it is; no replicas at all means: cancel.
+- the controller decides; this broker forwards the request;
+- the response says that the reassignment is accepted; ListPartitionReassignments shows its
+  progress;
+- null replicas cancel the reassignment of the partition.
 
-Version notes: whether the replication factor may change (KIP-860) from 1.
+Version notes: from 1 the request says whether the replication factor may change (KIP-860).
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse
 
 
-def handle(
-    broker: Broker, context: RequestContext, request: AlterPartitionReassignmentsRequest
-) -> Promise[AlterPartitionReassignmentsResponse]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: AlterPartitionReassignmentsRequest) -> Promise[AlterPartitionReassignmentsResponse]:
+    return broker.controller.submit(request, caller)

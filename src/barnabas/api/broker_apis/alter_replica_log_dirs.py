@@ -1,10 +1,14 @@
-"""AlterReplicaLogDirs (key 34): move replicas of this broker between its directories.
+"""AlterReplicaLogDirs (key 34): move replicas of this broker between its log directories.
 
-Behaviour: the answer says that a move has begun, not that it is done; DescribeLogDirs shows how far it is. A replica that is not here yet
-is answered with REPLICA_NOT_AVAILABLE, and will be made in that directory when it comes. A directory that this broker does not have is
-LOG_DIR_NOT_FOUND, one that failed KAFKA_STORAGE_ERROR (and so is any while another has failed: the copy might lie there), a cordoned one
-INVALID_REPLICA_ASSIGNMENT; a topic whose name is too long for the directory of a copy is INVALID_TOPIC_EXCEPTION. To ask for the
-directory where a replica lies ends its move.
+Behaviour:
+- the response says that a move has begun, not that it is done; DescribeLogDirs shows its progress;
+- for a replica that is not on this broker yet, the response is REPLICA_NOT_AVAILABLE, and the
+  broker will create the replica in that directory;
+- LOG_DIR_NOT_FOUND for a directory that this broker does not have; KAFKA_STORAGE_ERROR for a failed
+  one, and for any move while another directory has failed, because the copy might be there;
+  INVALID_REPLICA_ASSIGNMENT for a cordoned one;
+- INVALID_TOPIC_EXCEPTION for a topic whose name is too long for the directory name of a copy;
+- a request for the directory that already holds the replica cancels its move.
 
 Version notes: 2 is flexible.
 """
@@ -12,9 +16,9 @@ Version notes: 2 is flexible.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
+from barnabas.network.caller import Caller
 from barnabas.storage.file_names import future_name_fits
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.wire.messages.alter_replica_log_dirs import (
@@ -25,7 +29,7 @@ from barnabas.wire.messages.alter_replica_log_dirs import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+def handle(broker: Broker, caller: Caller, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for asked in request.dirs:
         directory = next((each for each in broker.replicas.directories if each.path == asked.path), None)
@@ -52,9 +56,9 @@ def _move(broker: Broker, partition: TopicPartition, path: str, directory: LogDi
     if directory.cordoned:
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT
     replica = broker.replicas.get(*partition)
-    if replica is not None and broker.directory_moves is not None:
+    if replica is not None:
         return broker.directory_moves.move(replica, directory)
     broker.replicas.prefer(partition, directory)
-    # Kafka says so of partitions that it knows and does not have.
+    # Kafka has this code for partitions that exist and have no replica on this broker.
     known = broker.metadata.image.topics.partition(partition) is not None
     return ErrorCode.REPLICA_NOT_AVAILABLE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

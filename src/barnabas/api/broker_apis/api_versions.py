@@ -1,12 +1,16 @@
-"""ApiVersions (key 18): which APIs and versions are served, and which features the cluster has finalised.
+"""ApiVersions (key 18): the APIs and versions that this listener serves, and the finalized
+features.
 
 Behaviour:
-- an unknown version is answered in version 0 with UNSUPPORTED_VERSION and the range of ApiVersions alone, so that the client can ask again;
-- Produce is offered from version 0 although 0 to 2 are refused: librdkafka before 2.8.1 believes that a broker without Produce v0
-  is too old for compression (KAFKA-18659);
-- software names that are not printable words are refused, since they end up in logs and metrics.
+- an unknown version gets a version 0 response with UNSUPPORTED_VERSION and the range of ApiVersions
+  alone, so that the client can ask again;
+- Produce is offered from version 0 although 0 to 2 are refused: librdkafka before 2.8.1 takes a
+  broker without Produce v0 for one too old for compression (KAFKA-18659);
+- client software names that are not printable words get INVALID_REQUEST, since they end up in logs
+  and metrics.
 
-Version notes: features from 3; before 4, features whose lowest level is 0 are left out, because old clients cannot read a zero.
+Version notes: features from 3. Before 4, features whose lowest level is 0 are left out, because old
+clients cannot parse a zero.
 """
 
 from __future__ import annotations
@@ -15,10 +19,10 @@ import re
 import struct
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
-from barnabas.controller.features import REGISTERED_FEATURES
+from barnabas.controller.core.features import REGISTERED_FEATURES
 from barnabas.metadata.features import KRAFT_VERSION
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.compiler import encoder
 from barnabas.wire.frames import OutFrame
@@ -34,12 +38,12 @@ PRODUCE_VERSION_ADVERTISED_MIN = 0
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
-    if context.api_version >= 3:
+def handle(broker: Broker, caller: Caller, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    if caller.version >= 3:
         software = (request.client_software_name, request.client_software_version)
         if not all(_SOFTWARE.fullmatch(part) for part in software):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST, api_keys=[], throttle_time_ms=0)
-        context.connection.client_software = software
+        caller.connection.client_software = software
     image = broker.metadata.image
     levels = {**image.features.levels, KRAFT_VERSION: broker.quorum.kraft_version}
     finalized = [
@@ -47,12 +51,12 @@ def handle(broker: Broker, context: RequestContext, request: ApiVersionsRequest)
     ]
     return ApiVersionsResponse(
         error_code=ErrorCode.NONE,
-        api_keys=[_offer(key) for key in sorted(context.connection.listener.apis)],
+        api_keys=[_offer(key) for key in sorted(caller.connection.listener.apis)],
         throttle_time_ms=0,
         supported_features=[
             SupportedFeatureKey(name=name, min_version=levels.lowest, max_version=levels.highest)
             for name, levels in REGISTERED_FEATURES.items()
-            if levels.lowest > 0 or context.api_version >= 4
+            if levels.lowest > 0 or caller.version >= 4
         ],
         finalized_features_epoch=image.provenance.offset,
         finalized_features=finalized,

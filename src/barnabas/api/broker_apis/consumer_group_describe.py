@@ -1,9 +1,9 @@
 """ConsumerGroupDescribe (key 69): the state, the members and the assignments of consumer groups.
 
-Behaviour: a group that does not exist or takes classic members only is GROUP_ID_NOT_FOUND: those have DescribeGroups. Assignments leave
-out topics that were deleted meanwhile.
+Behaviour: GROUP_ID_NOT_FOUND for a group that does not exist and for a classic group, which
+DescribeGroups describes. Assignments leave out topics that were deleted meanwhile.
 
-Version notes: from 1 on members say which protocol they speak.
+Version notes: from 1 each member carries its type, classic or consumer.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 from barnabas.api.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
 from barnabas.api.consumer_protocol import consumer_protocol_is_served
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.coordinators.group.consumer.description import not_described
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup
 
 
-def handle(broker: Broker, context: RequestContext, request: ConsumerGroupDescribeRequest) -> Promise[ConsumerGroupDescribeResponse]:
+def handle(broker: Broker, caller: Caller, request: ConsumerGroupDescribeRequest) -> Promise[ConsumerGroupDescribeResponse]:
     served = consumer_protocol_is_served(broker)
     operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
 
@@ -37,7 +37,7 @@ def handle(broker: Broker, context: RequestContext, request: ConsumerGroupDescri
 
 def _answer(group_id: str, group: DescribedGroup | ErrorCode, operations: int) -> DescribedGroup:
     if isinstance(group, ErrorCode):
-        return not_described(group_id, told(group))
+        return not_described(group_id, client_error(group))
     if group.error_code == ErrorCode.NONE:
         group.authorized_operations = operations
     return group

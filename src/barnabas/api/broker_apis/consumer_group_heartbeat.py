@@ -1,35 +1,38 @@
-"""ConsumerGroupHeartbeat (key 68): everything a member of a consumer group says, and everything it is told (KIP-848).
+"""ConsumerGroupHeartbeat (key 68): the whole protocol of a member of a consumer group (KIP-848).
 
 Behaviour:
-- epoch 0 joins, -1 leaves, -2 is a static member that will be back; any other is the member's own, and who comes with another is fenced;
-- what a request leaves out has not changed; the answer has an assignment only when it changed, or when the member said everything;
-- a group that only takes classic members is GROUP_ID_NOT_FOUND;
-- a cluster that does not take this protocol says UNSUPPORTED_VERSION.
+- member epoch 0 joins, -1 leaves, and -2 is a static member that leaves for a while. Any other
+  epoch must be the member's own, or the member is fenced;
+- a field that the request leaves out has not changed. The response carries an assignment only if it
+  changed, or if the member sent all its fields;
+- GROUP_ID_NOT_FOUND for a group that only takes classic members;
+- UNSUPPORTED_VERSION from a cluster that does not serve this protocol.
 
-Version notes: in 0 the coordinator chooses the member's id when it joins without one; from 1 on the member must. Patterns from 1.
+Version notes: in 0 the coordinator generates the member id of a member that joins without one; from
+1 the member must choose it. Regular expressions from 1.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.consumer_protocol import consumer_protocol_is_served
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ConsumerGroupHeartbeatRequest) -> Answer[ConsumerGroupHeartbeatResponse]:
+def handle(broker: Broker, caller: Caller, request: ConsumerGroupHeartbeatRequest) -> Answer[ConsumerGroupHeartbeatResponse]:
     if not consumer_protocol_is_served(broker):
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.consumer.heartbeat(
-            request, version=context.api_version, client_id=context.client_id or "", client_host=context.client_host, now_ms=now_ms
+            request, version=caller.version, client_id=caller.client_id or "", client_host=caller.host, now_ms=now_ms
         ),
     )
-    return answer.map(lambda response: _refused(told(response)) if isinstance(response, ErrorCode) else response)
+    return answer.map(lambda response: _refused(client_error(response)) if isinstance(response, ErrorCode) else response)
 
 
 def _refused(error: ErrorCode) -> ConsumerGroupHeartbeatResponse:

@@ -1,6 +1,9 @@
-"""DeleteGroups (key 42): forget groups that nobody is in, of either protocol, and their offsets.
+"""DeleteGroups (key 42): delete groups without members, of either protocol, and their offsets.
 
-Behaviour: each group has its own outcome; NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND. A group named twice is deleted once.
+Behaviour: each group has its own result: NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND or success. A group
+named twice is deleted once.
+
+Version notes: the fields are the same in all versions; 2 is flexible.
 """
 
 from __future__ import annotations
@@ -8,23 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.outcome import Outcome
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
+def handle(broker: Broker, caller: Caller, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
     group_ids = list(dict.fromkeys(request.groups_names))
     deleted = [broker.groups.run(group_id, _deletion(group_id)) for group_id in group_ids]
     return all_of(deleted).map(
         lambda codes: DeleteGroupsResponse(
             throttle_time_ms=0,
             results=[
-                DeletableGroupResult(group_id=group_id, error_code=told(code)) for group_id, code in zip(group_ids, codes, strict=True)
+                DeletableGroupResult(group_id=group_id, error_code=client_error(code))
+                for group_id, code in zip(group_ids, codes, strict=True)
             ],
         )
     )

@@ -1,7 +1,10 @@
-"""DeleteRecords (key 21): move the start of partitions forward; -1 means up to the high watermark.
+"""DeleteRecords (key 21): move the log start offset forward; -1 means to the high watermark.
 
-Behaviour: offsets above the high watermark are refused, and topics that are only compacted too, since their records are not
-deleted by position. Answered when no replica that is alive has them any more, or after ``timeout_ms`` with REQUEST_TIMED_OUT.
+Behaviour: OFFSET_OUT_OF_RANGE for an offset above the high watermark. POLICY_VIOLATION for a topic
+that is only compacted, because compaction does not delete by position. The response waits until no
+live replica has the records, or for ``timeout_ms``, after which it carries REQUEST_TIMED_OUT.
+
+Version notes: the fields are the same in all versions; 2 is flexible.
 """
 
 from __future__ import annotations
@@ -10,9 +13,9 @@ from typing import NamedTuple
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import check_leader
 from barnabas.wire.messages.delete_records import (
@@ -30,7 +33,7 @@ class _Waiting(NamedTuple):
     deleted: Promise[ErrorCode]
 
 
-def handle(broker: Broker, context: RequestContext, request: DeleteRecordsRequest) -> Answer[DeleteRecordsResponse]:
+def handle(broker: Broker, caller: Caller, request: DeleteRecordsRequest) -> Answer[DeleteRecordsResponse]:
     waiting: list[_Waiting] = []
     response = DeleteRecordsResponse(
         throttle_time_ms=0,

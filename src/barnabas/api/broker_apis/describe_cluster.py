@@ -1,32 +1,36 @@
-"""DescribeCluster (key 60): the cluster's id, and its brokers or its controllers.
+"""DescribeCluster (key 60): the id of the cluster, and its brokers or its controllers.
 
-Version notes: ``endpoint_type`` from 1 (KIP-919): brokers on a broker's listener, controllers on a controller's, and asking the wrong one
-is an error; fenced brokers from 2, when asked for.
+Behaviour: a broker's listener describes brokers, a controller's listener describes controllers.
+MISMATCHED_ENDPOINT_TYPE for a request for the other kind, UNSUPPORTED_ENDPOINT_TYPE for a kind that
+does not exist.
+
+Version notes: ``endpoint_type`` from 1 (KIP-919); before that both errors are INVALID_REQUEST.
+Fenced brokers from 2, if the client asks for them.
 """
 
 from __future__ import annotations
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
-from barnabas.api.other_brokers import any_alive
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
+from barnabas.replication.other_brokers import any_alive
 from barnabas.wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
 
 BROKERS, CONTROLLERS = 1, 2
 _ENDPOINT_TYPE_VERSION_MIN = 1
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequest) -> DescribeClusterResponse:
-    served = CONTROLLERS if context.connection.listener.for_controllers else BROKERS
+def handle(broker: Broker, caller: Caller, request: DescribeClusterRequest) -> DescribeClusterResponse:
+    served = CONTROLLERS if caller.connection.listener.for_controllers else BROKERS
     if request.endpoint_type not in (BROKERS, CONTROLLERS):
-        return _refused(context, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} does not exist.")
+        return _refused(caller, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} does not exist.")
     if request.endpoint_type != served:
         return _refused(
-            context,
+            caller,
             ErrorCode.MISMATCHED_ENDPOINT_TYPE,
-            "Brokers know the brokers and controllers know the controllers; this is the other kind.",
+            "Brokers describe only brokers, and controllers describe only controllers.",
         )
     image = broker.metadata.image
     return DescribeClusterResponse(
@@ -35,17 +39,18 @@ def handle(broker: Broker, context: RequestContext, request: DescribeClusterRequ
         error_message=None,
         endpoint_type=served,
         cluster_id=broker.cluster_id,
-        # Clients of brokers send admin requests to any of them; clients of controllers must find the active one.
-        controller_id=broker.quorum.status().leader_id if served == CONTROLLERS else any_alive(image, context.listener, broker.node_id),
-        brokers=_controllers(image, context) if served == CONTROLLERS else _brokers(image, context, request),
+        # Clients of brokers send admin requests to any broker; clients of controllers must find the
+        # active one.
+        controller_id=broker.quorum.status().leader_id if served == CONTROLLERS else any_alive(image, caller.listener, broker.node_id),
+        brokers=_controllers(image, caller) if served == CONTROLLERS else _brokers(image, caller, request),
         cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
     )
 
 
-def _brokers(image: MetadataImage, context: RequestContext, request: DescribeClusterRequest) -> list[DescribeClusterBroker]:
+def _brokers(image: MetadataImage, caller: Caller, request: DescribeClusterRequest) -> list[DescribeClusterBroker]:
     found = []
     for broker_id, broker in sorted(image.cluster.brokers.items()):
-        endpoint = broker.endpoint(context.listener)
+        endpoint = broker.endpoint(caller.listener)
         if endpoint is None or (broker.fenced and not request.include_fenced_brokers):
             continue
         found.append(
@@ -54,17 +59,17 @@ def _brokers(image: MetadataImage, context: RequestContext, request: DescribeClu
     return found
 
 
-def _controllers(image: MetadataImage, context: RequestContext) -> list[DescribeClusterBroker]:
+def _controllers(image: MetadataImage, caller: Caller) -> list[DescribeClusterBroker]:
     return [
         DescribeClusterBroker(broker_id=controller_id, host=endpoint.host, port=endpoint.port, rack=None)
         for controller_id, controller in sorted(image.cluster.controllers.items())
         for endpoint in controller.endpoints
-        if endpoint.name == context.listener
+        if endpoint.name == caller.listener
     ]
 
 
-def _refused(context: RequestContext, error: ErrorCode, message: str) -> DescribeClusterResponse:
-    if context.api_version < _ENDPOINT_TYPE_VERSION_MIN:
-        # A client that cannot name a kind of endpoint does not know the errors about it either.
+def _refused(caller: Caller, error: ErrorCode, message: str) -> DescribeClusterResponse:
+    if caller.version < _ENDPOINT_TYPE_VERSION_MIN:
+        # A client that cannot name an endpoint type does not know the errors about it either.
         error = ErrorCode.INVALID_REQUEST
     return DescribeClusterResponse(throttle_time_ms=0, error_code=error, error_message=message, cluster_id="", brokers=[])

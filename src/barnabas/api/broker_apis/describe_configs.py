@@ -1,11 +1,14 @@
-"""DescribeConfigs (key 32): settings with where they come from.
+"""DescribeConfigs (key 32): settings, and the sources of their values.
 
 Behaviour:
-- a topic shows all its settings; a broker shows its own and must be asked itself; the empty broker name shows what is set for all brokers;
-- secrets are never shown;
-- with ``configuration_keys`` only those, in the order of the table; none named means all.
+- a topic has all topic settings. A broker describes only itself. The empty broker name describes
+  the cluster-wide defaults of brokers;
+- sensitive values are null in the response;
+- ``configuration_keys`` selects settings; null or an empty list selects all of them. The order is
+  that of the table of settings.
 
-Version notes: synonyms from 1, types and documentation from 3; both only when asked for.
+Version notes: synonyms from 1, types and documentation from 3. Synonyms and documentation are sent
+only if the client asks for them.
 """
 
 from __future__ import annotations
@@ -14,12 +17,12 @@ from collections.abc import Iterable, Iterator
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import DEFAULT_LEVEL, ROOT_LOGGER
-from barnabas.api.request_context import RequestContext
 from barnabas.config.values import ConfigType, read_integer
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource
 from barnabas.model.errors import ErrorCode, KafkaError
 from barnabas.model.topic_names import why_illegal
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -30,10 +33,10 @@ from barnabas.wire.messages.describe_configs import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     results = []
     for resource in request.resources:
-        # Kafka leaves the message of a resource without fault at its default, the empty one.
+        # Kafka leaves the message of a successful result at its default, the empty string.
         error, message, entries = ErrorCode.NONE, "", []
         try:
             wanted = frozenset(resource.configuration_keys) if resource.configuration_keys else None
@@ -57,9 +60,9 @@ def _entries(broker: Broker, resource: DescribeConfigsResource) -> Iterable[Conf
     name = resource.resource_name
     match resource.resource_type:
         case ResourceType.TOPIC:
-            wrong = why_illegal(name)
-            if wrong is not None:
-                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {wrong}.")
+            problem = why_illegal(name)
+            if problem is not None:
+                raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}.")
             if name not in broker.metadata.image.topics.by_name:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             return effective.describe_topic(name)

@@ -1,9 +1,12 @@
-"""DescribeLogDirs (key 35): the directories of this broker and the size of every replica in them.
+"""DescribeLogDirs (key 35): the log directories of this broker and the size of every replica in
+them.
 
-Behaviour: a replica that is being moved is there twice, in the directory where it lies and, as future, where it goes. Failed directories
-are named, with KAFKA_STORAGE_ERROR and without partitions.
+Behaviour: a replica that is being moved appears twice: in its current directory, and as a future
+replica in its target. A failed directory carries KAFKA_STORAGE_ERROR and no partitions. Null topics
+mean all topics.
 
-Version notes: sizes of the file system from 4, cordoned directories from 5. Null topics mean all.
+Version notes: an error code for the whole response from 3, the size of the file system from 4,
+cordoned directories from 5.
 """
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ from __future__ import annotations
 import os
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.replication.partition import Partition
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
@@ -27,7 +30,7 @@ from barnabas.wire.messages.describe_log_dirs import (
 _UNKNOWN_BYTES = -1
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     wanted = None if request.topics is None else {topic.topic: set(topic.partitions) for topic in request.topics}
     failed = [DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=path, topics=[]) for path in broker.replicas.unopened]
     return DescribeLogDirsResponse(
@@ -65,7 +68,7 @@ def _describe(broker: Broker, directory: LogDirectory, wanted: dict[str, set[int
 
 
 def _lag(partition: Partition | None, log: Log) -> int:
-    """Of a replica behind what is committed; of a copy behind the replica it is a copy of."""
+    """A replica lags behind the high watermark; a future replica lags behind the current one."""
     if partition is None:
         return 0
     end = partition.high_watermark if partition.log is log else partition.log.log_end_offset

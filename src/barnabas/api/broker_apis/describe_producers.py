@@ -1,14 +1,18 @@
-"""DescribeProducers (key 61): what partitions led here remember of their producers, open transactions above all.
+"""DescribeProducers (key 61): the producers that a partition remembers, with their open
+transactions.
 
-Behaviour: NOT_LEADER_OR_FOLLOWER and UNKNOWN_TOPIC_OR_PARTITION per partition; INVALID_TOPIC_EXCEPTION for names no topic may have.
+Behaviour: each partition has its own result: NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, or
+INVALID_TOPIC_EXCEPTION for an illegal topic name.
+
+Version notes: one version.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.topic_names import why_illegal
+from barnabas.network.caller import Caller
 from barnabas.replication.reads import check_leader
 from barnabas.storage.producer_state import Producer
 from barnabas.wire.messages.describe_producers import (
@@ -23,7 +27,7 @@ _NO_TRANSACTION = -1
 _ANY_LEADER_EPOCH = -1
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeProducersRequest) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         throttle_time_ms=0,
         topics=[
@@ -38,7 +42,7 @@ def _describe(broker: Broker, topic: str, index: int) -> PartitionResponse:
     if illegal is not None:
         return _refused(index, ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
     if topic not in broker.metadata.image.topics.by_name:
-        return _refused(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic {topic}")
+        return _refused(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Topic {topic} does not exist.")
     partition = broker.replicas.get(topic, index)
     error = check_leader(partition, _ANY_LEADER_EPOCH)
     if partition is None or error:

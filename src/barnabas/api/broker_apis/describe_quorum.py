@@ -1,18 +1,21 @@
-"""DescribeQuorum (key 55): the voters and observers of the metadata log and how far each has come.
+"""DescribeQuorum (key 55): the voters and observers of the metadata log, with the offset of each.
 
-Behaviour: only the leader of the quorum knows, so a broker asks the active controller, and a controller that does not lead says so. The
-metadata log's one partition is the only thing that can be asked for; a request that names anything else learns nothing.
-Version notes: fetch and catch-up times from 1; directories, the addresses of voters, and error messages, from 2.
+Behaviour: only the leader of the quorum knows the offsets, so a broker asks the active controller,
+and any other controller answers with an error. The metadata log has one partition; a request for
+any other partition gets no information.
+
+Version notes: fetch and caught-up times from 1; directory ids, addresses of voters, and error
+messages from 2.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.quorum_description import fit_to_version
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
+from barnabas.quorum.description import fit_to_version
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeQuorumRequest) -> Promise[DescribeQuorumResponse]:
-    return broker.controller.submit(request, context).map(lambda response: fit_to_version(response, context.api_version))
+def handle(broker: Broker, caller: Caller, request: DescribeQuorumRequest) -> Promise[DescribeQuorumResponse]:
+    return broker.controller.submit(request, caller).map(lambda response: fit_to_version(response, caller.version))

@@ -1,18 +1,22 @@
-"""DescribeTopicPartitions (key 75): partitions in pages, so that a huge topic does not need a huge answer (KIP-966).
+"""DescribeTopicPartitions (key 75): partitions in pages, so that a huge topic does not need a huge
+response (KIP-966).
 
-Behaviour: topics in order of their names, an empty list meaning all; a cursor says where to go on, and must be one of the
-topics. An answer holds at most ``response_partition_limit`` partitions, bounded by ``max.request.partition.size.limit``.
+Behaviour: topics come in the order of their names; an empty list means all topics. The cursor names
+the partition to continue with, and its topic must be one of the request. A response holds at most
+``response_partition_limit`` partitions, and never more than ``max.request.partition.size.limit``.
+
+Version notes: one version.
 """
 
 from __future__ import annotations
 
 from barnabas.api.authorized_operations import TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -22,7 +26,7 @@ from barnabas.wire.messages.describe_topic_partitions import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
+def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     image = broker.metadata.image
     every = not request.topics
     names = sorted(image.topics.by_name) if every else sorted({topic.name for topic in request.topics})

@@ -1,16 +1,18 @@
-"""DescribeTransactions (key 65): transactional ids in detail.
+"""DescribeTransactions (key 65): the state of transactional ids.
 
-Behaviour: each is answered for itself: TRANSACTIONAL_ID_NOT_FOUND for one that nobody used, or that expired; NOT_COORDINATOR for one that
-another broker looks after.
+Behaviour: each id has its own result. TRANSACTIONAL_ID_NOT_FOUND for an id that was never used or
+that expired; NOT_COORDINATOR for an id that another broker coordinates.
+
+Version notes: one version.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.transaction.transaction import Transaction
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -19,7 +21,7 @@ from barnabas.wire.messages.describe_transactions import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: DescribeTransactionsRequest) -> Promise[DescribeTransactionsResponse]:
+def handle(broker: Broker, caller: Caller, request: DescribeTransactionsRequest) -> Promise[DescribeTransactionsResponse]:
     described = all_of([_describe(broker, each) for each in request.transactional_ids])
     return described.map(lambda states: DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
 
@@ -52,7 +54,7 @@ def _state(transactional_id: str, found: Transaction | ErrorCode | None) -> Tran
 
 
 def _unknown(transactional_id: str, error: ErrorCode) -> TransactionState:
-    # Zeros rather than -1: that is what Kafka leaves in an answer that has nothing to say.
+    # Kafka leaves these fields at zero, not -1, in a result with an error.
     return TransactionState(
         error_code=error,
         transactional_id=transactional_id,

@@ -1,25 +1,28 @@
-"""ElectLeaders (key 43): leaders elected by hand, of named partitions or of all.
+"""ElectLeaders (key 43): start leader elections for some partitions or for all.
 
 Behaviour:
-- decided by the controller; this broker passes the request on;
-- preferred: the first replica leads if it is in sync; unclean: partitions without a leader get any replica that is alive;
-- partitions that need no election are told so (ELECTION_NOT_NEEDED), unless all were asked for: then they are left out.
+- the controller decides; this broker forwards the request;
+- a preferred election gives leadership to the first replica if it is in sync; an unclean election
+  gives partitions without a leader any live replica;
+- ELECTION_NOT_NEEDED for a named partition that needs no election. A request for all partitions
+  leaves such partitions out of the response.
 
-Version notes: only preferred elections before 1, and no error code of the response itself: it is told for every partition.
+Version notes: version 0 has only preferred elections and no top-level error code; there each
+partition carries the error.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ElectLeadersRequest) -> Promise[ElectLeadersResponse]:
-    answer: Promise[ElectLeadersResponse] = broker.controller.submit(request, context)
-    return answer.map(_without_own_error) if context.api_version == 0 else answer
+def handle(broker: Broker, caller: Caller, request: ElectLeadersRequest) -> Promise[ElectLeadersResponse]:
+    answer: Promise[ElectLeadersResponse] = broker.controller.submit(request, caller)
+    return answer.map(_without_own_error) if caller.version == 0 else answer
 
 
 def _without_own_error(response: ElectLeadersResponse) -> ElectLeadersResponse:

@@ -1,30 +1,40 @@
-"""Fetch (key 1): batches from partitions, at once or when there is enough of them; for consumers and for followers.
+"""Fetch (key 1): batches of partitions, at once or when enough data has arrived; for consumers and
+followers.
 
 Behaviour:
-- answered at once when there are ``min_bytes``, when anything is wrong with any partition, or when the client will not wait;
-- the first partition with data gives at least one batch, however large, so that a reader always gets on;
-- consumers get nothing above the high watermark, and for ``read_committed`` nothing above the last stable offset, with the aborted
-  transactions to skip; they may read from any replica (KIP-392), and a leader that knows one in the reader's rack sends it there;
-- followers get everything, and what they ask for says what they have: that moves the high watermark. A broker that is not one of the
-  replicas is UNKNOWN_LEADER_EPOCH, one that has been restarted since is NOT_LEADER_OR_FOLLOWER;
-- replicas that are being moved and are behind get no more than ``leader.replication.throttled.rate``;
-- who is beyond where its last epoch ended here is told where that was (a diverging epoch), and cuts its log;
-- what has moved to remote storage is read from there for consumers, all such partitions of a request at once, and answered when it has
-  come or ``remote.fetch.max.wait.ms`` is over; a follower is told OFFSET_MOVED_TO_TIERED_STORAGE, and begins where the local log does;
-- batches are not read here: the answer carries file regions that the kernel sends. Only what a follower was sent before and asks for
-  again is checked: where this broker's disk has damaged it, others that are in sync take over, and this replica is fetched anew.
+- the response is sent at once if there are ``min_bytes``, if any partition has an error, or if the
+  client does not want to wait;
+- the first partition with data returns at least one batch of any size, so that a reader always
+  makes progress;
+- consumers read up to the high watermark, or with ``read_committed`` up to the last stable offset,
+  with a list of the aborted transactions to skip. They may read from any replica (KIP-392), and a
+  leader that knows a replica in the consumer's rack redirects the consumer to it;
+- followers read to the log end. The fetch offset of a follower acknowledges everything below it,
+  which moves the high watermark. UNKNOWN_LEADER_EPOCH for a broker that is not one of the replicas,
+  NOT_LEADER_OR_FOLLOWER for one that has restarted since;
+- replicas that are being moved and are out of sync share ``leader.replication.throttled.rate``;
+- a reader that is beyond the end of its last epoch gets that end as a diverging epoch, and
+  truncates its log;
+- for consumers the broker reads offsets below the local log from remote storage, for all such
+  partitions of a request at once, and answers when the data has arrived or
+  ``remote.fetch.max.wait.ms`` has passed. A follower gets OFFSET_MOVED_TO_TIERED_STORAGE and begins
+  where the local log does;
+- the broker does not open batches here: the response carries file regions, which the kernel sends.
+  It checks only a batch that a follower fetches a second time. If the batch is damaged on this
+  broker's disk, an in-sync replica takes over leadership and this broker fetches the replica again.
 
-Version notes: sessions from 7; reading from followers from 11; diverging epochs from 12; topic ids from 13; the replica's epoch from 15;
-who does not lead says who does from 16 (KIP-951).
+Version notes: sessions from 7; reading from followers from 11; diverging epochs from 12; topic ids
+from 13; the replica epoch from 15; a broker that is not the leader names the leader from 16
+(KIP-951).
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import HINTED, LeaderHints, not_here, topic_name
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.replication.fetch_sessions import FetchContext, FetchedPartition, PartitionKey
 from barnabas.replication.partition import Partition
 from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR, preferred_replica
@@ -50,7 +60,8 @@ _TOPIC_ID_VERSION_MIN = 13
 _REPLICA_STATE_VERSION_MIN = 15
 _HINTS_VERSION_MIN = 16
 
-# Shared defaults: building three structs for every partition of every answer would cost more than the rest of it.
+# Shared defaults: building three structs for every partition would cost more than the rest of the
+# response.
 _NO_DIVERGENCE = default_struct(EpochEndOffset)
 _NO_LEADER = default_struct(LeaderIdAndEpoch)
 _NO_SNAPSHOT = default_struct(SnapshotId)
@@ -58,8 +69,8 @@ _NO_SNAPSHOT = default_struct(SnapshotId)
 Reads = list[tuple[FetchedPartition, PartitionRead]]
 
 
-def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Answer[FetchResponse]:
-    by_id = context.api_version >= _TOPIC_ID_VERSION_MIN
+def handle(broker: Broker, caller: Caller, request: FetchRequest) -> Answer[FetchResponse]:
+    by_id = caller.version >= _TOPIC_ID_VERSION_MIN
     named = [
         FetchedPartition(
             topic.topic,
@@ -86,30 +97,30 @@ def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> An
     )
     if isinstance(fetch, ErrorCode):
         return FetchResponse(throttle_time_ms=0, error_code=fetch, session_id=0, responses=[])
-    reader = _Follower(broker, context, request) if _replica_id(context, request) >= 0 else _Consumer(broker, context, request)
+    reader = _Follower(broker, caller, request) if _replica_id(caller, request) >= 0 else _Consumer(broker, caller, request)
     reads, size, urgent, remote = _read_all(broker, fetch, request, reader, by_id=by_id)
     if remote:
-        return _read_remotely(broker, context, fetch, reads, remote, reader, by_id=by_id)
+        return _read_remotely(broker, caller, fetch, reads, remote, reader, by_id=by_id)
     if urgent or size >= request.min_bytes or request.max_wait_ms <= 0 or not fetch.partitions:
-        return _respond(broker, context, fetch, reads, reader, by_id=by_id)
-    return _wait(broker, context, fetch, reads, size, request, reader, by_id=by_id)
+        return _respond(broker, caller, fetch, reads, reader, by_id=by_id)
+    return _wait(broker, caller, fetch, reads, size, request, reader, by_id=by_id)
 
 
-def _replica_id(context: RequestContext, request: FetchRequest) -> int:
-    return request.replica_state.replica_id if context.api_version >= _REPLICA_STATE_VERSION_MIN else request.replica_id
+def _replica_id(caller: Caller, request: FetchRequest) -> int:
+    return request.replica_state.replica_id if caller.version >= _REPLICA_STATE_VERSION_MIN else request.replica_id
 
 
 class _Consumer:
-    """How a consumer reads: what is committed, from whichever replica it came to."""
+    """Reads committed records, from any replica."""
 
     follower = False
 
-    def __init__(self, broker: Broker, context: RequestContext, request: FetchRequest) -> None:
+    def __init__(self, broker: Broker, caller: Caller, request: FetchRequest) -> None:
         self.committed_only = request.isolation_level == READ_COMMITTED
         self._broker = broker
         self._isolation = request.isolation_level
-        self._listener = context.listener
-        self._leader_only = context.api_version < _READ_FROM_FOLLOWERS_VERSION_MIN
+        self._listener = caller.listener
+        self._leader_only = caller.version < _READ_FROM_FOLLOWERS_VERSION_MIN
         selects = request.rack_id and broker.settings.text_or_none("replica.selector.class") == RACK_AWARE_SELECTOR
         self._rack = request.rack_id if selects else ""
 
@@ -141,15 +152,15 @@ class _Consumer:
 
 
 class _Follower:
-    """How a replica reads: to the end, and what it asks for is its acknowledgement of all below, once for every request."""
+    """Reads to the log end. Its fetch offset acknowledges all below it, once for each request."""
 
     follower = True
     committed_only = False
 
-    def __init__(self, broker: Broker, context: RequestContext, request: FetchRequest) -> None:
+    def __init__(self, broker: Broker, caller: Caller, request: FetchRequest) -> None:
         self._broker = broker
-        self._replica = _replica_id(context, request)
-        self._epoch = request.replica_state.replica_epoch if context.api_version >= _REPLICA_STATE_VERSION_MIN else -1
+        self._replica = _replica_id(caller, request)
+        self._epoch = request.replica_state.replica_epoch if caller.version >= _REPLICA_STATE_VERSION_MIN else -1
         self._now_ms = broker.clock.monotonic_ms()
         self._throttle = broker.replicas.throttles.leader
         self._acknowledges = True
@@ -164,10 +175,11 @@ class _Follower:
             replica_epoch=self._epoch,
             now_ms=self._now_ms,
         ):
-            # Of the many partitions in a fetch most are idle, and each costs as much as all of this together.
+            # Most partitions of a fetch are idle, and reading one costs as much as this whole
+            # check.
             return PartitionRead(ErrorCode.NONE, partition.high_watermark, partition.last_stable_offset, partition.log.log_start_offset)
         if partition is not None and self._replica not in partition.isr and self._throttle.holds(partition.partition, self._now_ms):
-            # Its place is counted all the same, or it would look as if it had died.
+            # The fetch still counts as progress of the follower, which would otherwise seem dead.
             size_bytes_max, at_least_one = 0, False
         read = read_for_follower(
             partition,
@@ -196,11 +208,13 @@ class _Follower:
             if read.region is not None:
                 read.region.release()
             return PartitionRead(refused)
-        # It may have moved just now, by this very fetch.
+        # This fetch may have moved the high watermark.
         return read._replace(high_watermark=partition.high_watermark)
 
     def _is_damaged(self, partition: Partition, offset: int, region: FileRegion) -> bool:
-        """Who comes back for what it was sent may have found its checksum wrong. Then it is looked at before it is sent again."""
+        """A follower that fetches an offset again may have found a wrong checksum, so verify the
+        batch before sending it a second time.
+        """
         assert partition.leadership is not None
         progress = partition.leadership.followers[self._replica]
         suspicious, progress.sent_offset = progress.sent_offset == offset, offset
@@ -211,7 +225,9 @@ class _Follower:
         return self._broker.replicas.damaged(partition, damage)
 
     def waits(self) -> None:
-        """When it is read again, it may have been overtaken by its own next request."""
+        """The follower's next request may overtake this one before it reads again, so the second
+        read must not acknowledge.
+        """
         self._acknowledges = False
 
     def sent(self, partition: Partition, size_bytes: int) -> None:
@@ -222,7 +238,9 @@ class _Follower:
 def _read_all(
     broker: Broker, fetch: FetchContext, request: FetchRequest, reader: _Consumer | _Follower, *, by_id: bool
 ) -> tuple[Reads, int, bool, list[int]]:
-    """What is there now, how many bytes, whether the client should hear of it at once, and which of the reads are for remote storage."""
+    """The reads, their size in bytes, whether to respond at once, and the positions of the reads
+    that need remote storage.
+    """
     remaining = min(request.max_bytes, broker.settings.integer("fetch.max.bytes"))
     replicas = broker.replicas
     reads: Reads = []
@@ -245,7 +263,8 @@ def _read_all(
         urgent = urgent or read.urgent
         size = read.size_bytes
         if read.remote_bytes_max:
-            # How many there will be nobody knows yet, and the answer must not become larger than was asked for.
+            # The size of a remote read is not known yet; reserve its maximum, so that the response
+            # does not exceed ``max_bytes``.
             remote.append(len(reads))
             size = read.remote_bytes_max
         total += size
@@ -256,7 +275,7 @@ def _read_all(
 
 def _read_remotely(
     broker: Broker,
-    context: RequestContext,
+    caller: Caller,
     fetch: FetchContext,
     reads: Reads,
     remote: list[int],
@@ -264,16 +283,16 @@ def _read_remotely(
     *,
     by_id: bool,
 ) -> Promise[FetchResponse]:
-    """What was found here waits for what is remote."""
+    """Local reads wait for the remote ones."""
     answer: Promise[FetchResponse] = Promise()
     asked: dict[int, Promise[PartitionRead]] = {}
     for slot in remote:
         each, read = reads[slot]
         topic = topic_name(broker, each.topic_id) if by_id else each.topic
         partition = broker.replicas.get(topic, each.index) if topic is not None else None
-        assert partition is not None, "what was found to be remote was found here"
+        assert partition is not None, "a remote read has a replica here"
         if broker.remote_log is None:
-            # A tiered topic, and a broker that was started without tiered storage.
+            # The topic is tiered, and this broker runs without tiered storage.
             asked[slot] = Promise.kept(PartitionRead(ErrorCode.REPLICA_NOT_AVAILABLE))
             continue
         asked[slot] = broker.remote_log.read(
@@ -291,7 +310,7 @@ def _read_remotely(
         for slot, promise in asked.items():
             if promise.done:
                 reads[slot] = (reads[slot][0], promise.value)
-        answer.resolve(_respond(broker, context, fetch, reads, reader, by_id=by_id))
+        answer.resolve(_respond(broker, caller, fetch, reads, reader, by_id=by_id))
 
     def expire() -> None:
         broker.metrics.counter(REMOTE_FETCHES_EXPIRED).value += 1
@@ -317,7 +336,7 @@ def _read_remotely(
 
 def _wait(
     broker: Broker,
-    context: RequestContext,
+    caller: Caller,
     fetch: FetchContext,
     reads: Reads,
     size: int,
@@ -339,14 +358,15 @@ def _wait(
 
     def complete() -> None:
         read_again = _read_all(broker, fetch, request, reader, by_id=by_id)[0]
-        answer.resolve(_respond(broker, context, fetch, read_again, reader, by_id=by_id))
+        answer.resolve(_respond(broker, caller, fetch, read_again, reader, by_id=by_id))
 
     waiting = WaitingFetch(
         partitions,
         missing_bytes=request.min_bytes - size,
         committed_only=reader.committed_only,
         follower=reader.follower,
-        # What other producers append in the same turn of the loop goes to a follower in the same answer.
+        # Batches that other producers append in the same turn of the loop go to a follower in the
+        # same response.
         complete=(lambda: broker.loop.call_soon(complete)) if reader.follower else complete,
     )
     answer.if_abandoned(waiting.cancel)
@@ -355,7 +375,7 @@ def _wait(
 
 
 def _respond(
-    broker: Broker, context: RequestContext, fetch: FetchContext, reads: Reads, reader: _Consumer | _Follower, *, by_id: bool
+    broker: Broker, caller: Caller, fetch: FetchContext, reads: Reads, reader: _Consumer | _Follower, *, by_id: bool
 ) -> FetchResponse:
     responses: list[FetchableTopicResponse] = []
     served = []
@@ -371,8 +391,8 @@ def _respond(
             if partition is not None:
                 reader.sent(partition, len(records))
         leader = _NO_LEADER
-        if read.error in HINTED and context.api_version >= _HINTS_VERSION_MIN:
-            hints = hints or LeaderHints(broker, context.listener)
+        if read.error in HINTED and caller.version >= _HINTS_VERSION_MIN:
+            hints = hints or LeaderHints(broker, caller.listener)
             hint = hints.leader_of(topic_name(broker, each.topic_id) if by_id else each.topic, each.index)
             if hint is not None:
                 leader = LeaderIdAndEpoch(leader_id=hint.leader_id, leader_epoch=hint.leader_epoch)

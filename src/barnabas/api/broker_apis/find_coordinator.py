@@ -1,10 +1,13 @@
-"""FindCoordinator (key 10): the broker that looks after a group or a transactional id.
+"""FindCoordinator (key 10): the broker that coordinates a group or a transactional id.
 
-Behaviour: it is the one that leads the id's partition of the internal topic, and its address on the listener the client came through is the
-answer. Where there is no such topic yet it is created, and until it exists, or while its partition has no leader, the answer is
-COORDINATOR_NOT_AVAILABLE: clients ask again. Any id has a coordinator, an empty one too. Share groups have none here: INVALID_REQUEST.
+Behaviour: the coordinator is the leader of the id's partition of the internal topic; the response
+has its address on the listener of the client. If the internal topic does not exist, the broker
+creates it. Until it exists, and while its partition has no leader, the response is
+COORDINATOR_NOT_AVAILABLE, which clients retry. Every id has a coordinator, even an empty one.
+INVALID_REQUEST for share groups, which have no coordinator here.
 
-Version notes: groups only in 0. One id in 1 to 3, several from 4, each with its own outcome. Share groups' state from 6.
+Version notes: version 0 serves groups only. One id in 1 to 3; several from 4, each with its own
+result. Share groups from 6.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
@@ -22,7 +25,7 @@ _SEVERAL_VERSION_MIN = 4
 _MESSAGES = {
     ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    ErrorCode.INVALID_REQUEST: "There are coordinators of groups (key type 0) and of transactional ids (1).",
+    ErrorCode.INVALID_REQUEST: "Only groups (key type 0) and transactional ids (key type 1) have coordinators.",
 }
 
 
@@ -33,16 +36,16 @@ class _Location(NamedTuple):
     port: int = -1
 
 
-def handle(broker: Broker, context: RequestContext, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-    if context.api_version < _SEVERAL_VERSION_MIN:
-        found = _find(broker, context.listener, request.key_type, request.key)
+def handle(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    if caller.version < _SEVERAL_VERSION_MIN:
+        found = _find(broker, caller.listener, request.key_type, request.key)
         return FindCoordinatorResponse(
             error_code=found.error, error_message=_MESSAGES[found.error], node_id=found.node_id, host=found.host, port=found.port
         )
     coordinators = []
     for key in request.coordinator_keys:
-        found = _find(broker, context.listener, request.key_type, key)
-        # As Kafka has it: the code says enough, unless nobody could have meant the question.
+        found = _find(broker, caller.listener, request.key_type, key)
+        # As in Kafka, the code needs no message except for a key type that does not exist.
         message = _MESSAGES[found.error] if request.key_type > _SHARE else ""
         coordinators.append(
             Coordinator(key=key, node_id=found.node_id, host=found.host, port=found.port, error_code=found.error, error_message=message)
@@ -58,7 +61,7 @@ def _find(broker: Broker, listener: str, key_type: int, key: str) -> _Location:
     else:
         return _Location(ErrorCode.INVALID_REQUEST)
     if partition is None:
-        broker.internal_topics.create(broker, topic)
+        broker.internal_topics.create(topic)
         return _Location(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     image = broker.metadata.image
     led = image.topics.partition(TopicPartition(topic, partition))

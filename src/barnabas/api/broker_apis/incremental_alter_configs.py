@@ -1,7 +1,10 @@
 """IncrementalAlterConfigs (key 44): change single settings.
 
-Behaviour: levels of a broker's loggers are changed here, on the broker that was asked, and what concerns one broker must be sent to it;
-everything else is decided by the controller. Answers come in the order of the request.
+Behaviour: this broker itself changes the levels of its loggers. A client must send the settings of
+one broker to that broker. The controller decides everything else. Results come in the order of the
+request.
+
+Version notes: the fields are the same in both versions; 1 is flexible.
 """
 
 from __future__ import annotations
@@ -10,11 +13,11 @@ from collections import Counter
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import alter_loggers
-from barnabas.api.request_context import RequestContext
-from barnabas.api.whose_settings import why_not_ours
+from barnabas.api.config_targets import why_wrong_broker
 from barnabas.metadata.configs import ResourceType
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -23,13 +26,13 @@ from barnabas.wire.messages.incremental_alter_configs import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: IncrementalAlterConfigsRequest) -> Answer[IncrementalAlterConfigsResponse]:
+def handle(broker: Broker, caller: Caller, request: IncrementalAlterConfigsRequest) -> Answer[IncrementalAlterConfigsResponse]:
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
     decided: dict[int, AlterConfigsResourceResponse] = {}
     for position, resource in enumerate(request.resources):
-        wrong = why_not_ours(broker, context, resource.resource_type, resource.resource_name)
-        if wrong is not None:
-            decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, wrong)
+        problem = why_wrong_broker(broker, caller, resource.resource_type, resource.resource_name)
+        if problem is not None:
+            decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, problem)
         elif resource.resource_type == ResourceType.BROKER_LOGGER:
             repeated = times[resource.resource_type, resource.resource_name] > 1
             decided[position] = _alter_loggers(broker, resource, repeated=repeated, dry=request.validate_only)
@@ -43,7 +46,7 @@ def handle(broker: Broker, context: RequestContext, request: IncrementalAlterCon
         responses = [decided[position] if position in decided else next(from_controller) for position in range(len(request.resources))]
         return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=responses)
 
-    return broker.controller.submit(passed_on, context).map(together)
+    return broker.controller.submit(passed_on, caller).map(together)
 
 
 def _alter_loggers(broker: Broker, resource: AlterConfigsResource, *, repeated: bool, dry: bool) -> AlterConfigsResourceResponse:

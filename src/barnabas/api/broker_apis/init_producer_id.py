@@ -1,32 +1,34 @@
-"""InitProducerId (key 22): an identity for a producer.
+"""InitProducerId (key 22): a producer id and epoch for a producer.
 
-Behaviour: an idempotent producer gets a fresh id with epoch 0, whatever it had before. A transactional producer gets its transactional id's
-producer id with an epoch that fences everybody who had it before; an open transaction is aborted first, and the answer is
-CONCURRENT_TRANSACTIONS until that is done. An empty transactional id is refused.
+Behaviour: an idempotent producer gets a new id with epoch 0, whatever it had before. A
+transactional producer gets the producer id of its transactional id, with an epoch that fences all
+earlier producers. If a transaction is open, the coordinator aborts it first and answers
+CONCURRENT_TRANSACTIONS until that is done. INVALID_REQUEST for an empty transactional id.
 
-Version notes: 3 the producer says whom it believes to be, and goes on after an error unless somebody else took over (KIP-360); 4 knows
-PRODUCER_FENCED, before that it is INVALID_PRODUCER_EPOCH; 6 (unstable, not offered) asks for two-phase commit,
-which is refused unless configured.
+Version notes: from 3 the producer sends its current id and epoch, and can continue after an error
+unless another producer has taken over (KIP-360). PRODUCER_FENCED from 4; older clients get
+INVALID_PRODUCER_EPOCH instead. 6 (unstable, not offered) can request two-phase commit, which is
+refused unless configured.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
 from barnabas.coordinators.transaction.decision import Granted
 from barnabas.coordinators.transaction.fresh_producer_id import run_with_producer_id
 from barnabas.coordinators.transaction.machine import TransactionMachine
-from barnabas.coordinators.transaction.older_clients import before_fencing_had_a_name
+from barnabas.coordinators.transaction.older_clients import without_producer_fenced
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
-_KNOWS_PRODUCER_FENCED = 4
+_PRODUCER_FENCED_VERSION_MIN = 4
 
 
-def handle(broker: Broker, context: RequestContext, request: InitProducerIdRequest) -> Answer[InitProducerIdResponse]:
+def handle(broker: Broker, caller: Caller, request: InitProducerIdRequest) -> Answer[InitProducerIdResponse]:
     if (request.producer_id == -1) != (request.producer_epoch == -1):
         return _refused(ErrorCode.INVALID_REQUEST)
     transactional_id = request.transactional_id
@@ -48,13 +50,13 @@ def handle(broker: Broker, context: RequestContext, request: InitProducerIdReque
         )
 
     granted = run_with_producer_id(broker.transactions, broker.producer_ids.next_producer_id, transactional_id, begin)
-    return granted.map(lambda identity: _answer(identity, context.api_version))
+    return granted.map(lambda identity: _answer(identity, caller.version))
 
 
 def _answer(granted: ProducerIdentity | ErrorCode, api_version: int) -> InitProducerIdResponse:
     if isinstance(granted, ErrorCode):
-        error = told(granted)
-        return _refused(error if api_version >= _KNOWS_PRODUCER_FENCED else before_fencing_had_a_name(error))
+        error = client_error(granted)
+        return _refused(error if api_version >= _PRODUCER_FENCED_VERSION_MIN else without_producer_fenced(error))
     return InitProducerIdResponse(
         throttle_time_ms=0, error_code=ErrorCode.NONE, producer_id=granted.producer_id, producer_epoch=granted.producer_epoch
     )

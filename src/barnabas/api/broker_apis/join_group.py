@@ -1,50 +1,55 @@
-"""JoinGroup (key 11): enter a classic group, and wait with the others for its next generation.
+"""JoinGroup (key 11): join a classic group and wait for its next generation.
 
 Behaviour:
-- the answer comes when everybody has joined or the time for it is over; the leader's has all members in it;
-- a member that is not known by then is gone: UNKNOWN_MEMBER_ID;
-- any protocol type is served (Connect, registries): what members say under a protocol is for their leader to understand.
+- the response is sent when all members have joined or the rebalance timeout has passed; the
+  leader's response lists all members;
+- UNKNOWN_MEMBER_ID for a member that the group has removed;
+- every protocol type is served (consumers, Connect, schema registries): only the leader of the
+  group interprets the metadata of its members.
 
-Version notes: one timeout for session and rebalance in 0. From 4 on a dynamic member is given its id first, with MEMBER_ID_REQUIRED, and
-joins with it. Static members from 5. The protocol's name may be null from 7. From 9 a static leader that returns is told to skip the
+Version notes: version 0 has one timeout for both session and rebalance. From 4 a dynamic member
+first gets its id, with MEMBER_ID_REQUIRED, and joins again with it. Static members from 5. The
+protocol name may be null from 7. From 9 a static leader that returns is asked to skip the
 assignment.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 _NULL_PROTOCOL_VERSION_MIN = 7
 _SKIP_ASSIGNMENT_VERSION_MIN = 9
 
 
-def handle(broker: Broker, context: RequestContext, request: JoinGroupRequest) -> Answer[JoinGroupResponse]:
+def handle(broker: Broker, caller: Caller, request: JoinGroupRequest) -> Answer[JoinGroupResponse]:
     if not request.group_id:
-        return _for_version(_refused(request, ErrorCode.INVALID_GROUP_ID), context.api_version)
+        return _for_version(_refused(request, ErrorCode.INVALID_GROUP_ID), caller.version)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.classic.join(
-            request, version=context.api_version, client_id=context.client_id or "", client_host=context.client_host, now_ms=now_ms
+            request, version=caller.version, client_id=caller.client_id or "", client_host=caller.host, now_ms=now_ms
         ),
     )
     return answer.map(
         lambda response: _for_version(
             _refused(request, response) if isinstance(response, ErrorCode) else response,
-            context.api_version,
+            caller.version,
         )
     )
 
 
 def _for_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse:
-    """A copy: a join that was repeated shares its answer with the first, and the two need not have come in one version."""
+    """A copy, because a repeated join shares its response with the first, and the two may differ in
+    version.
+    """
     name = response.protocol_name
     return JoinGroupResponse(
-        error_code=told(ErrorCode(response.error_code)),
+        error_code=client_error(ErrorCode(response.error_code)),
         generation_id=response.generation_id,
         protocol_type=response.protocol_type,
         protocol_name="" if name is None and version < _NULL_PROTOCOL_VERSION_MIN else name,

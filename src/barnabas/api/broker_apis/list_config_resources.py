@@ -1,14 +1,19 @@
 """ListConfigResources (key 74): the resources that have settings of their own.
 
-Version notes: version 0 knows client metrics only; from 1 types can be named, and none named means all.
+Behaviour: topics, brokers and broker loggers are listed whether or not a setting was changed;
+groups and client metrics subscriptions only if they have settings. UNSUPPORTED_VERSION for an
+unknown type.
+
+Version notes: version 0 lists client metrics only. From 1 the client names types; an empty list
+means all.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.configs import ResourceType
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_config_resources import ConfigResource, ListConfigResourcesRequest, ListConfigResourcesResponse
 
 _SUPPORTED = (
@@ -20,8 +25,8 @@ _SUPPORTED = (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
-    wanted = {ResourceType.CLIENT_METRICS} if context.api_version == 0 else set(request.resource_types) or set(_SUPPORTED)
+def handle(broker: Broker, caller: Caller, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+    wanted = {ResourceType.CLIENT_METRICS} if caller.version == 0 else set(request.resource_types) or set(_SUPPORTED)
     if not wanted <= set(_SUPPORTED):
         return ListConfigResourcesResponse(throttle_time_ms=0, error_code=ErrorCode.UNSUPPORTED_VERSION, config_resources=[])
     image = broker.metadata.image
@@ -34,7 +39,7 @@ def handle(broker: Broker, context: RequestContext, request: ListConfigResources
     for kind in (ResourceType.CLIENT_METRICS, ResourceType.GROUP):
         if kind in wanted:
             found += [(resource.name, kind) for resource in image.configs.by_resource if resource.type == kind]
-    versioned = context.api_version >= 1
+    versioned = caller.version >= 1
     return ListConfigResourcesResponse(
         throttle_time_ms=0,
         error_code=ErrorCode.NONE,

@@ -1,7 +1,8 @@
-"""ListGroups (key 16): the groups this broker coordinates. Who wants all of a cluster's asks every broker.
+"""ListGroups (key 16): the groups that this broker coordinates. A client asks every broker to see
+all groups.
 
-Behaviour: while a shard is being loaded nobody knows all, and the answer is COORDINATOR_LOAD_IN_PROGRESS. Filters do not mind upper and
-lower case; a state or a type that does not exist matches no group.
+Behaviour: COORDINATOR_LOAD_IN_PROGRESS while a shard is being loaded, because the list would be
+incomplete. Filters ignore case; an unknown state or type matches no group.
 
 Version notes: states and their filter from 4, types and their filter from 5.
 """
@@ -9,12 +10,12 @@ Version notes: states and their filter from 4, types and their filter from 5.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+def handle(broker: Broker, caller: Caller, request: ListGroupsRequest) -> ListGroupsResponse:
     if broker.groups.runtime.loading:
         return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, groups=[])
     states = {each.strip().lower() for each in request.states_filter}

@@ -1,16 +1,27 @@
-"""ListOffsets (key 2): the offset at a time, or at a special timestamp.
+"""ListOffsets (key 2): the offset for a timestamp, or for a special timestamp.
 
-    -1 latest: the high watermark, or the last stable offset for read_committed        -2 earliest
-    -3 the record with the largest timestamp (from version 7)                          -4 earliest on local disk (8)
-    -5 latest in remote storage (9), inclusive                                         -6 earliest not yet uploaded (11)
+    -1 latest: the high watermark, or the last stable offset for read_committed
+    -2 earliest
+    -3 the record with the largest timestamp (from version 7)
+    -4 earliest on local disk (8)
+    -5 latest in remote storage, inclusive (9)
+    -6 earliest not yet uploaded (11)
 
-Of a log that is not tiered -4 is -2, and for the last two there is none (-1). A time is looked for in remote storage first; who waits for
-that longer than it said (version 10), or than ``remote.list.offsets.request.timeout.ms``, is told REQUEST_TIMED_OUT.
+In a log that is not tiered, -4 equals -2, and the last two have no offset (-1).
 
-Behaviour: a time for which there is no record below the bound is answered with offset -1 and no error. A partition named twice is refused;
-a negative time that means nothing, or nothing yet in the request's version, is UNSUPPORTED_VERSION. A new leader does not know yet what was
-committed before it: until its high watermark has reached the start of its epoch, it tells clients no latest offset and none above the high
-watermark (OFFSET_NOT_AVAILABLE, before version 5 LEADER_NOT_AVAILABLE). A replica is told the end of the log.
+Behaviour:
+- a timestamp later than all visible records gets offset -1 and no error;
+- INVALID_REQUEST for a partition that is named twice; UNSUPPORTED_VERSION for an unknown negative
+  timestamp, and for one newer than the version of the request;
+- a new leader does not know yet which records were committed before it. Until its high watermark
+  reaches the start of its epoch, it answers OFFSET_NOT_AVAILABLE instead of the latest offset and
+  of any offset above the high watermark. A follower always gets the log end offset;
+- a timestamp is looked up in remote storage first. REQUEST_TIMED_OUT if that takes longer than
+  ``remote.list.offsets.request.timeout.ms``, or than the timeout of the request.
+
+Version notes: read_committed from 2, leader epochs from 4, OFFSET_NOT_AVAILABLE from 5
+(LEADER_NOT_AVAILABLE before), the request's own timeout from 10. The list above has the versions of
+special timestamps.
 """
 
 from __future__ import annotations
@@ -20,9 +31,9 @@ from collections.abc import Mapping
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.replication.partition import Partition
 from barnabas.replication.reads import READ_COMMITTED, check_leader
 from barnabas.storage.finding_by_time import TimestampOffset
@@ -38,23 +49,23 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 _VERSION_MIN = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
 _EPOCH_VERSION_MIN = 4
 _NOT_AVAILABLE_VERSION_MIN = 5
-_FOR_REPLICAS = -1  # in place of an isolation level
+_FOR_REPLICAS = -1  # Takes the place of an isolation level.
 _NOWHERE = TimestampOffset(-1, -1, -1)
 
 Found = ListOffsetsPartitionResponse
 Answers = Mapping[str, Mapping[int, Answer[Found]]]
 
 
-def handle(broker: Broker, context: RequestContext, request: ListOffsetsRequest) -> Answer[ListOffsetsResponse]:
+def handle(broker: Broker, caller: Caller, request: ListOffsetsRequest) -> Answer[ListOffsetsResponse]:
     times = Counter((topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions)
-    # Every topic and every partition is answered once, however often it was named.
+    # The response names every topic and every partition once, even if the request repeats them.
     asked: dict[str, dict[int, ListOffsetsPartition]] = {}
     for topic in request.topics:
         asked.setdefault(topic.name, {}).update((partition.partition_index, partition) for partition in topic.partitions)
     isolation = _FOR_REPLICAS if request.replica_id >= 0 else request.isolation_level
     answers = {
         name: {
-            index: _answer(broker, context, name, partition, isolation, repeated=times[name, index] > 1)
+            index: _answer(broker, caller, name, partition, isolation, repeated=times[name, index] > 1)
             for index, partition in partitions.items()
         }
         for name, partitions in asked.items()
@@ -97,7 +108,7 @@ def _respond(answers: Answers) -> ListOffsetsResponse:
 
 def _answer(
     broker: Broker,
-    context: RequestContext,
+    caller: Caller,
     topic: str,
     asked: ListOffsetsPartition,
     isolation: int,
@@ -107,7 +118,7 @@ def _answer(
     partition = broker.replicas.get(topic, asked.partition_index)
     if repeated:
         error = ErrorCode.INVALID_REQUEST
-    elif asked.timestamp < EARLIEST_PENDING_UPLOAD or context.api_version < _VERSION_MIN.get(asked.timestamp, 0):
+    elif asked.timestamp < EARLIEST_PENDING_UPLOAD or caller.version < _VERSION_MIN.get(asked.timestamp, 0):
         error = ErrorCode.UNSUPPORTED_VERSION
     else:
         error = (
@@ -124,35 +135,37 @@ def _answer(
                 lambda found: (
                     _error(asked.partition_index, found)
                     if isinstance(found, ErrorCode)
-                    else _shown(context, asked.partition_index, _visible(partition, found, isolation))
+                    else _shown(caller, asked.partition_index, _visible(partition, found, isolation))
                 )
             )
         found = _find(partition, asked.timestamp, isolation)
     except OSError as failure:
         broker.replicas.disk_failed(partition.directory, failure)
         return _error(asked.partition_index, ErrorCode.KAFKA_STORAGE_ERROR)
-    return _shown(context, asked.partition_index, found)
+    return _shown(caller, asked.partition_index, found)
 
 
 def _error(index: int, code: ErrorCode) -> Found:
     return ListOffsetsPartitionResponse(partition_index=index, error_code=code)
 
 
-def _shown(context: RequestContext, index: int, found: TimestampOffset | None) -> Found:
+def _shown(caller: Caller, index: int, found: TimestampOffset | None) -> Found:
     if found is None:
-        known = context.api_version >= _NOT_AVAILABLE_VERSION_MIN
+        known = caller.version >= _NOT_AVAILABLE_VERSION_MIN
         return _error(index, ErrorCode.OFFSET_NOT_AVAILABLE if known else ErrorCode.LEADER_NOT_AVAILABLE)
     return ListOffsetsPartitionResponse(
         partition_index=index,
         error_code=ErrorCode.NONE,
         timestamp=found.timestamp,
         offset=found.offset,
-        leader_epoch=found.leader_epoch if context.api_version >= _EPOCH_VERSION_MIN else -1,
+        leader_epoch=found.leader_epoch if caller.version >= _EPOCH_VERSION_MIN else -1,
     )
 
 
 def _bound(partition: Partition, isolation: int) -> tuple[int, bool]:
-    """What the asker sees nothing at or above of, and whether this leader does not know yet what was committed before it."""
+    """The end of the visible offsets, and whether this leader does not know yet what was committed
+    before it.
+    """
     if isolation == _FOR_REPLICAS:
         return partition.log.log_end_offset, False
     leadership = partition.leadership
@@ -161,7 +174,7 @@ def _bound(partition: Partition, isolation: int) -> tuple[int, bool]:
 
 
 def _find(partition: Partition, timestamp: int, isolation: int) -> TimestampOffset | None:
-    """None: this leader cannot know yet."""
+    """None if this leader cannot know yet."""
     log = partition.log
     match timestamp:
         case -1:
@@ -198,5 +211,5 @@ def _pending_upload(partition: Partition) -> TimestampOffset:
         return _NOWHERE
     if log.remote_end_offset > 0:
         return _at(partition, max(log.remote_end_offset, log.log_start_offset))
-    # With a part of the log away and no knowledge of remote segments, this leader has not read of them yet.
+    # A part of the log is remote, but this leader has not read the remote segments' metadata yet.
     return _at(partition, log.log_start_offset) if log.local_start_offset == log.log_start_offset else _NOWHERE

@@ -1,8 +1,8 @@
-"""ListPartitionReassignments (key 46): partitions whose replicas are being moved.
+"""ListPartitionReassignments (key 46): the partitions whose replicas are being moved.
 
 Behaviour:
-- answered by the controller, which knows first; this broker passes the request on;
-- topics and partitions that do not exist, or do not move, are left out.
+- the controller answers, because it has the newest state; this broker forwards the request;
+- topics and partitions that do not exist, or that are not being reassigned, are left out.
 
 Version notes: one version.
 """
@@ -10,12 +10,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_partition_reassignments import ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse
 
 
-def handle(
-    broker: Broker, context: RequestContext, request: ListPartitionReassignmentsRequest
-) -> Promise[ListPartitionReassignmentsResponse]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: ListPartitionReassignmentsRequest) -> Promise[ListPartitionReassignmentsResponse]:
+    return broker.controller.submit(request, caller)

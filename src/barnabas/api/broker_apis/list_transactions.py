@@ -1,23 +1,26 @@
-"""ListTransactions (key 66): the transactional ids this broker looks after, by state, producer, age and name.
+"""ListTransactions (key 66): the transactional ids that this broker coordinates, filtered by state,
+producer, duration and id.
 
-Behaviour: filters that are empty let everything through; states nobody knows are given back. COORDINATOR_LOAD_IN_PROGRESS while a shard is
-being loaded, because a part of the list would look like all of it. A pattern that is none is INVALID_REGULAR_EXPRESSION.
+Behaviour: an empty filter matches everything; unknown states are returned as such.
+COORDINATOR_LOAD_IN_PROGRESS while a shard is being loaded, because the list would be incomplete.
+INVALID_REGULAR_EXPRESSION for an invalid pattern.
 
-Version notes: 1 filters by how long a transaction has been running, 2 by a pattern that the whole transactional id must match.
+Version notes: from 1 a filter by the duration of the transaction, from 2 a pattern that must match
+the whole transactional id.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.coordinators.pattern import matcher
 from barnabas.coordinators.transaction.listing import TransactionFilter
 from barnabas.coordinators.transaction.state import STATE_BY_TITLE
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse, TransactionState
 
 
-def handle(broker: Broker, context: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+def handle(broker: Broker, caller: Caller, request: ListTransactionsRequest) -> ListTransactionsResponse:
     runtime = broker.transactions.runtime
     if runtime.loading:
         return _answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -1,16 +1,19 @@
-"""Metadata (key 3): the brokers, and who leads the partitions of some topics or of all.
+"""Metadata (key 3): the brokers, and the leaders of some topics' partitions or of all.
 
 Behaviour:
-- brokers and leaders are given with their addresses on the listener the client came through;
-- any broker that is alive is called the controller, since each passes admin requests on;
-- a replica is offline when its broker is fenced or gone, is not on that listener, or has lost the directory it lies in;
-- a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it. The answer waits until the controller
-  has created it, though not for long, so a client need not ask again unless this broker has not heard of it yet; Kafka answers at once
-  with an error;
-- a topic named twice is described once, and where any topic is asked for by id, names are not looked at.
+- brokers and leaders have their addresses on the listener of the client;
+- the controller id is that of any live broker, since every broker forwards admin requests;
+- a replica is offline if its broker is fenced or unregistered, does not have that listener, or has
+  lost the log directory of the replica;
+- a topic that does not exist is created if the client and ``auto.create.topics.enable`` allow it.
+  The response waits up to :data:`CREATION_WAIT_SECONDS_MAX` for the controller, so that a client
+  only asks again if this broker has not applied the new topic yet. Kafka answers at once with an
+  error;
+- a topic named twice is described once. If any topic is requested by id, names are ignored.
 
-Version notes: an empty list means all topics in version 0 and none later; null means all. A leader that is not on the listener is
-LISTENER_NOT_FOUND from 6 on. Topic ids from 10, lookup by id from 12: asking by id in 10 and 11 fails the whole request.
+Version notes: an empty list means all topics in version 0 and none later; null means all.
+LISTENER_NOT_FOUND from 6 for a leader that does not have the listener. Topic ids from 10, lookup by
+id from 12; a lookup by id in 10 or 11 fails the whole request.
 """
 
 from __future__ import annotations
@@ -20,8 +23,6 @@ from typing import NamedTuple
 
 from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
-from barnabas.api.other_brokers import any_alive
-from barnabas.api.request_context import RequestContext
 from barnabas.metadata.cluster import Endpoint
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
@@ -29,6 +30,8 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID, Uuid
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
+from barnabas.network.caller import Caller
+from barnabas.replication.other_brokers import any_alive
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -38,41 +41,41 @@ from barnabas.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
-# So long is a creation waited for.
+# The longest wait for the controller to create a topic.
 CREATION_WAIT_SECONDS_MAX = 2.0
 _ID_LOOKUP_VERSION_MIN = 12
 _LISTENER_NOT_FOUND_VERSION_MIN = 6
 _NOT_ABOUT_THE_TOPIC = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER, ErrorCode.UNSUPPORTED_VERSION})
 
 
-def handle(broker: Broker, context: RequestContext, request: MetadataRequest) -> Answer[MetadataResponse]:
+def handle(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[MetadataResponse]:
     image = broker.metadata.image
-    if request.topics is None or (not request.topics and context.api_version == 0):
-        return _respond(broker, context, request, {})
+    if request.topics is None or (not request.topics and caller.version == 0):
+        return _respond(broker, caller, request, {})
     if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics):
         nameless = any(topic.name is None and topic.topic_id == ZERO_UUID for topic in request.topics)
-        if nameless or context.api_version < _ID_LOOKUP_VERSION_MIN:
+        if nameless or caller.version < _ID_LOOKUP_VERSION_MIN:
             return _all_refused(request.topics)
-        return _respond(broker, context, request, {})
+        return _respond(broker, caller, request, {})
     missing = [
         topic.name
         for topic in request.topics
         if topic.name is not None and topic.name not in image.topics.by_name and not why_illegal(topic.name)
     ]
     if not (missing and request.allow_auto_topic_creation and broker.metadata.effective.settings.flag("auto.create.topics.enable")):
-        return _respond(broker, context, request, {})
-    return _create(broker, context, request, missing)
+        return _respond(broker, caller, request, {})
+    return _create(broker, caller, request, missing)
 
 
-def _create(broker: Broker, context: RequestContext, request: MetadataRequest, missing: list[str]) -> Promise[MetadataResponse]:
-    """A client that names a new topic must not wait for a controller that is being elected: it asks again by itself."""
+def _create(broker: Broker, caller: Caller, request: MetadataRequest, missing: list[str]) -> Promise[MetadataResponse]:
+    """The wait is bounded, because a client retries by itself if no controller is elected yet."""
     answer: Promise[MetadataResponse] = Promise()
-    creations = broker.internal_topics.create_all(broker, missing)
+    creations = broker.internal_topics.create_all(missing)
 
     def respond() -> None:
         if not answer.done:
             errors = {name: created.value for name, created in creations.items() if created.done and created.value}
-            answer.resolve(_respond(broker, context, request, errors))
+            answer.resolve(_respond(broker, caller, request, errors))
 
     alarm = broker.loop.call_later(CREATION_WAIT_SECONDS_MAX, respond)
 
@@ -84,8 +87,8 @@ def _create(broker: Broker, context: RequestContext, request: MetadataRequest, m
     return answer
 
 
-class _Sight(NamedTuple):
-    """The cluster as the asking client sees it."""
+class _ClusterView(NamedTuple):
+    """The cluster as the client sees it."""
 
     image: MetadataImage
     reachable: Mapping[int, Endpoint | None]
@@ -94,24 +97,24 @@ class _Sight(NamedTuple):
     not_on_listener: ErrorCode
 
 
-def _respond(broker: Broker, context: RequestContext, request: MetadataRequest, errors: dict[str, ErrorCode]) -> MetadataResponse:
+def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: dict[str, ErrorCode]) -> MetadataResponse:
     image = broker.metadata.image
-    listener = context.listener
-    sight = _Sight(
+    listener = caller.listener
+    view = _ClusterView(
         image,
         {each.broker_id: each.endpoint(listener) for each in image.cluster.brokers.values() if not each.fenced},
         TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED,
-        ErrorCode.LISTENER_NOT_FOUND if context.api_version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.LISTENER_NOT_FOUND if caller.version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
     )
-    if request.topics is None or (not request.topics and context.api_version == 0):
-        topics = [_describe(topic, sight) for topic in image.topics.by_name.values()]
+    if request.topics is None or (not request.topics and caller.version == 0):
+        topics = [_describe(topic, view) for topic in image.topics.by_name.values()]
     else:
-        topics = _look_up_all(request.topics, sight, errors)
+        topics = _look_up_all(request.topics, view, errors)
     return MetadataResponse(
         throttle_time_ms=0,
         brokers=[
             MetadataResponseBroker(node_id=broker_id, host=endpoint.host, port=endpoint.port, rack=image.cluster.brokers[broker_id].rack)
-            for broker_id, endpoint in sight.reachable.items()
+            for broker_id, endpoint in view.reachable.items()
             if endpoint is not None
         ],
         cluster_id=broker.cluster_id,
@@ -121,26 +124,26 @@ def _respond(broker: Broker, context: RequestContext, request: MetadataRequest, 
     )
 
 
-def _look_up_all(asked: Sequence[MetadataRequestTopic], sight: _Sight, errors: Mapping[str, ErrorCode]) -> list[MetadataResponseTopic]:
+def _look_up_all(asked: Sequence[MetadataRequestTopic], view: _ClusterView, errors: Mapping[str, ErrorCode]) -> list[MetadataResponseTopic]:
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     if ids:
-        by_id = sight.image.topics.by_id
+        by_id = view.image.topics.by_id
         unknown = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in by_id]
-        return unknown + [_describe(by_id[each], sight) for each in ids if each in by_id]
+        return unknown + [_describe(by_id[each], view) for each in ids if each in by_id]
     names = dict.fromkeys(topic.name for topic in asked)
-    return [_look_up(name, sight, errors) for name in names if name is not None]
+    return [_look_up(name, view, errors) for name in names if name is not None]
 
 
-def _look_up(name: str, sight: _Sight, errors: Mapping[str, ErrorCode]) -> MetadataResponseTopic:
-    topic = sight.image.topics.by_name.get(name)
+def _look_up(name: str, view: _ClusterView, errors: Mapping[str, ErrorCode]) -> MetadataResponseTopic:
+    topic = view.image.topics.by_name.get(name)
     if topic is not None:
-        return _describe(topic, sight)
+        return _describe(topic, view)
     illegal = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     error = errors.get(name, illegal)
-    # That nobody could be asked to create it is no news of the topic, and not for ever.
+    # These errors are temporary failures to reach the controller, and say nothing about the topic.
     answer = _missing(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if error in _NOT_ABOUT_THE_TOPIC else error)
     answer.is_internal = name in INTERNAL_TOPICS
-    answer.topic_authorized_operations = sight.operations
+    answer.topic_authorized_operations = view.operations
     return answer
 
 
@@ -155,8 +158,8 @@ def _all_refused(asked: Sequence[MetadataRequestTopic]) -> MetadataResponse:
     )
 
 
-def _describe(topic: TopicImage, sight: _Sight) -> MetadataResponseTopic:
-    reachable = sight.reachable
+def _describe(topic: TopicImage, view: _ClusterView) -> MetadataResponseTopic:
+    reachable = view.reachable
     partitions = []
     for index, partition in sorted(topic.partitions.items()):
         leader = partition.leader
@@ -164,7 +167,7 @@ def _describe(topic: TopicImage, sight: _Sight) -> MetadataResponseTopic:
         if leader == NO_NODE or leader not in reachable:
             leader, error = NO_NODE, ErrorCode.LEADER_NOT_AVAILABLE
         elif reachable[leader] is None:
-            leader, error = NO_NODE, sight.not_on_listener
+            leader, error = NO_NODE, view.not_on_listener
         partitions.append(
             MetadataResponsePartition(
                 error_code=error,
@@ -173,7 +176,7 @@ def _describe(topic: TopicImage, sight: _Sight) -> MetadataResponseTopic:
                 leader_epoch=partition.leader_epoch,
                 replica_nodes=list(partition.replicas),
                 isr_nodes=list(partition.isr),
-                offline_replicas=[replica for replica in partition.replicas if _offline(replica, partition, sight)],
+                offline_replicas=[replica for replica in partition.replicas if _offline(replica, partition, view)],
             )
         )
     return MetadataResponseTopic(
@@ -182,11 +185,11 @@ def _describe(topic: TopicImage, sight: _Sight) -> MetadataResponseTopic:
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
         partitions=partitions,
-        topic_authorized_operations=sight.operations,
+        topic_authorized_operations=view.operations,
     )
 
 
-def _offline(replica: int, partition: PartitionImage, sight: _Sight) -> bool:
-    if sight.reachable.get(replica) is None:
+def _offline(replica: int, partition: PartitionImage, view: _ClusterView) -> bool:
+    if view.reachable.get(replica) is None:
         return True
-    return bool(partition.directories) and not sight.image.cluster.brokers[replica].has_online(partition.directory_of(replica))
+    return bool(partition.directories) and not view.image.cluster.brokers[replica].has_online(partition.directory_of(replica))

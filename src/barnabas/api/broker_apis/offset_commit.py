@@ -1,15 +1,15 @@
-"""OffsetCommit (key 8): how far a group has come, to be remembered.
+"""OffsetCommit (key 8): commit the offsets of a group.
 
 Behaviour:
-- a partition that does not exist is refused on its own, UNKNOWN_TOPIC_OR_PARTITION; the others are committed;
-- what the coordinator refuses as a whole (a wrong generation, a member it does not know, a coordinator elsewhere) is the answer of every
-  partition it was asked about;
-- metadata beyond ``offset.metadata.max.bytes`` refuses its partition, OFFSET_METADATA_TOO_LARGE;
-- an empty group id is a group like any other, as it was for the oldest consumers.
+- a partition that does not exist gets UNKNOWN_TOPIC_OR_PARTITION; the others are committed;
+- an error about the whole request (a wrong generation, an unknown member, another coordinator) is
+  the result of every partition;
+- OFFSET_METADATA_TOO_LARGE for a partition whose metadata exceeds ``offset.metadata.max.bytes``;
+- an empty group id is a valid group, as it was for the oldest consumers.
 
-Version notes: a time to keep the offsets in 2 to 4 only. Static members from 7. From 9 a generation may be a member epoch (KIP-848), and a
-group that does not exist is GROUP_ID_NOT_FOUND rather than ILLEGAL_GENERATION. Topics by id from 10, where an unknown one is
-UNKNOWN_TOPIC_ID.
+Version notes: a retention time in 2 to 4 only. Static members from 7. From 9 the generation may be
+a member epoch (KIP-848), and a group that does not exist is GROUP_ID_NOT_FOUND instead of
+ILLEGAL_GENERATION. Topics by id from 10, with UNKNOWN_TOPIC_ID.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.api.topic_answers import existing_and_missing, merged
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -34,8 +34,8 @@ from barnabas.wire.messages.offset_commit import (
 _TOPIC_ID_VERSION_MIN = 10
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest) -> Answer[OffsetCommitResponse]:
-    version = context.api_version
+def handle(broker: Broker, caller: Caller, request: OffsetCommitRequest) -> Answer[OffsetCommitResponse]:
+    version = caller.version
     missing = _keep_existing(broker, request, by_id=version >= _TOPIC_ID_VERSION_MIN)
     if not request.topics:
         return _answer(request, missing, OffsetCommitResponse(topics=[]))
@@ -44,7 +44,9 @@ def handle(broker: Broker, context: RequestContext, request: OffsetCommitRequest
 
 
 def _keep_existing(broker: Broker, request: OffsetCommitRequest, *, by_id: bool) -> list[OffsetCommitResponseTopic]:
-    """Leave in the request what exists, with names and ids; the refusals of the rest."""
+    """Reduce the request to existing partitions, with names and ids; return the results of the
+    others.
+    """
     topics = broker.metadata.image.topics
     kept = []
     refused = []
@@ -80,8 +82,8 @@ def _answer(
 
 
 def answer_all(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
-    """One answer for everything that was asked."""
-    return OffsetCommitResponse(topics=[_answered(topic, topic.partitions, told(code)) for topic in request.topics])
+    """The same result for every partition of the request."""
+    return OffsetCommitResponse(topics=[_answered(topic, topic.partitions, client_error(code)) for topic in request.topics])
 
 
 def _answered(

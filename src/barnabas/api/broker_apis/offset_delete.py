@@ -1,20 +1,24 @@
-"""OffsetDelete (key 47): forget a group's positions in some partitions.
+"""OffsetDelete (key 47): delete committed offsets of a group.
 
 Behaviour:
-- a topic that a member subscribes to keeps its offsets, GROUP_SUBSCRIBED_TO_TOPIC. What members of other protocols than "consumer" read is
-  not known, so there the group must be empty, NON_EMPTY_GROUP for the whole request;
-- a partition that does not exist is refused on its own, UNKNOWN_TOPIC_OR_PARTITION; one without an offset is none the worse;
-- the group is looked for even when no partition exists.
+- GROUP_SUBSCRIBED_TO_TOPIC for a topic that a member subscribes to. For protocol types other than
+  "consumer" the subscriptions are unknown, so such a group must be empty, or the whole request is
+  NON_EMPTY_GROUP;
+- UNKNOWN_TOPIC_OR_PARTITION for a partition that does not exist. A partition without an offset is
+  no error;
+- the group must exist even if none of the partitions does.
+
+Version notes: one version, which is not flexible.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.api.topic_answers import existing_and_missing, merged
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteResponse,
@@ -23,7 +27,7 @@ from barnabas.wire.messages.offset_delete import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest) -> Answer[OffsetDeleteResponse]:
+def handle(broker: Broker, caller: Caller, request: OffsetDeleteRequest) -> Answer[OffsetDeleteResponse]:
     if not request.group_id:
         return _answer([], ErrorCode.INVALID_GROUP_ID)
     missing = _keep_existing(broker, request)
@@ -32,7 +36,7 @@ def handle(broker: Broker, context: RequestContext, request: OffsetDeleteRequest
 
 
 def _keep_existing(broker: Broker, request: OffsetDeleteRequest) -> list[OffsetDeleteResponseTopic]:
-    """Leave in the request what exists; the refusals of the rest."""
+    """Reduce the request to existing partitions; return the results of the others."""
     topics = broker.metadata.image.topics.by_name
     kept = []
     refused = []
@@ -53,7 +57,7 @@ def _keep_existing(broker: Broker, request: OffsetDeleteRequest) -> list[OffsetD
 
 def _answer(missing: list[OffsetDeleteResponseTopic], outcome: OffsetDeleteResponse | ErrorCode) -> OffsetDeleteResponse:
     if isinstance(outcome, ErrorCode):
-        return OffsetDeleteResponse(error_code=told(outcome), throttle_time_ms=0, topics=[])
+        return OffsetDeleteResponse(error_code=client_error(outcome), throttle_time_ms=0, topics=[])
     if missing:
         outcome.topics = merged(
             [*missing, *outcome.topics],

@@ -1,14 +1,17 @@
-"""OffsetFetch (key 9): how far groups have come.
+"""OffsetFetch (key 9): the committed offsets of groups.
 
 Behaviour:
-- a partition without an offset is answered with -1, and so is every partition of a group that does not exist: that is no error;
-- no list of topics means all that the group has offsets of;
-- who requires stable offsets is told UNSTABLE_OFFSET_COMMIT for partitions with offsets in a transaction that has not ended;
-- partitions that do not exist are not refused: offsets may outlive them for a while.
+- -1 and no error for a partition without an offset, and for every partition of a group that does
+  not exist;
+- null topics mean all topics with offsets of the group;
+- UNSTABLE_OFFSET_COMMIT, for a client that requires stable offsets, for partitions with offsets in
+  an open transaction;
+- partitions that do not exist are not refused, because offsets may outlive them for a while.
 
-Version notes: one group in 1 to 7, several from 8. In version 1 an error of the group is that of each partition, then it is its own field.
-All topics from 2. Stable offsets from 7. A consumer of the consumer protocol says who it is from 9 and is fenced. Topics by id from 10: an
-unknown one is UNKNOWN_TOPIC_ID, and where all topics are asked for, one that has no id any more is left out.
+Version notes: one group in 1 to 7, several from 8. In version 1 each partition carries the group's
+error; later it is a field of its own. Null topics from 2. Stable offsets from 7. From 9 a member of
+a consumer group sends its id and epoch, and may be fenced. Topics by id from 10, with
+UNKNOWN_TOPIC_ID; a request for all topics leaves out deleted ones, which have no id.
 """
 
 from __future__ import annotations
@@ -16,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
 from barnabas.metadata.topics import TopicsImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -38,12 +41,13 @@ _GROUPS_VERSION_MIN = 8
 _TOPIC_ID_VERSION_MIN = 10
 _NO_OFFSET = -1
 
-# Older consumers give up on COORDINATOR_NOT_AVAILABLE here; this one makes them look for the coordinator.
+# Older consumers give up on COORDINATOR_NOT_AVAILABLE here; NOT_COORDINATOR makes them look for the
+# coordinator.
 _ASK_ELSEWHERE = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT})
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetFetchRequest) -> Promise[OffsetFetchResponse]:
-    version = context.api_version
+def handle(broker: Broker, caller: Caller, request: OffsetFetchRequest) -> Promise[OffsetFetchResponse]:
+    version = caller.version
     groups = request.groups if version >= _GROUPS_VERSION_MIN else [_only_group(request)]
     by_id = version >= _TOPIC_ID_VERSION_MIN
     answers = all_of([_fetch(broker, group, require_stable=request.require_stable, by_id=by_id) for group in groups])
@@ -68,7 +72,7 @@ def _fetch(broker: Broker, asked: OffsetFetchRequestGroup, *, require_stable: bo
 
     def answer(outcome: OffsetFetchResponseGroup | ErrorCode) -> OffsetFetchResponseGroup:
         if isinstance(outcome, ErrorCode):
-            error = ErrorCode.NOT_COORDINATOR if outcome in _ASK_ELSEWHERE else told(outcome)
+            error = ErrorCode.NOT_COORDINATOR if outcome in _ASK_ELSEWHERE else client_error(outcome)
             return OffsetFetchResponseGroup(group_id=asked.group_id, topics=[], error_code=error)
         if by_id and asked.topics is None:
             outcome.topics = _with_ids(topics, outcome.topics)
@@ -79,7 +83,7 @@ def _fetch(broker: Broker, asked: OffsetFetchRequestGroup, *, require_stable: bo
 
 
 def _name_topics(topics: TopicsImage, asked: Sequence[OffsetFetchRequestTopics], *, by_id: bool) -> list[OffsetFetchRequestTopics]:
-    """Give names to ids and ids to names; the ids that nobody has."""
+    """Fill in the missing name or id of every topic; return the topics whose id is unknown."""
     unknown = []
     for topic in asked:
         known = topics.by_id.get(topic.topic_id) if by_id else topics.by_name.get(topic.name)

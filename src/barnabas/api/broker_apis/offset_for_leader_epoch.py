@@ -1,14 +1,18 @@
-"""OffsetForLeaderEpoch (key 23): where a leader epoch ended, so that a reader can see whether what it read still exists.
+"""OffsetForLeaderEpoch (key 23): the end offset of a leader epoch, with which a reader detects a
+truncated log.
 
-Behaviour: answers the largest epoch at or below the one asked for and its end offset; (-1, -1) when nothing is known.
+Behaviour: the response has the largest epoch that is not above the requested one, and its end
+offset; (-1, -1) if none is known.
+
+Version notes: from 3 the request carries a replica id, which this broker ignores. 4 is flexible.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
-from barnabas.api.request_context import RequestContext
 from barnabas.model.errors import ErrorCode
+from barnabas.network.caller import Caller
 from barnabas.replication.reads import check_leader
 from barnabas.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -19,7 +23,7 @@ from barnabas.wire.messages.offset_for_leader_epoch import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+def handle(broker: Broker, caller: Caller, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         throttle_time_ms=0,
         topics=[

@@ -1,14 +1,17 @@
-"""TxnOffsetCommit (key 28): a group's positions that count if and when the producer's transaction commits.
+"""TxnOffsetCommit (key 28): commit the offsets of a group as part of a transaction.
 
 Behaviour:
-- the transaction must include the group's partition of ``__consumer_offsets``, which its coordinator is asked for;
-- a partition that does not exist is refused on its own, UNKNOWN_TOPIC_OR_PARTITION; what is refused as a whole is the answer of every
-  other partition;
-- until the transaction ends, readers that require stable offsets are told UNSTABLE_OFFSET_COMMIT.
+- the transaction must include the group's partition of ``__consumer_offsets``; the broker asks the
+  transaction coordinator;
+- a partition that does not exist gets UNKNOWN_TOPIC_OR_PARTITION; an error about the whole request
+  is the result of every other partition;
+- until the transaction ends, readers that require stable offsets get UNSTABLE_OFFSET_COMMIT.
 
-Version notes: clients before version 2 crash on COORDINATOR_LOAD_IN_PROGRESS and are told COORDINATOR_NOT_AVAILABLE. Generation, member and
-instance from 3 (KIP-447): a consumer that was thrown out of its group cannot commit through its producer. From 5 the group's partition is
-added to the transaction by this request (KIP-890).
+Version notes: clients before version 2 crash on COORDINATOR_LOAD_IN_PROGRESS and get
+COORDINATOR_NOT_AVAILABLE instead. Generation, member and instance id from 3 (KIP-447), so that a
+consumer that was removed from its group cannot commit through its producer. TRANSACTION_ABORTABLE
+from 4; INVALID_TXN_STATE before. From 5 this request adds the group's partition to the transaction
+(KIP-890).
 """
 
 from __future__ import annotations
@@ -16,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
-from barnabas.api.coordinator_errors import told
-from barnabas.api.request_context import RequestContext
+from barnabas.api.coordinator_errors import client_error
+from barnabas.api.produce.verification import Verdicts, verify
 from barnabas.api.topic_answers import existing_and_missing, merged
-from barnabas.api.transaction_verification import Verdicts, verify
 from barnabas.coordinators.outcome import ProducerIdentity
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise
 from barnabas.model.topic_names import CONSUMER_OFFSETS
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -38,8 +41,8 @@ _ABORTABLE_VERSION_MIN = 4
 _IMPLICIT_VERSION_MIN = 5
 
 
-def handle(broker: Broker, context: RequestContext, request: TxnOffsetCommitRequest) -> Answer[TxnOffsetCommitResponse]:
-    version = context.api_version
+def handle(broker: Broker, caller: Caller, request: TxnOffsetCommitRequest) -> Answer[TxnOffsetCommitResponse]:
+    version = caller.version
     missing = _keep_existing(broker, request)
     if not request.topics:
         return _answer(request, version, missing, TxnOffsetCommitResponse(throttle_time_ms=0, topics=[]))
@@ -59,12 +62,13 @@ def handle(broker: Broker, context: RequestContext, request: TxnOffsetCommitRequ
 
 
 def _verify(broker: Broker, request: TxnOffsetCommitRequest, version: int) -> Promise[ErrorCode]:
-    """NONE once the transaction is known to include the group's partition of ``__consumer_offsets``."""
+    """NONE once the transaction includes the group's partition of ``__consumer_offsets``."""
     index = broker.groups.partition_of(request.group_id)
     partition = broker.replicas.get(CONSUMER_OFFSETS, index) if index is not None else None
     producer = ProducerIdentity(request.producer_id, request.producer_epoch)
     if partition is None or partition.log.producers.in_transaction(*producer):
-        # Open here already; and where the partition is not, the group's coordinator is not either, and will say so.
+        # The transaction is open here already, or this broker does not have the partition. Then it
+        # is not the group's coordinator either, and the coordinator runtime reports that.
         return Promise.kept(ErrorCode.NONE)
     verification = partition.verifications.begin(*producer)
 
@@ -82,7 +86,7 @@ def _verify(broker: Broker, request: TxnOffsetCommitRequest, version: int) -> Pr
 
 
 def _keep_existing(broker: Broker, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
-    """Leave in the request what exists; the refusals of the rest."""
+    """Reduce the request to existing partitions; return the results of the others."""
     topics = broker.metadata.image.topics.by_name
     kept = []
     refused = []
@@ -104,7 +108,7 @@ def _answer(
     outcome: TxnOffsetCommitResponse | ErrorCode,
 ) -> TxnOffsetCommitResponse:
     if isinstance(outcome, ErrorCode):
-        error = told(outcome)
+        error = client_error(outcome)
         if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOAD_IN_PROGRESS_VERSION_MIN:
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         answered = [_refused(topic, topic.partitions, error) for topic in request.topics]

@@ -1,8 +1,8 @@
-"""UnregisterBroker (key 64): a broker that will not come back is forgotten.
+"""UnregisterBroker (key 64): remove the registration of a broker that will not return.
 
 Behaviour:
-- decided by the controller; this broker passes the request on;
-- its replicas stay assigned to it: they are out of sync until they are moved.
+- the controller decides; this broker forwards the request;
+- the replicas of the broker stay assigned to it, out of sync, until they are reassigned.
 
 Version notes: one version.
 """
@@ -10,10 +10,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: UnregisterBrokerRequest) -> Promise[UnregisterBrokerResponse]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: UnregisterBrokerRequest) -> Promise[UnregisterBrokerResponse]:
+    return broker.controller.submit(request, caller)

@@ -1,18 +1,21 @@
-"""WriteTxnMarkers (key 27): a transaction coordinator ends a transaction in the partitions this broker leads.
+"""WriteTxnMarkers (key 27): a transaction coordinator ends a transaction in partitions that this
+broker leads.
 
-Behaviour: each partition has its own outcome; answered when all of them are on all in-sync replicas. A marker for a partition without
-an open transaction is written all the same, since the coordinator cannot know. Meant for brokers.
+Behaviour: each partition has its own result, and the response is sent when all markers are on all
+in-sync replicas. The broker writes a marker even if the partition has no open transaction, since
+the coordinator cannot know that. The request is meant for brokers.
 
-Version notes: the transaction's version from 2 on, with which a marker that comes late is told from the one that is due.
+Version notes: from 2 the marker carries the transaction version, with which the broker tells a late
+marker from a current one (KIP-1228).
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
-from barnabas.api.transaction_markers import Marker, write_marker
+from barnabas.coordinators.markers import Marker
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -23,7 +26,7 @@ from barnabas.wire.messages.write_txn_markers import (
 )
 
 
-def handle(broker: Broker, context: RequestContext, request: WriteTxnMarkersRequest) -> Promise[WriteTxnMarkersResponse]:
+def handle(broker: Broker, caller: Caller, request: WriteTxnMarkersRequest) -> Promise[WriteTxnMarkersResponse]:
     return all_of([_write(broker, each) for each in request.markers]).map(lambda markers: WriteTxnMarkersResponse(markers=markers))
 
 
@@ -35,7 +38,7 @@ def _write(broker: Broker, asked: WritableTxnMarker) -> Promise[WritableTxnMarke
         committed=asked.transaction_result,
         transaction_version=asked.transaction_version,
     )
-    outcomes = [write_marker(broker, topic.name, index, marker) for topic in asked.topics for index in topic.partition_indexes]
+    outcomes = [broker.markers.write(topic.name, index, marker) for topic in asked.topics for index in topic.partition_indexes]
 
     def answer(codes: list[ErrorCode]) -> WritableTxnMarkerResult:
         left = iter(codes)

@@ -1,8 +1,9 @@
-"""AddRaftVoter (key 80): a controller becomes a voter of the quorum.
+"""AddRaftVoter (key 80): make a controller a voter of the quorum.
 
-Behaviour: it must have the log and understand the quorum's kraft.version; one change at a time. Answered when the new voters are
-committed.
-Version notes: an answer before the commit can be asked for from 1.
+Behaviour: the controller must have caught up with the log and support the quorum's kraft.version.
+The quorum makes one change at a time. The response is sent when the new voter set is committed.
+
+Version notes: from 1 the client may ask for a response before the commit.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: AddRaftVoterRequest) -> Promise[Any]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: AddRaftVoterRequest) -> Promise[Any]:
+    return broker.controller.submit(request, caller)

@@ -1,7 +1,7 @@
-"""AllocateProducerIds (key 67): a block of producer ids for a broker, none of which was ever given out.
+"""AllocateProducerIds (key 67): reserve a block of unused producer ids for a broker.
 
-Behaviour:
-- decided by the active controller; who is not registered with the epoch it names gets STALE_BROKER_EPOCH.
+Behaviour: the active controller decides. STALE_BROKER_EPOCH for a broker that is not registered
+with the epoch of the request.
 
 Version notes: one version.
 """
@@ -9,10 +9,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AllocateProducerIdsRequest) -> Promise[AllocateProducerIdsResponse]:
+def handle(broker: Broker, caller: Caller, request: AllocateProducerIdsRequest) -> Promise[AllocateProducerIdsResponse]:
     return broker.controller.submit(request)

@@ -1,19 +1,21 @@
-"""AlterPartition (key 56): the leader of a partition reports who is in sync with it.
+"""AlterPartition (key 56): the leader of a partition reports a change of its ISR.
 
 Behaviour:
-- decided by the active controller, partition by partition, guarded by leader epoch and partition epoch;
-- NEW_LEADER_ELECTED is told although the change was made: the sender is not the leader any more.
+- the active controller decides, partition by partition, guarded by leader epoch and partition
+  epoch;
+- NEW_LEADER_ELECTED means that the change was made and that the sender is no longer the leader.
 
-Version notes: epochs of the brokers in sync (KIP-903) from 3; before, they are not checked.
+Version notes: from 3 the ISR has broker epochs (KIP-903); before that the controller does not check
+them.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
+def handle(broker: Broker, caller: Caller, request: AlterPartitionRequest) -> Promise[AlterPartitionResponse]:
     return broker.controller.submit(request)

@@ -1,7 +1,7 @@
-"""AssignReplicasToDirs (key 73): a broker with several directories says where its replicas lie (KIP-858).
+"""AssignReplicasToDirs (key 73): a broker reports the log directories of its replicas (KIP-858).
 
-Behaviour:
-- decided by the active controller; a replica in a directory that failed meanwhile leaves the in-sync replicas.
+Behaviour: the active controller decides. A replica in a directory that has failed meanwhile leaves
+the ISR.
 
 Version notes: one version.
 """
@@ -9,10 +9,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest, AssignReplicasToDirsResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: AssignReplicasToDirsRequest) -> Promise[AssignReplicasToDirsResponse]:
+def handle(broker: Broker, caller: Caller, request: AssignReplicasToDirsRequest) -> Promise[AssignReplicasToDirsResponse]:
     return broker.controller.submit(request)

@@ -1,6 +1,7 @@
-"""BeginQuorumEpoch (key 53): a new leader of the quorum makes itself known to a voter.
+"""BeginQuorumEpoch (key 53): a new leader of the quorum announces itself to a voter.
 
-Behaviour: whoever hears of a later epoch follows its leader at once.
+Behaviour: a voter that learns of a later epoch follows its leader at once.
+
 Version notes: directory ids and the leader's addresses from 1 (KIP-853).
 """
 
@@ -9,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: BeginQuorumEpochRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: BeginQuorumEpochRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

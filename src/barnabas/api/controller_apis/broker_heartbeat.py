@@ -1,19 +1,20 @@
-"""BrokerHeartbeat (key 63): a broker lives, wants to be fenced, or wants to stop.
+"""BrokerHeartbeat (key 63): a broker is alive, wants to be fenced, or wants to shut down.
 
 Behaviour:
-- decided by the active controller; a stranger and a zombie get STALE_BROKER_EPOCH;
-- the answer says whether the broker is fenced, and when it may stop.
+- the active controller decides. STALE_BROKER_EPOCH for an unregistered broker and for a former
+  process of a registered one;
+- the response says whether the broker is fenced, and when it may shut down.
 
-Version notes: failed directories from 1, cordoned ones from 2.
+Version notes: failed directories from 1, cordoned directories from 2.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: BrokerHeartbeatRequest) -> Promise[BrokerHeartbeatResponse]:
+def handle(broker: Broker, caller: Caller, request: BrokerHeartbeatRequest) -> Promise[BrokerHeartbeatResponse]:
     return broker.controller.submit(request)

@@ -1,19 +1,21 @@
-"""BrokerRegistration (key 62): a broker process announces itself and is given its epoch.
+"""BrokerRegistration (key 62): a broker process registers and gets its broker epoch.
 
 Behaviour:
-- decided by the active controller; a broker id that is heard of belongs to that process alone (DUPLICATE_BROKER_REGISTRATION);
-- the broker is fenced until its heartbeats say that it has read its own registration.
+- the active controller decides. DUPLICATE_BROKER_REGISTRATION while another process with the same
+  id sends heartbeats;
+- the broker is fenced until its heartbeats show that it has read its own registration.
 
-Version notes: directories from 2, the epoch before (a clean stop) from 3. Without it every restart counts as unclean.
+Version notes: directories from 2. From 3 the request has the previous broker epoch, which proves a
+clean shutdown; without it every restart counts as unclean.
 """
 
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: BrokerRegistrationRequest) -> Promise[BrokerRegistrationResponse]:
+def handle(broker: Broker, caller: Caller, request: BrokerRegistrationRequest) -> Promise[BrokerRegistrationResponse]:
     return broker.controller.submit(request)

@@ -1,7 +1,7 @@
-"""ControllerRegistration (key 70): a controller says where it listens and which features it supports.
+"""ControllerRegistration (key 70): a controller registers its endpoints and its supported features.
 
-Behaviour:
-- decided by the active controller; the newest registration of an id counts.
+Behaviour: the active controller decides. A newer registration of the same id replaces the older
+one.
 
 Version notes: one version.
 """
@@ -9,10 +9,10 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.controller_registration import ControllerRegistrationRequest, ControllerRegistrationResponse
 
 
-def handle(broker: Broker, context: RequestContext, request: ControllerRegistrationRequest) -> Promise[ControllerRegistrationResponse]:
+def handle(broker: Broker, caller: Caller, request: ControllerRegistrationRequest) -> Promise[ControllerRegistrationResponse]:
     return broker.controller.submit(request)

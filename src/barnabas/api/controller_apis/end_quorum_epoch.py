@@ -1,7 +1,9 @@
-"""EndQuorumEpoch (key 54): the leader of the quorum resigns and names its successors.
+"""EndQuorumEpoch (key 54): the leader of the quorum resigns and names its preferred successors.
 
-Behaviour: the first successor stands for election at once, the others after a while each, so that they do not split the vote.
-Version notes: successors with their directories from 1 (KIP-853).
+Behaviour: the first successor starts an election at once, and each of the others after a longer
+delay, so that they do not split the vote.
+
+Version notes: directory ids of the successors from 1 (KIP-853).
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: EndQuorumEpochRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: EndQuorumEpochRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

@@ -1,12 +1,15 @@
-"""Envelope (key 58): a client's request that a broker passes on in the client's name (KIP-590).
+"""Envelope (key 58): a client's request that a broker forwards on behalf of the client (KIP-590).
 
 Behaviour:
-- what is inside is served as if the client had come here, and answered inside the response, in the client's version;
-- only requests that Kafka lets brokers forward, and that are served here: INVALID_REQUEST for others;
-- a request inside that cannot be read, or in a version that is not known here, is UNSUPPORTED_VERSION: the broker then tells its
-  client to look again which versions there are. A client's name that cannot be read is PRINCIPAL_DESERIALIZATION_FAILURE, an
-  address that cannot be one INVALID_REQUEST;
-- a controller that is not the active one says NOT_CONTROLLER on the envelope itself, where brokers look for it.
+- the controller serves the inner request as if the client had sent it here, and puts the response,
+  in the version of the client, into the response of the envelope;
+- INVALID_REQUEST for a request that Kafka does not let brokers forward or that is not served here,
+  and for an invalid client address;
+- UNSUPPORTED_VERSION for an inner request that cannot be decoded or has an unknown version; the
+  broker then makes its client ask for the supported versions again.
+  PRINCIPAL_DESERIALIZATION_FAILURE for a principal that cannot be decoded;
+- a controller that is not active puts NOT_CONTROLLER on the envelope itself, where brokers look for
+  it.
 
 Version notes: one version.
 """
@@ -16,43 +19,27 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.envelopes import FORWARDABLE, Principal, read_address, read_principal, response_bytes
-from barnabas.api.error_responses import carries
 from barnabas.api.handler import Handler, Handlers
-from barnabas.api.request_context import RequestContext
+from barnabas.controller.envelopes import FORWARDABLE, read_address, read_principal, response_bytes
+from barnabas.controller.error_responses import carries
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.network.connection import Connection
+from barnabas.network.caller import Caller
 from barnabas.wire.apis import ApiKey, messages, stable_versions
 from barnabas.wire.compiler import DECODE_ERRORS, FieldNotInVersion, decode
-from barnabas.wire.headers import RequestPrefix, read_request_prefix, request_header_version
+from barnabas.wire.headers import read_request_prefix, request_header_version
 from barnabas.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 
-# The quorum's own way of saying NOT_CONTROLLER.
+# These APIs answer NOT_LEADER_OR_FOLLOWER where the others answer NOT_CONTROLLER.
 _QUORUM_APIS = frozenset({ApiKey.DESCRIBE_QUORUM, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER})
 
 
-class ForwardedContext(RequestContext):
-    """Who the client is, as the broker that passed its request on tells it."""
-
-    __slots__ = ("_client_address", "principal")
-
-    def __init__(self, connection: Connection, header: RequestPrefix, principal: Principal, client_address: str) -> None:
-        super().__init__(connection, header.api_version, header.correlation_id, header.client_id)
-        self.principal = principal
-        self._client_address = client_address
-
-    @property
-    def client_host(self) -> str:
-        return f"/{self._client_address}"
-
-
 def unwrapping(handlers: Handlers) -> Handler:
-    """The handler of envelopes whose insides ``handlers`` serve."""
+    """The handler for envelopes that contain requests for ``handlers``."""
 
-    def handle(broker: Broker, context: RequestContext, envelope: EnvelopeRequest) -> EnvelopeResponse | Promise[EnvelopeResponse]:
-        forwarded = _unwrap(context, envelope, handlers)
+    def handle(broker: Broker, caller: Caller, envelope: EnvelopeRequest) -> EnvelopeResponse | Promise[EnvelopeResponse]:
+        forwarded = _unwrap(caller, envelope, handlers)
         if isinstance(forwarded, ErrorCode):
             return EnvelopeResponse(error_code=forwarded)
         key, inside, request = forwarded
@@ -64,7 +51,7 @@ def unwrapping(handlers: Handlers) -> Handler:
     return handle
 
 
-def _unwrap(context: RequestContext, envelope: EnvelopeRequest, handlers: Handlers) -> tuple[ApiKey, ForwardedContext, Any] | ErrorCode:
+def _unwrap(caller: Caller, envelope: EnvelopeRequest, handlers: Handlers) -> tuple[ApiKey, Caller, Any] | ErrorCode:
     try:
         principal = read_principal(envelope.request_principal or b"")
     except MalformedMessage:
@@ -87,14 +74,15 @@ def _unwrap(context: RequestContext, envelope: EnvelopeRequest, handlers: Handle
         request, _ = decode(request_class, version, data, position)
     except DECODE_ERRORS:
         return ErrorCode.UNSUPPORTED_VERSION
-    return key, ForwardedContext(context.connection, header, principal, client_address), request
+    forwarded = Caller(caller.connection, version, header.correlation_id, header.client_id, principal, client_address)
+    return key, forwarded, request
 
 
-def _wrap(key: ApiKey, inside: ForwardedContext, response: Any) -> EnvelopeResponse:
+def _wrap(key: ApiKey, inside: Caller, response: Any) -> EnvelopeResponse:
     if carries(response, ErrorCode.NOT_CONTROLLER) or (key in _QUORUM_APIS and carries(response, ErrorCode.NOT_LEADER_OR_FOLLOWER)):
         return EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER)
     try:
-        data = response_bytes(response, inside.api_version, inside.correlation_id)
+        data = response_bytes(response, inside.version, inside.correlation_id)
     except FieldNotInVersion:
         return EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     return EnvelopeResponse(response_data=data, error_code=ErrorCode.NONE)

@@ -1,7 +1,8 @@
-"""FetchSnapshot (key 59): a piece of a snapshot of the metadata log.
+"""FetchSnapshot (key 59): a part of a snapshot of the metadata log.
 
-Behaviour: for replicas that are behind the beginning of the leader's log. A snapshot that was removed meanwhile is
-SNAPSHOT_NOT_FOUND: the next fetch names another.
+Behaviour: for replicas that are behind the log start offset of the leader. SNAPSHOT_NOT_FOUND for a
+snapshot that was deleted meanwhile; the next fetch names another one.
+
 Version notes: directory ids and the leader's address from 1 (KIP-853).
 """
 
@@ -10,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: FetchSnapshotRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: FetchSnapshotRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

@@ -1,9 +1,15 @@
-"""Fetch (key 1) on a controller: the metadata log, for voters and for the brokers that follow it.
+"""Fetch (key 1) on a controller: the metadata log, for voters and observers.
 
-Behaviour: the one partition there is can be fetched by replicas only. The offset of a voter's fetch is its acknowledgement of everything
-below. A log that has parted from the leader's is told where (diverging epoch); one that is behind its beginning, which snapshot to take.
-A fetch that finds nothing new waits up to half a second. No fetch sessions.
-Version notes: the leader's address from 17, with directory ids (KIP-853); a follower that already knows the high watermark says so from 18.
+Behaviour:
+- only replicas may fetch, and there is only one partition;
+- the fetch offset of a voter acknowledges everything below it;
+- a log that has diverged from the leader's gets the diverging epoch; a log that ends before the
+  leader's begins gets the id of a snapshot;
+- a fetch without new data waits up to half a second;
+- there are no fetch sessions.
+
+Version notes: the leader's address and directory ids from 17 (KIP-853). From 18 the follower sends
+the high watermark that it knows (KIP-1166).
 """
 
 from __future__ import annotations
@@ -11,10 +17,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.fetch import FetchRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: FetchRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: FetchRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

@@ -1,7 +1,9 @@
-"""RemoveRaftVoter (key 81): a controller stops being a voter of the quorum.
+"""RemoveRaftVoter (key 81): remove a voter from the quorum.
 
-Behaviour: answered when the new voters are committed; a leader that is removed then resigns.
-Version notes: none.
+Behaviour: the response is sent when the new voter set is committed. A leader that is removed then
+resigns.
+
+Version notes: one version.
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: RemoveRaftVoterRequest) -> Promise[Any]:
-    return broker.controller.submit(request, context)
+def handle(broker: Broker, caller: Caller, request: RemoveRaftVoterRequest) -> Promise[Any]:
+    return broker.controller.submit(request, caller)

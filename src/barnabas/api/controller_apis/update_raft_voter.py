@@ -1,7 +1,9 @@
-"""UpdateRaftVoter (key 82): a voter tells its addresses and which versions it understands.
+"""UpdateRaftVoter (key 82): a voter reports its endpoints and the versions it supports.
 
-Behaviour: in a quorum whose voters are configured (kraft.version 0) nothing is written; the leader remembers it for an upgrade.
-Version notes: none.
+Behaviour: in a quorum with configured voters (kraft.version 0) the leader writes nothing, and
+remembers the report for an upgrade.
+
+Version notes: one version.
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.update_raft_voter import UpdateRaftVoterRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: UpdateRaftVoterRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: UpdateRaftVoterRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

@@ -1,6 +1,8 @@
-"""Vote (key 52): a voter is asked for its vote, or with pre-vote whether it would give one.
+"""Vote (key 52): a candidate asks a voter for its vote, or with pre-vote whether it would vote.
 
-Behaviour: a vote is given once per epoch, to a replica whose log is at least as far, and is on disk before the answer leaves.
+Behaviour: a voter votes once in an epoch, for a replica whose log is at least as up to date as its
+own, and writes the vote to disk before it answers.
+
 Version notes: directory ids and the leader's address from 1 (KIP-853), pre-vote from 2 (KIP-996).
 """
 
@@ -9,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
-from barnabas.api.request_context import RequestContext
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.wire.messages.vote import VoteRequest
 
 
-def handle(broker: Broker, context: RequestContext, request: VoteRequest) -> Promise[Any]:
-    return broker.quorum.serve(request, context.api_version)
+def handle(broker: Broker, caller: Caller, request: VoteRequest) -> Promise[Any]:
+    return broker.quorum.serve(request, caller.version)

@@ -1,7 +1,13 @@
 """Every setting of a broker or controller: Kafka 4.3's, and our own under ``barnabas.``.
 
-:data:`SUBJECTS` keeps the keys together that a reader would look for together, in the order of the documentation page;
-:data:`BROKER_KEYS` finds one by its name. :data:`DYNAMIC_ONLY_KEYS` can be set on a running broker but not in a file.
+One module per subject, each with its ``KEYS``: :data:`SUBJECTS` lists them in the order of the
+documentation page, and :data:`BROKER_KEYS` finds a key by its name. :data:`DYNAMIC_ONLY_KEYS` can
+be set on a running broker but not in a file.
+
+Invariants: a key is declared in exactly one module, under Kafka's name; only ``own`` and
+``remote_log`` have names that Kafka does not have. Not here: rules between settings
+(``config.consistency``) and settings of topics, groups and quotas (``config.topic_keys`` and its
+neighbours).
 """
 
 from __future__ import annotations

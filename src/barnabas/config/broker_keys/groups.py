@@ -100,7 +100,7 @@ KEYS = (
         "How often offsets are checked for expiry.",
         valid=at_least(1),
     ),
-    ConfigKey("offset.metadata.max.bytes", INT, 4096, "The longest note that a commit may carry with an offset."),
+    ConfigKey("offset.metadata.max.bytes", INT, 4096, "The largest metadata text that a commit may carry with an offset."),
     ConfigKey(
         "group.min.session.timeout.ms",
         INT,
@@ -124,7 +124,7 @@ KEYS = (
         "group.consumer.session.timeout.ms",
         INT,
         45_000,
-        "After how long without a heartbeat a consumer-protocol member is out.",
+        "How long a consumer-protocol member may go without a heartbeat before it is removed.",
         valid=at_least(1),
     ),
     ConfigKey(
@@ -145,7 +145,7 @@ KEYS = (
         "group.consumer.heartbeat.interval.ms",
         INT,
         5000,
-        "How often consumer-protocol members are told to send heartbeats.",
+        "How often consumer-protocol members must send heartbeats.",
         valid=at_least(1),
     ),
     ConfigKey(
@@ -173,7 +173,7 @@ KEYS = (
         "group.consumer.assignors",
         LIST,
         ("uniform", "range"),
-        "The assignors offered on the server, the first being the default: uniform, range.",
+        "The server-side assignors, the first being the default: uniform, range.",
         valid=list_of(may_be_empty=False),
     ),
     ConfigKey(
@@ -187,7 +187,7 @@ KEYS = (
         "group.consumer.assignment.interval.ms",
         INT,
         1000,
-        "The least time between two assignments of a consumer-protocol group.",
+        "The minimum time between two assignments of a consumer-protocol group.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
     ),

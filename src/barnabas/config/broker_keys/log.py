@@ -1,7 +1,8 @@
 """Logs on disk: segments, indexes, flushing, retention and timestamps.
 
-Times come in families (``log.retention.ms``, ``.minutes``, ``.hours``) where the finer unit goes first; ``topic_keys`` resolves
-them. What only ``KafkaConfig`` checks, such as ``log.roll.ms`` being positive, is in ``consistency``.
+Times come in families (``log.retention.ms``, ``.minutes``, ``.hours``) in which the finer unit
+takes precedence; ``topic_keys`` resolves them. Rules of ``KafkaConfig``, such as ``log.roll.ms``
+being positive, are in ``consistency``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from barnabas.config.declare import (
 from barnabas.config.effects import FILES_GROW, NO_DELAY
 
 KEYS = (
-    ConfigKey("num.partitions", INT, 1, "How many partitions a topic gets when its creator does not say.", valid=at_least(1)),
+    ConfigKey(
+        "num.partitions", INT, 1, "How many partitions a topic gets when the request that creates it does not say.", valid=at_least(1)
+    ),
     ConfigKey(
         "log.dir",
         LIST,
@@ -53,28 +56,28 @@ KEYS = (
         "log.roll.ms",
         LONG,
         None,
-        "The age at which a segment is closed though it is not full; unset means log.roll.hours.",
+        "The age at which a segment is closed even if it is not full; unset means log.roll.hours.",
         scope=CLUSTER_WIDE,
     ),
     ConfigKey(
         "log.roll.hours",
         INT,
         168,
-        "The age in hours at which a segment is closed though it is not full; log.roll.ms goes first.",
+        "The age in hours at which a segment is closed even if it is not full; log.roll.ms goes first.",
         valid=at_least(1),
     ),
     ConfigKey(
         "log.roll.jitter.ms",
         LONG,
         None,
-        "The most that chance takes off the roll age, so that segments do not roll all at once; unset means the hours.",
+        "The maximum random jitter subtracted from the roll age, so that segments do not roll all at once; unset means the hours.",
         scope=CLUSTER_WIDE,
     ),
     ConfigKey(
         "log.roll.jitter.hours",
         INT,
         0,
-        "The most that chance takes off the roll age, in hours; log.roll.jitter.ms goes first.",
+        "The maximum random jitter subtracted from the roll age, in hours; log.roll.jitter.ms goes first.",
         valid=at_least(0),
     ),
     ConfigKey(
@@ -114,7 +117,7 @@ KEYS = (
         "log.cleanup.policy",
         LIST,
         ("delete",),
-        "What happens to old segments: delete, compact, both, or nothing when empty.",
+        "How old segments are cleaned up: delete, compact, both, or empty for neither.",
         scope=CLUSTER_WIDE,
         valid=list_of("delete", "compact"),
     ),
@@ -154,14 +157,14 @@ KEYS = (
         "log.flush.offset.checkpoint.interval.ms",
         INT,
         60_000,
-        "How often the recovery point is written down, which bounds what recovery reads after a crash.",
+        "How often the recovery point is checkpointed, which bounds what recovery reads after a crash.",
         valid=at_least(0),
     ),
     ConfigKey(
         "log.flush.start.offset.checkpoint.interval.ms",
         INT,
         60_000,
-        "How often the first offset of every log is written down.",
+        "How often the log start offset of every log is checkpointed.",
         valid=at_least(0),
     ),
     ConfigKey(
@@ -208,7 +211,7 @@ KEYS = (
         "log.dir.failure.timeout.ms",
         LONG,
         30_000,
-        "How long a broker with a failed directory tries to tell the controller before it stops.",
+        "How long a broker tries to report a failed log directory to the controller before it stops.",
         valid=at_least(1),
     ),
     ConfigKey(

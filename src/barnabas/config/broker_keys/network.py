@@ -1,7 +1,7 @@
 """Listeners, sockets and connections.
 
-``max.connections``, ``max.connection.creation.rate`` and ``num.network.threads`` may also be set for one listener, as
-``listener.name.<listener>.<key>``.
+``max.connections``, ``max.connection.creation.rate`` and ``num.network.threads`` may also be set
+for one listener, as ``listener.name.<listener>.<key>``.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ KEYS = (
         "advertised.listeners",
         LIST,
         None,
-        "The addresses clients are told to connect to, where they differ from listeners.",
+        "The addresses that clients connect to, where they differ from listeners.",
         valid=list_of(may_be_empty=False),
     ),
     ConfigKey(
         "listener.security.protocol.map",
         STRING,
         "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL",
-        "Which security protocol each listener name speaks, as NAME:PROTOCOL pairs.",
+        "The security protocol of each listener name, as NAME:PROTOCOL pairs.",
         scope=PER_BROKER,
     ),
     ConfigKey(
@@ -56,14 +56,14 @@ KEYS = (
         "socket.connection.setup.timeout.ms",
         LONG,
         10_000,
-        "How long this node waits for a connection to another to open, and to say what it speaks.",
+        "How long this node waits for a connection to another node to open and to negotiate versions.",
     ),
     ConfigKey(
         "socket.connection.setup.timeout.max.ms",
         LONG,
         30_000,
         "The ceiling to which the wait for a connection to open may grow.",
-        effect=no_effect("the wait does not grow: a node that is back should be found at once"),
+        effect=no_effect("the wait does not grow, so that a restarted node is found at once"),
     ),
     ConfigKey(
         "max.connections.per.ip",

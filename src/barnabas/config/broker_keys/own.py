@@ -1,4 +1,6 @@
-"""Settings that Kafka does not have. All begin with ``barnabas.``, so that no future key of Kafka's can collide with them."""
+"""Settings that Kafka does not have. All begin with ``barnabas.``, so that no future key of Kafka
+can collide with them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Quotas: the windows over which rates are measured, and the throttles of replication.
 
-The throttles are broker settings that exist only at run time: Kafka ignores them in ``server.properties``, we refuse them there.
+The throttles are broker settings that exist only at run time: Kafka ignores them in
+``server.properties``, Barnabas refuses them there.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ KEYS = (
         "metadata.log.max.snapshot.interval.ms",
         LONG,
         3_600_000,
-        "How long uncovered metadata records may wait for a snapshot; 0 means that time plays no part.",
+        "How long new metadata records may wait for a snapshot; 0 leaves the decision to their size.",
         valid=at_least(0),
     ),
     ConfigKey(
@@ -165,13 +165,13 @@ KEYS = (
         "broker.heartbeat.interval.ms",
         INT,
         2000,
-        "How often a broker tells the controller that it lives.",
+        "How often a broker sends a heartbeat to the controller.",
     ),
     ConfigKey(
         "broker.session.timeout.ms",
         INT,
         9000,
-        "After how long without a heartbeat the controller fences a broker.",
+        "How long a broker may go without a heartbeat before the controller fences it.",
     ),
     ConfigKey(
         "initial.broker.registration.timeout.ms",

@@ -1,8 +1,10 @@
 """Tiered storage (KIP-405).
 
-Kafka loads a class that talks to the remote store, and ships none. Here ``remote.log.storage.url``, which Kafka does not have, names the
-store; its options go under ``remote.log.storage.config.``, and how the topic of remote metadata is made under ``rlmm.config.`` as in
-Kafka. Settings under ``rsm.config.`` belong to Kafka's plugins; ``parse`` lets them pass.
+Kafka loads a class that talks to the remote store, and ships none. Here ``remote.log.storage.url``,
+which Kafka does not have, names the store, and its options have the prefix
+``remote.log.storage.config.``. The topic of remote metadata is configured under ``rlmm.config.`` as
+in Kafka. Settings under ``rsm.config.`` belong to Kafka's plugins; ``parse`` accepts and ignores
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from barnabas.config.declare import (
 )
 
 NO_JVM_CLASS = refused("there is no JVM to load it, and data would not go where it says; set remote.log.storage.url instead")
-FOLLOWED_BY_THE_LOOP = no_effect("followers read it from the list as it grows, for which no threads are needed")
+FOLLOWED_BY_THE_LOOP = no_effect("followers read the list as it grows, which needs no threads")
 
 KEYS = (
     ConfigKey(
@@ -69,29 +71,29 @@ KEYS = (
         "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
         "The class that keeps the list of remote segments.",
         valid=NOT_EMPTY,
-        effect=refused("no other keeper of the list can be loaded, since there is no JVM"),
+        effect=refused("the list is built in, and there is no JVM to load another class"),
     ),
     ConfigKey(
         "remote.log.metadata.manager.class.path",
         STRING,
         None,
         "Where that class and its libraries are found.",
-        effect=refused("no other keeper of the list can be loaded, since there is no JVM"),
+        effect=refused("the list is built in, and there is no JVM to load another class"),
     ),
     ConfigKey(
         "remote.log.metadata.manager.impl.prefix",
         STRING,
         "rlmm.config.",
-        "The prefix of settings that are handed to the keeper of the list.",
+        "The prefix of settings for the class that keeps the list of remote segments.",
         valid=NOT_EMPTY,
     ),
     ConfigKey(
         "remote.log.metadata.manager.listener.name",
         STRING,
         None,
-        "The listener over which the keeper of the list reaches this broker.",
+        "The listener over which the class that keeps the list reaches this broker.",
         valid=NOT_EMPTY,
-        effect=no_effect("the list is kept over the connections that brokers have anyway"),
+        effect=no_effect("the list uses the connections that brokers have anyway"),
     ),
     ConfigKey(
         "remote.log.metadata.custom.metadata.max.bytes",
@@ -116,7 +118,7 @@ KEYS = (
         "How long a remote index file stays cached after its last use; -1 sets no limit.",
         valid=at_least(-1),
         internal=True,
-        effect=no_effect("what was not used for longest goes when the cache is full, and nothing before"),
+        effect=no_effect("a full cache evicts the least recently used files, and nothing is evicted before"),
     ),
     ConfigKey(
         "remote.log.manager.thread.pool.size",
@@ -146,7 +148,7 @@ KEYS = (
         "remote.log.manager.follower.thread.pool.size",
         INT,
         2,
-        "How many workers learn how far followed partitions have been copied.",
+        "How many workers find out how far followed partitions have been copied.",
         scope=CLUSTER_WIDE,
         valid=at_least(1),
         effect=FOLLOWED_BY_THE_LOOP,
@@ -155,7 +157,7 @@ KEYS = (
         "remote.log.manager.task.interval.ms",
         LONG,
         30_000,
-        "How often there is a look for segments to copy or delete.",
+        "How often the broker looks for segments to copy or delete.",
         valid=at_least(1),
     ),
     ConfigKey(
@@ -178,7 +180,7 @@ KEYS = (
         "remote.log.manager.task.retry.jitter",
         DOUBLE,
         0.2,
-        "How much chance changes the wait before a failed task is tried again, as a share.",
+        "The random jitter of the wait before a failed task is tried again, as a share of the wait.",
         valid=between(0, 0.5),
         internal=True,
     ),

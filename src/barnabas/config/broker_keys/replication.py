@@ -34,7 +34,7 @@ KEYS = (
         "auto.leader.rebalance.enable",
         BOOLEAN,
         True,
-        "Whether leadership is given back to the preferred replica by itself.",
+        "Whether leadership returns to the preferred replica automatically.",
     ),
     ConfigKey(
         "leader.imbalance.check.interval.seconds",
@@ -67,9 +67,9 @@ KEYS = (
         "replica.fetch.min.bytes",
         INT,
         1,
-        "How many bytes must be there before a follower's fetch is answered.",
+        "How many bytes a leader gathers before it answers a follower's fetch.",
     ),
-    ConfigKey("replica.fetch.wait.max.ms", INT, 500, "How long a follower's fetch may wait for those bytes."),
+    ConfigKey("replica.fetch.wait.max.ms", INT, 500, "How long a leader may hold a follower's fetch to gather those bytes."),
     ConfigKey(
         "replica.fetch.backoff.ms",
         INT,
@@ -90,7 +90,7 @@ KEYS = (
         "replica.high.watermark.checkpoint.interval.ms",
         LONG,
         5000,
-        "How often high watermarks are written down.",
+        "How often high watermarks are checkpointed.",
     ),
     ConfigKey(
         "num.replica.fetchers",
@@ -110,7 +110,7 @@ KEYS = (
         "controller.socket.timeout.ms",
         INT,
         30_000,
-        "How long a request to the controller may take, those of clients that are passed on included.",
+        "How long a request to the controller may take, including those forwarded for clients.",
     ),
     ConfigKey("inter.broker.listener.name", STRING, None, "The listener over which brokers talk to each other."),
     ConfigKey(
@@ -119,7 +119,7 @@ KEYS = (
         "PLAINTEXT",
         "The security protocol between brokers, where inter.broker.listener.name is not set.",
         valid=one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
-        effect=refused("brokers can only speak PLAINTEXT to each other yet"),
+        effect=refused("connections between brokers support only PLAINTEXT yet"),
     ),
     ConfigKey(
         "replica.selector.class",
@@ -131,7 +131,7 @@ KEYS = (
         "follower.fetch.last.tiered.offset.enable",
         BOOLEAN,
         False,
-        "Whether a new follower begins after what is already in remote storage.",
+        "Whether a new follower skips the offsets that are already in remote storage.",
         scope=CLUSTER_WIDE,
     ),
 )

@@ -1,7 +1,7 @@
 """Authorization and principals.
 
-``super.users`` and ``allow.everyone.if.no.acl.found`` are read by Kafka's StandardAuthorizer and stand in no ConfigDef, so
-DescribeConfigs gives them no type and hides their values.
+Kafka's StandardAuthorizer reads ``super.users`` and ``allow.everyone.if.no.acl.found``. They are in
+no ConfigDef, so DescribeConfigs gives them no type and hides their values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ KEYS = (
         "authorizer.class.name",
         STRING,
         "",
-        "The authorizer that decides who may do what; empty allows everything.",
+        "The authorizer that decides what each principal may do; empty allows everything.",
         effect=refused("there is no authorizer yet, and without one everything would be allowed"),
     ),
     ConfigKey(
@@ -22,7 +22,7 @@ KEYS = (
         STRING,
         "",
         "Principals that may do everything, as Type:name entries separated by semicolons.",
-        effect=refused("there is no authorizer yet, so no user can be set apart"),
+        effect=refused("there is no authorizer yet that could exempt a user"),
     ),
     ConfigKey(
         "allow.everyone.if.no.acl.found",

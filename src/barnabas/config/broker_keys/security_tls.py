@@ -41,7 +41,7 @@ KEYS = (
         "ssl.enabled.protocols",
         LIST,
         ("TLSv1.2", "TLSv1.3"),
-        "The TLS versions that may be spoken.",
+        "The TLS versions that may be used.",
         scope=PER_BROKER,
         valid=list_of(),
         effect=WITH_TLS,

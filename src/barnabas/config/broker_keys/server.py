@@ -1,6 +1,6 @@
-"""What a node is, and how it answers requests.
+"""The roles and identity of a node, and its handling of requests.
 
-``broker.id`` is the older name of ``node.id``: either may be given, and ``parse`` fills the other.
+``broker.id`` is the older name of ``node.id``: either may be set, and ``parse`` fills in the other.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ KEYS = (
         "process.roles",
         LIST,
         REQUIRED,
-        "What this node is: broker, controller, or both.",
+        "The roles of this node: broker, controller, or both.",
         valid=list_of("broker", "controller", may_be_empty=False),
     ),
     ConfigKey("node.id", INT, REQUIRED, "The number that identifies this node in the cluster.", valid=at_least(0)),
     ConfigKey("broker.id", INT, -1, "The older name of node.id; where both are set they must agree."),
-    ConfigKey("broker.rack", STRING, None, "The rack or zone of this node, told to clients and used when replicas are spread."),
+    ConfigKey("broker.rack", STRING, None, "The rack or zone of this node, reported to clients and used to spread replicas."),
     ConfigKey(
         "request.timeout.ms",
         INT,
@@ -55,14 +55,14 @@ KEYS = (
         "max.request.partition.size.limit",
         INT,
         2000,
-        "How many partitions one answer of DescribeTopicPartitions may hold.",
+        "How many partitions one DescribeTopicPartitions response may hold.",
         valid=at_least(1),
     ),
     ConfigKey(
         "fetch.max.bytes",
         INT,
         57_671_680,
-        "The most bytes one fetch answers, though its first batch is returned however large it is.",
+        "The most bytes in one fetch response; its first batch is returned however large it is.",
         valid=at_least(1024),
     ),
     ConfigKey(
@@ -154,7 +154,7 @@ KEYS = (
         "controlled.shutdown.enable",
         BOOLEAN,
         True,
-        "Whether a stopping broker first hands its leaderships to others.",
+        "Whether a stopping broker first moves its leaderships to other brokers.",
     ),
     ConfigKey(
         "num.io.threads",

@@ -1,4 +1,6 @@
-"""Share groups (KIP-932), the locks on records they hold, and the coordinator that keeps their state."""
+"""Share groups (KIP-932), the locks on records they hold, and the coordinator that keeps their
+state.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ KEYS = (
         "group.share.session.timeout.ms",
         INT,
         45_000,
-        "After how long without a heartbeat a share member is out.",
+        "How long a share member may go without a heartbeat before it is removed.",
         valid=at_least(1),
         effect=WITH_SHARE_GROUPS,
     ),
@@ -34,7 +36,7 @@ KEYS = (
         "group.share.heartbeat.interval.ms",
         INT,
         5000,
-        "How often share members are told to send heartbeats.",
+        "How often share members must send heartbeats.",
         valid=at_least(1),
         effect=WITH_SHARE_GROUPS,
     ),
@@ -74,7 +76,7 @@ KEYS = (
         "group.share.assignment.interval.ms",
         INT,
         1000,
-        "The least time between two assignments of a share group.",
+        "The minimum time between two assignments of a share group.",
         scope=CLUSTER_WIDE,
         valid=at_least(0),
         effect=WITH_SHARE_GROUPS,
@@ -108,7 +110,7 @@ KEYS = (
         "group.share.delivery.count.limit",
         INT,
         5,
-        "How often a record is delivered before it counts as unprocessable.",
+        "How many times a record is delivered before it counts as unprocessable.",
         valid=between(2, 10),
         effect=WITH_SHARE_GROUPS,
     ),
@@ -132,7 +134,7 @@ KEYS = (
         "group.share.record.lock.duration.ms",
         INT,
         30_000,
-        "How long a member keeps a delivered record to itself before others may get it.",
+        "How long a member holds the lock on a delivered record before others may get it.",
         valid=between(1000, 3_600_000),
         effect=WITH_SHARE_GROUPS,
     ),
@@ -156,7 +158,7 @@ KEYS = (
         "group.share.partition.max.record.locks",
         INT,
         2000,
-        "How many records of a partition may be in delivery at once.",
+        "How many records of a partition may be locked at once.",
         valid=between(100, 10_000),
         effect=WITH_SHARE_GROUPS,
     ),
@@ -245,7 +247,7 @@ KEYS = (
         "share.coordinator.cold.partition.snapshot.interval.ms",
         INT,
         300_000,
-        "How often share partitions without updates are snapshotted all the same.",
+        "How often a share partition without updates is snapshotted.",
         valid=at_least(1),
         effect=WITH_SHARE_GROUPS,
         internal=True,

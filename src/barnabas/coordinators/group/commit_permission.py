@@ -1,7 +1,9 @@
-"""Who may commit offsets: the group says, and where there is none, whoever belongs to no group may make one.
+"""Permission to commit offsets: the group decides. If there is no group, a client without a
+generation may create one.
 
-A member of a consumer group that has not yet heard of its new epoch may still commit the partitions it had in the old one and has now
-(KIP-1251). One partition that is not among them refuses the whole request.
+A member of a consumer group that has not learned its new epoch yet may still commit the partitions
+that it owned in the old epoch and still owns (KIP-1251). One other partition refuses the whole
+request.
 """
 
 from __future__ import annotations
@@ -16,12 +18,12 @@ from barnabas.model.ids import ZERO_UUID, Uuid
 from barnabas.wire.messages.offset_commit import OffsetCommitRequest
 from barnabas.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 
-# Clients before this version know neither GROUP_ID_NOT_FOUND nor member epochs.
+# Older clients know neither GROUP_ID_NOT_FOUND nor member epochs.
 _MEMBER_EPOCH_VERSION_MIN = 9
 _BEHIND = frozenset({ErrorCode.STALE_MEMBER_EPOCH, ErrorCode.ILLEGAL_GENERATION})
 
 
-def why_no_commit(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
+def commit_error(group: Group | None, request: OffsetCommitRequest, version: int) -> ErrorCode:
     member_id = request.member_id
     epoch = request.generation_id_or_member_epoch
     if group is None:
@@ -33,11 +35,11 @@ def why_no_commit(group: Group | None, request: OffsetCommitRequest, version: in
     refused = group.check_commit(member_id=member_id, instance_id=request.group_instance_id, epoch=epoch, transactional=False)
     if refused in _BEHIND and isinstance(group, ConsumerGroup):
         partitions = ((topic.topic_id, each.partition_index) for topic in request.topics for each in topic.partitions)
-        return _why_not_owned(group, member_id, epoch, partitions)
+        return _ownership_error(group, member_id, epoch, partitions)
     return refused
 
 
-def why_no_transactional_commit(group: Group | None, request: TxnOffsetCommitRequest, topics: Mapping[str, TopicImage]) -> ErrorCode:
+def transactional_commit_error(group: Group | None, request: TxnOffsetCommitRequest, topics: Mapping[str, TopicImage]) -> ErrorCode:
     member_id = request.member_id
     epoch = request.generation_id
     if group is None:
@@ -45,8 +47,8 @@ def why_no_transactional_commit(group: Group | None, request: TxnOffsetCommitReq
     refused = group.check_commit(member_id=member_id, instance_id=request.group_instance_id, epoch=epoch, transactional=True)
     if refused in _BEHIND and isinstance(group, ConsumerGroup):
         partitions = ((_id_of(topics, topic.name), each.partition_index) for topic in request.topics for each in topic.partitions)
-        refused = _why_not_owned(group, member_id, epoch, partitions)
-    # Producers know generations only.
+        refused = _ownership_error(group, member_id, epoch, partitions)
+    # Producers only know generations.
     return ErrorCode.ILLEGAL_GENERATION if refused is ErrorCode.STALE_MEMBER_EPOCH else refused
 
 
@@ -55,7 +57,7 @@ def _has_member_epoch(group: Group, member_id: str) -> bool:
     return member is not None and member.classic is None
 
 
-def _why_not_owned(group: ConsumerGroup, member_id: str, epoch: int, partitions: Iterable[tuple[Uuid, int]]) -> ErrorCode:
+def _ownership_error(group: ConsumerGroup, member_id: str, epoch: int, partitions: Iterable[tuple[Uuid, int]]) -> ErrorCode:
     for topic_id, partition in partitions:
         refused = group.check_partition_commit(member_id=member_id, epoch=epoch, topic_id=topic_id, partition=partition)
         if refused:

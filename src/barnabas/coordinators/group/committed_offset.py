@@ -1,4 +1,4 @@
-"""A group's position in one partition, in memory and in the log."""
+"""A committed offset of one partition, in memory and in the log."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
 from barnabas.wire.coordinator_records.legacy_offset_commit import LegacyOffsetCommitValue
 from barnabas.wire.coordinator_records.offset_commit import OffsetCommitKey, OffsetCommitValue
 
-# A commit that says itself when it expires (OffsetCommit before version 5) needs the one version of the record that has a field for it.
+# A commit with its own expiry time (OffsetCommit before version 5) needs the one record version
+# that has a field for it.
 _VALUE_VERSION_WITH_EXPIRY = 1
 _VALUE_VERSION = 4
 
-NO_EXPIRY = -1  # expires with its group, as almost all do
+NO_EXPIRY = -1  # The offset expires with its group, as almost all offsets do.
 
 
 class CommittedOffset(NamedTuple):
@@ -23,9 +24,9 @@ class CommittedOffset(NamedTuple):
     commit_timestamp_ms: int
     expire_timestamp_ms: int
     topic_id: Uuid
-    """Zero where it was not known: an old record, or a commit in a transaction."""
+    """Zero if unknown: an old record, or a transactional commit."""
     serial: int
-    """Rises with every record that is replayed, so of two commits the one that was written later is known."""
+    """Rises with every replayed record, and so orders commits by their position in the log."""
 
 
 def committed_from(value: OffsetCommitValue | LegacyOffsetCommitValue, serial: int) -> CommittedOffset:
@@ -62,7 +63,8 @@ def commit_record(
             metadata=metadata or "",
             commit_timestamp=now_ms,
             expire_timestamp=expire_timestamp_ms,
-            # Version 1 has no room for it; what is replayed now must be what is read back later.
+            # Version 1 has no topic id, and the replayed state must equal the state read back
+            # later.
             topic_id=ZERO_UUID if expires else topic_id,
         ),
         _VALUE_VERSION_WITH_EXPIRY if expires else _VALUE_VERSION,

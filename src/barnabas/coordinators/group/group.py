@@ -1,6 +1,7 @@
-"""What every group is, whichever protocol its members speak.
+"""The common interface of groups of all protocols.
 
-Offsets, deletion, expiry and the listing of groups know only this; the protocols themselves are in ``classic/`` and ``consumer/``.
+Offsets, deletion, expiry and the listing of groups use only this; the protocols are in ``classic/``
+and ``consumer/``.
 """
 
 from __future__ import annotations
@@ -20,30 +21,40 @@ class Group(Protocol):
 
     @property
     def protocol_type(self) -> str:
-        """ "consumer", "connect", whatever its members said; empty for a group that only has offsets."""
+        """The protocol type of its members, such as "consumer" or "connect"; empty for a group that
+        only has offsets.
+        """
 
     @property
     def state_name(self) -> str:
-        """As ListGroups and DescribeGroups name it: Empty, Stable, PreparingRebalance, Assigning..."""
+        """The name in ListGroups and DescribeGroups: Empty, Stable, PreparingRebalance,
+        Assigning...
+        """
 
     @property
     def empty_since_ms(self) -> int | None:
-        """Since when nobody is in the group; None while somebody is. Offsets of an empty group grow old."""
+        """The time since which the group has no members, from which its offsets age; None while it
+        has members.
+        """
 
     def subscribed_to(self, topic: str) -> bool:
-        """Whether a member reads the topic, so that its offsets may neither be deleted nor expire."""
+        """Whether a member subscribes to the topic; if so, its offsets can neither be deleted nor
+        expire.
+        """
 
     def check_commit(self, *, member_id: str, instance_id: str | None, epoch: int, transactional: bool) -> ErrorCode:
-        """Whether somebody may commit offsets: ``epoch`` is the generation or the member epoch it believes in."""
+        """Whether a client may commit offsets; ``epoch`` is its generation or member epoch."""
 
     def check_fetch(self, *, member_id: str | None, epoch: int) -> ErrorCode:
-        """Whether somebody who names itself may read offsets (OffsetFetch version 9 and later)."""
+        """Whether a member that names itself may fetch offsets (OffsetFetch version 9 and
+        later).
+        """
 
     def check_delete(self) -> ErrorCode:
-        """NONE where the group may be deleted."""
+        """NONE if the group may be deleted."""
 
     def tombstones(self) -> list[CoordinatorRecord]:
-        """What deletes the group's own records from the log; its offsets are not among them."""
+        """The tombstones of the group's own records, without those of its offsets."""
 
     def committed(self, member_id: str, now_ms: int) -> None:
-        """A commit is as good as a heartbeat."""
+        """A commit extends the session like a heartbeat."""

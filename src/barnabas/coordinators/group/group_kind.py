@@ -1,4 +1,4 @@
-"""What kinds of groups there are, as ListGroups names them."""
+"""The kinds of groups, with their names in ListGroups."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 """The groups of one partition of ``__consumer_offsets``: members, assignments and offsets.
 
-Three parts share one shard: :class:`~barnabas.coordinators.group.classic.classic_groups.ClassicGroups` (JoinGroup and its kin),
-:class:`~barnabas.coordinators.group.consumer.consumer_groups.ConsumerGroups` (KIP-848) and
-:class:`~barnabas.coordinators.group.offsets.Offsets`. Each says which records are its own; operations are called on the parts.
+Three parts share one shard:
+:class:`~barnabas.coordinators.group.classic.classic_groups.ClassicGroups` (JoinGroup and related
+requests), :class:`~barnabas.coordinators.group.consumer.consumer_groups.ConsumerGroups` (KIP-848)
+and :class:`~barnabas.coordinators.group.offsets.Offsets`. Each part names its own record types;
+callers run operations on the parts.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class GroupMachine:
         self.classic = ClassicGroups(shard)
         self.offsets = Offsets(shard, self.classic.simple_group)
         self.consumer = ConsumerGroups(shard, self.classic)
-        # By the class of the key. Only offsets take part in transactions.
+        # Keyed by the class of the record key. Only offsets take part in transactions.
         self._replays: dict[type[Any], Callable[[CoordinatorRecord], None]] = {**self.classic.replays, **self.consumer.replays}
 
     def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:

@@ -1,14 +1,15 @@
-"""When a committed offset is old enough to be forgotten.
+"""The expiry of committed offsets.
 
-| group                                        | an offset grows old                                        |
-|----------------------------------------------|------------------------------------------------------------|
-| only offsets, never a member (simple)        | since it was committed                                     |
-| classic, nobody in it                        | since the last member left                                 |
-| classic "consumer", stable                   | since it was committed, if nobody subscribes to its topic  |
-| classic, any other                           | never                                                      |
-| of the consumer protocol                     | since it was committed, if nobody subscribes to its topic  |
+| group                                  | the age of an offset counts from                       |
+|----------------------------------------|--------------------------------------------------------|
+| simple: only offsets, never a member   | its commit                                             |
+| classic, empty                         | the time when the last member left                     |
+| classic "consumer", stable             | its commit, if no member subscribes to its topic       |
+| classic, any other                     | never                                                  |
+| consumer protocol                      | its commit, if no member subscribes to its topic       |
 
-A commit that said itself how long it is to be kept (OffsetCommit 2 to 4) expires at that time instead, in the same groups.
+A commit with its own retention time (OffsetCommit 2 to 4) expires at that time instead, in the same
+groups.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from barnabas.coordinators.record import CoordinatorRecord
 _CONSUMER_PROTOCOL_TYPE = "consumer"
 _STABLE = "Stable"
 
-# Deletions are written in portions, for a batch that is larger than message.max.bytes is refused. A quarter of that setting's default
-# leaves room for whoever made it smaller.
+# Deletions are written in portions, because a batch larger than message.max.bytes is refused. A
+# quarter of the default leaves room for clusters with a smaller value.
 PORTION_KEY_BYTES_MAX = 256 * 1024
 
 
@@ -42,7 +43,7 @@ def _old_since_ms(group: Group, committed: CommittedOffset) -> int | None:
         return committed.commit_timestamp_ms
     empty_since_ms = group.empty_since_ms
     if empty_since_ms is not None:
-        # The oldest records of groups do not say when the group became empty.
+        # The oldest group records do not contain the time at which the group became empty.
         return empty_since_ms if empty_since_ms >= 0 else committed.commit_timestamp_ms
     if group.protocol_type == _CONSUMER_PROTOCOL_TYPE and group.state_name == _STABLE:
         return committed.commit_timestamp_ms
@@ -50,7 +51,9 @@ def _old_since_ms(group: Group, committed: CommittedOffset) -> int | None:
 
 
 def portion(deletions: Iterable[Sequence[CoordinatorRecord]]) -> tuple[list[CoordinatorRecord], bool]:
-    """As many deletions as go into one batch, and whether some are left. What comes as one sequence stays together."""
+    """As many deletions as fit into one batch, and whether some are left. The records of one
+    sequence stay together.
+    """
     records: list[CoordinatorRecord] = []
     size_bytes = 0
     for together in deletions:

@@ -1,4 +1,6 @@
-"""The offsets of one shard as its log has them: those that count, and those that wait for a transaction's end."""
+"""The offsets of one shard, as its log has them: committed ones, and pending ones of open
+transactions.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,15 @@ _NONE: Mapping[TopicPartition, CommittedOffset] = MappingProxyType({})
 
 
 class OffsetTable:
-    """A commit inside a transaction counts from the transaction's marker on, unless a later commit was written meanwhile: the order of the
-    commits in the log decides, not that of the markers."""
+    """A transactional commit counts from the transaction's marker on, unless a later commit was
+    written meanwhile: the order of the commits in the log decides, not that of the markers.
+    """
 
     def __init__(self, on_commit: Callable[[str], object]) -> None:
-        """``on_commit`` hears the group of every commit: of pending ones when they are written and when they begin to count. So a group
-        that has offsets exists, whatever became of it in between, and its offsets are found."""
+        """``on_commit`` receives the group of every commit; for pending ones when they are written
+        and when they begin to count. So every group with offsets exists, even if it was deleted in
+        between, and its offsets can be found.
+        """
         self._on_commit = on_commit
         self._committed: dict[str, dict[TopicPartition, CommittedOffset]] = {}
         self._pending = PendingOffsets()
@@ -62,22 +67,22 @@ class OffsetTable:
                 del self._committed[group_id]
 
     def of(self, group_id: str) -> Mapping[TopicPartition, CommittedOffset]:
-        """What counts."""
+        """The committed offsets of a group."""
         return self._committed.get(group_id, _NONE)
 
     def is_pending(self, group_id: str, partition: TopicPartition) -> bool:
-        """Whether what counts may soon be something else."""
+        """Whether an open transaction may replace the committed offset."""
         return self._pending.holds(group_id, partition)
 
     def pending_of(self, group_id: str) -> list[TopicPartition]:
         return self._pending.partitions_of(group_id)
 
     def partitions_of(self, group_id: str) -> list[TopicPartition]:
-        """Where the group has an offset of either kind."""
+        """The partitions with a committed or a pending offset of the group."""
         return list(dict.fromkeys([*self.of(group_id), *self.pending_of(group_id)]))
 
     def in_topic(self, topic: str) -> Iterator[tuple[str, TopicPartition, CommittedOffset | None]]:
-        """Offsets of either kind; no value for those that only wait."""
+        """Committed and pending offsets; the value is None for those that are only pending."""
         for group_id in dict.fromkeys([*self._committed, *self._pending.groups()]):
             committed = self.of(group_id)
             for partition in self.partitions_of(group_id):

@@ -1,17 +1,19 @@
-"""How far the groups of one shard have come: commits, plain and in transactions, reads, deletions and expiry.
+"""The offsets of the groups of one shard: plain and transactional commits, fetches, deletions and
+expiry.
 
-Operations only decide; what they decided is in :class:`~barnabas.coordinators.group.offset_table.OffsetTable` once it was written and
-replayed. An error code as the answer is one for the whole request.
+Operations only decide; :class:`~barnabas.coordinators.group.offset_table.OffsetTable` has the
+decisions once they are written and replayed. An error code as the answer stands for the whole
+request.
 
-Not here: whether topics exist and what their ids are (the broker's handlers look, and hand in names and ids), and who may
-commit (see :mod:`~barnabas.coordinators.group.commit_permission`).
+Not here: the existence and the ids of topics (the API handlers look them up and pass names and
+ids), and permission to commit (see :mod:`~barnabas.coordinators.group.commit_permission`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from barnabas.coordinators.group.commit_permission import why_no_commit, why_no_transactional_commit
+from barnabas.coordinators.group.commit_permission import commit_error, transactional_commit_error
 from barnabas.coordinators.group.committed_offset import NO_EXPIRY, CommittedOffset, commit_record, tombstone
 from barnabas.coordinators.group.group import Group
 from barnabas.coordinators.group.offset_expiry import is_expired, portion
@@ -49,10 +51,12 @@ from barnabas.wire.messages.txn_offset_commit import (
 )
 
 _NO_RETENTION_TIME = -1
-_TIMESTAMP_MS_MAX = 2**63 - 1  # that a record can hold: clients may ask for offsets to be kept for longer
+# The largest timestamp of a record; clients may ask for a longer retention.
+_TIMESTAMP_MS_MAX = 2**63 - 1
 _CONSUMER_PROTOCOL_TYPE = "consumer"
 
-# Between two portions of deletions the loop is free for clients; and where the log refuses them, this is the pace of the attempts.
+# Between two portions the loop is free for clients; it is also the retry interval if the log
+# refuses a portion.
 _NEXT_PORTION_MS = 100
 
 _NOTHING_COMMITTED = CommittedOffset(-1, -1, "", -1, NO_EXPIRY, ZERO_UUID, -1)
@@ -60,10 +64,10 @@ _NOTHING_COMMITTED = CommittedOffset(-1, -1, "", -1, NO_EXPIRY, ZERO_UUID, -1)
 
 class Offsets:
     def __init__(self, shard: GroupShard, simple_group: Callable[[str], object]) -> None:
-        """``simple_group`` puts a group that has offsets and no members among the shard's groups; a first commit brings it there."""
+        """``simple_group`` creates a group with offsets and no members, for a first commit."""
         self._shard = shard
         self._simple_group = simple_group
-        self._table = OffsetTable(self._be_there)
+        self._table = OffsetTable(self._ensure_group)
 
     def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
         self._table.replay(record, transaction)
@@ -71,15 +75,15 @@ class Offsets:
     def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None:
         self._table.replay_end(transaction, committed=committed)
 
-    def _be_there(self, group_id: str) -> None:
+    def _ensure_group(self, group_id: str) -> None:
         if group_id not in self._shard.groups:
             self._simple_group(group_id)
 
-    # -- commits --------------------------------------------------------------------------------------------------------------
+    # -- commits -----------------------------------------------------------------------------------
 
     def commit(self, request: OffsetCommitRequest, version: int, now_ms: int) -> Outcome[OffsetCommitResponse | ErrorCode]:
-        """The topics are named, whatever the version, and exist."""
-        refused = self.why_no_commit(request, version, now_ms)
+        """The topics have names in every version, and exist."""
+        refused = self.commit_error(request, version, now_ms)
         if refused:
             return Outcome(refused)
         retention_ms = request.retention_time_ms
@@ -89,7 +93,7 @@ class Offsets:
         for topic in request.topics:
             partitions = []
             for asked in topic.partitions:
-                error = self.why_no_metadata(asked.committed_metadata)
+                error = self.metadata_error(asked.committed_metadata)
                 partitions.append(OffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error))
                 if not error:
                     records.append(
@@ -108,9 +112,9 @@ class Offsets:
         return Outcome(OffsetCommitResponse(topics=topics), records)
 
     def commit_in_transaction(self, request: TxnOffsetCommitRequest, now_ms: int) -> Outcome[TxnOffsetCommitResponse | ErrorCode]:
-        """No heartbeat: the producer commits, not the member."""
+        """This does not extend a session, because the producer commits, not the member."""
         group = self._shard.groups.get(request.group_id)
-        refused = why_no_transactional_commit(group, request, self._shard.image().topics.by_name)
+        refused = transactional_commit_error(group, request, self._shard.image().topics.by_name)
         if refused:
             return Outcome(refused)
         records = []
@@ -118,7 +122,7 @@ class Offsets:
         for topic in request.topics:
             partitions = []
             for asked in topic.partitions:
-                error = self.why_no_metadata(asked.committed_metadata)
+                error = self.metadata_error(asked.committed_metadata)
                 partitions.append(TxnOffsetCommitResponsePartition(partition_index=asked.partition_index, error_code=error))
                 if not error:
                     records.append(
@@ -138,26 +142,28 @@ class Offsets:
             transaction=ProducerIdentity(request.producer_id, request.producer_epoch),
         )
 
-    def why_no_commit(self, request: OffsetCommitRequest, version: int, now_ms: int) -> ErrorCode:
-        """Whether the group lets this be committed; if so, its member is alive."""
+    def commit_error(self, request: OffsetCommitRequest, version: int, now_ms: int) -> ErrorCode:
+        """The error of a commit; if there is none, the member's session is extended."""
         group = self._shard.groups.get(request.group_id)
-        refused = why_no_commit(group, request, version)
+        refused = commit_error(group, request, version)
         if not refused and group is not None:
             group.committed(request.member_id, now_ms)
         return refused
 
-    def why_no_metadata(self, metadata: str | None) -> ErrorCode:
-        """The setting says bytes; Kafka counts characters, as Java does."""
+    def metadata_error(self, metadata: str | None) -> ErrorCode:
+        """The setting is called bytes, but Kafka counts UTF-16 units, as Java's strings do."""
         if metadata is None or len(metadata) <= self._shard.settings.offset_metadata_bytes_max // 2:
             return ErrorCode.NONE
         units = len(metadata.encode("utf-16-le", "surrogatepass")) // 2
         return ErrorCode.OFFSET_METADATA_TOO_LARGE if units > self._shard.settings.offset_metadata_bytes_max else ErrorCode.NONE
 
-    # -- reads ----------------------------------------------------------------------------------------------------------------
+    # -- reads -------------------------------------------------------------------------------------
 
     def fetch(self, request: OffsetFetchRequestGroup, *, require_stable: bool) -> Outcome[OffsetFetchResponseGroup | ErrorCode]:
-        """The topics are named, whatever the version; None are all that have offsets. What nobody committed is -1, also in a group that
-        does not exist: consumers ask before they are anybody."""
+        """The topics have names in every version; None means all topics with offsets. A partition
+        without a commit gets -1, also in a group that does not exist, since consumers fetch before
+        they join.
+        """
         group = self._shard.groups.get(request.group_id)
         refused = group.check_fetch(member_id=request.member_id, epoch=request.member_epoch) if group is not None else ErrorCode.NONE
         if refused and refused is not ErrorCode.GROUP_ID_NOT_FOUND:
@@ -195,7 +201,8 @@ class Offsets:
             error = ErrorCode.UNSTABLE_OFFSET_COMMIT
             committed = _NOTHING_COMMITTED
         elif ZERO_UUID not in (committed.topic_id, topic_id) and committed.topic_id != topic_id:
-            # The topic was made anew under its old name: the offset means another log.
+            # The topic was deleted and created again under its name, so the offset belongs to
+            # another log.
             committed = _NOTHING_COMMITTED
         return OffsetFetchResponsePartitions(
             partition_index=partition.partition,
@@ -205,11 +212,11 @@ class Offsets:
             error_code=error,
         )
 
-    # -- deletions ------------------------------------------------------------------------------------------------------------
+    # -- deletions ---------------------------------------------------------------------------------
 
     def delete(self, request: OffsetDeleteRequest) -> Outcome[OffsetDeleteResponse | ErrorCode]:
         group = self._shard.groups.get(request.group_id)
-        refused = _why_no_deletion(group)
+        refused = _deletion_error(group)
         if refused:
             return Outcome(refused)
         assert group is not None
@@ -232,11 +239,13 @@ class Offsets:
         return [tombstone(group_id, each) for each in named if each in offsets or self._table.is_pending(group_id, each)]
 
     def tombstones_of(self, group_id: str) -> list[CoordinatorRecord]:
-        """What deletes all the group's offsets, those that wait for a transaction's end among them."""
+        """The tombstones of all the group's offsets, including pending ones."""
         return [tombstone(group_id, partition) for partition in self._table.partitions_of(group_id)]
 
     def forget_topic(self, topic: str, topic_id: Uuid, now_ms: int) -> Outcome[None]:
-        """The topic was deleted. Offsets of a topic that has its name since then stay."""
+        """Delete the offsets of a deleted topic, but not those of a newer topic with the same
+        name.
+        """
         records, more = portion(self._deletions_in(topic, topic_id))
         if more:
             self._shard.timers.set(
@@ -251,7 +260,7 @@ class Offsets:
             if committed is None or committed.topic_id in (ZERO_UUID, topic_id):
                 yield [tombstone(group_id, partition)]
 
-    # -- expiry ---------------------------------------------------------------------------------------------------------------
+    # -- expiry ------------------------------------------------------------------------------------
 
     def loaded(self, now_ms: int) -> None:
         self._sweep_at(now_ms + self._shard.settings.offsets_retention_check_ms)
@@ -260,7 +269,7 @@ class Offsets:
         self._shard.timers.set(("offsets", "expiry"), deadline_ms, self.sweep)
 
     def sweep(self, now_ms: int) -> Outcome[None]:
-        """Forget offsets that are too old, and groups that have neither offsets nor members."""
+        """Delete expired offsets, and groups that have neither offsets nor members."""
         records, more = portion(self._expired(now_ms))
         self._sweep_at(now_ms + (_NEXT_PORTION_MS if more else self._shard.settings.offsets_retention_check_ms))
         return Outcome(None, records)
@@ -287,11 +296,12 @@ def _all_topics(offsets: Iterable[TopicPartition]) -> list[OffsetFetchRequestTop
     return [OffsetFetchRequestTopics(name=topic, partition_indexes=indexes) for topic, indexes in by_topic.items()]
 
 
-def _why_no_deletion(group: Group | None) -> ErrorCode:
+def _deletion_error(group: Group | None) -> ErrorCode:
     if group is None:
         return ErrorCode.GROUP_ID_NOT_FOUND
     refused = group.check_delete()
     if refused is ErrorCode.NON_EMPTY_GROUP and group.protocol_type == _CONSUMER_PROTOCOL_TYPE:
-        # What its members read is known topic by topic; of other protocols it is not.
+        # The topics of its members are known, and checked one by one; those of other protocols are
+        # not.
         return ErrorCode.NONE
     return refused

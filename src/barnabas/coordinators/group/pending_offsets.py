@@ -1,7 +1,7 @@
-"""Offsets that were committed inside transactions which have not ended: they count when the transaction's marker is in the log.
+"""Offsets of open transactions: they count once the transaction's marker is in the log.
 
-A transaction is known by its producer's id alone. The epoch is no part of it: since KIP-890 the marker that ends a transaction carries the
-next epoch, not the one its records have.
+The producer id alone identifies a transaction. The epoch does not: since KIP-890 the marker carries
+the next epoch, not that of the transaction's records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from barnabas.model.ids import TopicPartition
 class PendingOffsets:
     def __init__(self) -> None:
         self._by_producer: dict[int, dict[tuple[str, TopicPartition], CommittedOffset]] = {}
-        # The same, from the other side: whose transactions hold an offset of a group.
+        # The reverse index: the producers whose transactions hold an offset of a group.
         self._producers: dict[str, dict[TopicPartition, set[int]]] = {}
 
     def put(self, producer_id: int, group_id: str, partition: TopicPartition, committed: CommittedOffset) -> None:
@@ -23,7 +23,7 @@ class PendingOffsets:
         self._producers.setdefault(group_id, {}).setdefault(partition, set()).add(producer_id)
 
     def holds(self, group_id: str, partition: TopicPartition) -> bool:
-        """Whether the committed offset may soon be another."""
+        """Whether an open transaction may replace the committed offset."""
         of_group = self._producers.get(group_id)
         return of_group is not None and partition in of_group
 
@@ -34,7 +34,7 @@ class PendingOffsets:
         return list(self._producers)
 
     def forget(self, group_id: str, partition: TopicPartition) -> None:
-        """The offset was deleted; no transaction may bring it back."""
+        """The offset was deleted; no transaction may restore it."""
         for producer_id in self._producers.get(group_id, {}).get(partition, set()).copy():
             offsets = self._by_producer[producer_id]
             del offsets[group_id, partition]
@@ -43,7 +43,7 @@ class PendingOffsets:
             self._release(producer_id, group_id, partition)
 
     def end(self, producer_id: int) -> Iterator[tuple[str, TopicPartition, CommittedOffset]]:
-        """What the transaction held, which is now no longer pending."""
+        """Remove and return the offsets of a transaction that has ended."""
         for (group_id, partition), committed in self._by_producer.pop(producer_id, {}).items():
             self._release(producer_id, group_id, partition)
             yield group_id, partition, committed

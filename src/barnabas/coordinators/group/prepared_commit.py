@@ -1,9 +1,12 @@
-"""A commit of one partition, encoded once: its offset, leader epoch and time are all that differ from one to the next.
+"""A commit of one partition, encoded once: later commits differ only in offset, leader epoch and
+time.
 
-Whoever commits does so again and again, and about the same partition. So the batch is built once with marks in it, and for each commit
-copied, with the numbers of that commit where the marks were. The bytes are those that the ordinary way would write.
+A consumer commits the same partitions again and again. So the batch is built once with marks in it,
+and each commit copies it with its own numbers in place of the marks. The bytes are those that the
+normal way would write.
 
-Only the bytes are prepared, no decision: whether the commit is allowed is asked every time, as it is asked the ordinary way.
+Only the bytes are prepared, no decision: permission is checked for every commit, as on the normal
+way.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from barnabas.records.batch_header import BASE_TIMESTAMP_POSITION, HEADER_BYTES,
 from barnabas.wire.coordinator_records.offset_commit import OffsetCommitValue
 from barnabas.wire.messages.offset_commit import OffsetCommitRequest
 
-# To find out where the real values belong: made of bytes that UTF-8 never has, so no name or metadata of a client can spell them.
+# The marks find the positions of the real values. They consist of bytes that UTF-8 never contains,
+# so no name or metadata of a client can equal them.
 _MARK_OFFSET, _MARK_TIME = b"\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xf8", b"\xf9\xfa\xfb\xfc\xfd\xfe\xf8\xf9"
 _OFFSET_AND_EPOCH = struct.Struct(">qi")
 _TIMESTAMP = struct.Struct(">q")
@@ -30,13 +34,14 @@ EncodeRecords = Callable[[Sequence[CoordinatorRecord], int], bytearray]
 
 
 class PreparedCommit:
-    """Of a request about one partition, its topic's name and id filled in whatever the version. Not of one that says itself when its
-    offsets expire, as the oldest clients do."""
+    """For a request about one partition, with the topic's name and id filled in for every version.
+    Not for requests of the oldest clients with their own retention time.
+    """
 
     __slots__ = ("_offset_position", "_template", "_time_position", "_value", "_version", "record", "request")
 
     def __init__(self, request: OffsetCommitRequest, version: int, encode: EncodeRecords) -> None:
-        """``encode`` makes the batch of records written at a time, uncompressed."""
+        """``encode`` builds the uncompressed batch of records at a given time."""
         (topic,) = request.topics
         (asked,) = topic.partitions
         mark_time = int.from_bytes(_MARK_TIME, "big", signed=True)
@@ -57,13 +62,13 @@ class PreparedCommit:
         self._time_position = self._template.index(_MARK_TIME, self._offset_position)
 
     def commit(self, offset: int, leader_epoch: int) -> None:
-        """What :meth:`decide` is about, from now on."""
+        """Set the offset for the following :meth:`decide`."""
         self._value.offset = offset
         self._value.leader_epoch = leader_epoch
 
     def decide(self, machine: GroupMachine, now_ms: int) -> bytearray | None:
         value = self._value
-        if machine.offsets.why_no_commit(self.request, self._version, now_ms) or machine.offsets.why_no_metadata(value.metadata):
+        if machine.offsets.commit_error(self.request, self._version, now_ms) or machine.offsets.metadata_error(value.metadata):
             return None
         value.commit_timestamp = now_ms
         batch = bytearray(self._template)

@@ -1,4 +1,4 @@
-"""The records of ``__consumer_offsets`` that are understood here."""
+"""The record types of ``__consumer_offsets`` that this coordinator understands."""
 
 from __future__ import annotations
 

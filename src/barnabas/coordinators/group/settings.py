@@ -1,4 +1,4 @@
-"""What the group coordinator is configured with."""
+"""The settings of the group coordinator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """The broker's settings. All of them need a restart; what can change at run time is :class:`SettingsOfGroup`."""
+    """The settings of the broker, which only change with a restart. :class:`SettingsOfGroup` can
+    change at run time.
+    """
 
     session_timeout_ms_min: int = 6_000
     session_timeout_ms_max: int = 1_800_000
@@ -32,5 +34,5 @@ class GroupSettings:
     protocols: frozenset[str] = frozenset({"classic", "consumer"})
 
 
-# A group's own settings by Kafka's names (`consumer.session.timeout.ms`), only those that were made for it.
+# The settings made for one group, by Kafka's names (`consumer.session.timeout.ms`).
 SettingsOfGroup = Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What the parts of one shard share: the groups, the time, the chance, the topics."""
+"""The state that the parts of one shard share: groups, timers, randomness and metadata."""
 
 from __future__ import annotations
 

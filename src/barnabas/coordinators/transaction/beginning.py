@@ -1,16 +1,18 @@
-"""InitProducerId: who gets which identity for a transactional id.
+"""InitProducerId: the producer id and epoch for a transactional id.
 
-    state                given identity          answer
-    unknown              any                     a new producer id, epoch 0
-    Prepare*             any                     CONCURRENT_TRANSACTIONS
-    any other            of another producer     PRODUCER_FENCED
-    Ongoing              none, or the owner's    the transaction is aborted with a higher epoch; CONCURRENT_TRANSACTIONS until that is done
-    at rest              none                    the next epoch: everybody else is fenced
-                         the present epoch       the next epoch: the owner goes on after an error (KIP-360)
-                         the epoch before        the present epoch again: a retry whose answer was lost
-                         another epoch           PRODUCER_FENCED
+    state        given identity       answer
+    unknown      any                  a new producer id, epoch 0
+    Prepare*     any                  CONCURRENT_TRANSACTIONS
+    any other    another producer     PRODUCER_FENCED
+    Ongoing      none, or the owner   the transaction is aborted with a higher epoch;
+                                      CONCURRENT_TRANSACTIONS until that is done
+    at rest      none                 the next epoch; all other producers are fenced
+                 current epoch        the next epoch; the owner continues after an error (KIP-360)
+                 previous epoch       the current epoch again, for a retry after a lost answer
+                 another epoch        PRODUCER_FENCED
 
-Where the next epoch is one too many it is a new producer id with epoch 0, and the last epoch of the previous id counts as the epoch before.
+If the epochs are exhausted, the answer is a new producer id with epoch 0, and the last epoch of the
+previous id counts as the previous epoch.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ def begin(
     offered: int | None,
     now_ms: int,
 ) -> Decision:
-    """``offered`` is a producer id nobody has had, for when one is needed."""
+    """``offered`` is an unused producer id, in case one is needed."""
     if transaction is None:
         if offered is None:
             return NEEDS_PRODUCER_ID
@@ -54,7 +56,8 @@ def _belongs_to(transaction: Transaction, given: ProducerIdentity) -> bool:
 
 
 def _fence(transaction: Transaction, transaction_version: int, offered: int | None, now_ms: int) -> Decision:
-    # An aborted owner of version 2 may learn the epoch of the abort as its own, so it must not be one that no client may have.
+    # An aborted owner of version 2 may learn the epoch of the abort as its own, so it must be an
+    # epoch that clients may have.
     if raises_epoch(transaction_version) and exhausted(transaction.producer_epoch):
         if offered is None:
             return NEEDS_PRODUCER_ID
@@ -78,5 +81,5 @@ def _next_identity(transaction: Transaction, epoch: int | None, timeout_ms: int,
 
 
 def _beyond_clients(epoch: int) -> bool:
-    """The coordinator kept this epoch to fence with: not even a retry may be told of it."""
+    """The coordinator reserves this epoch for fencing: not even a retry may learn it."""
     return exhausted(epoch - 1)

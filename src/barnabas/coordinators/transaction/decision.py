@@ -1,4 +1,4 @@
-"""What may come of a request about one transactional id."""
+"""The possible results of a request about one transactional id."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ class _Need(Enum):
     PRODUCER_ID = "a producer id"
 
 
-# Ask again with a producer id that nobody has had. Those come from the controller, and a machine does not wait.
+# The caller must repeat the request with an unused producer id. These come from the controller, and
+# a machine does not wait.
 NEEDS_PRODUCER_ID: Final = _Need.PRODUCER_ID
 NeedsProducerId: TypeAlias = Literal[_Need.PRODUCER_ID]
 
-# A step to write, an identity that is there already, a refusal, or a question.
+# A step to write, an existing identity, an error, or the need for a producer id.
 Decision: TypeAlias = Transaction | ProducerIdentity | ErrorCode | NeedsProducerId
 
-# What is answered of it.
+# The part of a decision that is answered.
 Granted: TypeAlias = ProducerIdentity | ErrorCode | NeedsProducerId

@@ -1,4 +1,4 @@
-"""What the coordinator of a transaction wants done outside its shard."""
+"""The actions that a transaction coordinator requests outside its shard."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from barnabas.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class WriteMarkers:
-    """Append the transaction's end to all its partitions, however often it takes, and then tell the shard: ``markers_written``.
+    """Append the end of the transaction to all its partitions, with retries, and then call
+    ``markers_written`` of the shard.
 
-    The end is decided: nothing may stop it except another coordinator taking over. There may be no partitions at all.
+    The end is decided, so only another coordinator that takes over may stop it. The list of
+    partitions may be empty.
     """
 
     transactional_id: str
@@ -21,4 +23,6 @@ class WriteMarkers:
     committed: bool
     partitions: tuple[TopicPartition, ...]
     transaction_version: int
-    """Of the transaction. From 2 on the marker's epoch is above that of the data it ends (KIP-890)."""
+    """The version of the transaction. From 2 on the epoch of the marker is above that of its data
+    (KIP-890).
+    """

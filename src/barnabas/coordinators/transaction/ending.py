@@ -1,6 +1,7 @@
-"""EndTxn: who may end a transaction, and what a repeated end is answered.
+"""EndTxn: permission to end a transaction, and the answer to a repeated request.
 
-Clients of version 0 and 1 keep their epoch. A repeated end cannot be told from a second one, so it is answered alike:
+Clients of version 0 and 1 keep their epoch. A repeated end looks like a second one, so both get the
+same answer:
 
     state            commit                        abort
     Empty            INVALID_TXN_STATE             INVALID_TXN_STATE
@@ -9,18 +10,22 @@ Clients of version 0 and 1 keep their epoch. A repeated end cannot be told from 
     CompleteCommit   NONE                          INVALID_TXN_STATE
     CompleteAbort    INVALID_TXN_STATE             NONE
 
-Clients of version 2 get a new epoch with every end, so one that comes with the epoch before is a repetition (KIP-890). Such clients do not
-know whether a partition joined before something went wrong, so they may abort what never began:
+Clients of version 2 get a new epoch with every end, so a request with the previous epoch is a
+repetition (KIP-890). After an error such a client does not know whether a partition has joined, so
+it may abort a transaction that never began:
 
-    state            present epoch, commit         present epoch, abort      epoch before, commit         epoch before, abort
-    Empty            INVALID_TXN_STATE             PrepareAbort              PRODUCER_FENCED              PRODUCER_FENCED
-    Ongoing          PrepareCommit                 PrepareAbort              PRODUCER_FENCED              PRODUCER_FENCED
-    Prepare*         CONCURRENT_TRANSACTIONS, whoever asks: it may be the producer id that takes over when the markers are written
-    CompleteCommit   INVALID_TXN_STATE             PrepareAbort              the present identity         INVALID_TXN_STATE
-    CompleteAbort    INVALID_TXN_STATE             PrepareAbort              INVALID_TXN_STATE            the present identity
+    state            current epoch                       previous epoch
+                     commit              abort           commit              abort
+    Empty            INVALID_TXN_STATE   PrepareAbort    PRODUCER_FENCED     PRODUCER_FENCED
+    Ongoing          PrepareCommit       PrepareAbort    PRODUCER_FENCED     PRODUCER_FENCED
+    CompleteCommit   INVALID_TXN_STATE   PrepareAbort    current identity    INVALID_TXN_STATE
+    CompleteAbort    INVALID_TXN_STATE   PrepareAbort    INVALID_TXN_STATE   current identity
 
-Any other epoch is PRODUCER_FENCED, any other producer id INVALID_PRODUCER_ID_MAPPING. After a change of producer id the last epoch of
-the previous id is the epoch before.
+In Prepare* every request gets CONCURRENT_TRANSACTIONS, because its producer id may be the one that
+takes over when the markers are written.
+
+Any other epoch is PRODUCER_FENCED, any other producer id INVALID_PRODUCER_ID_MAPPING. After a
+change of producer id the last epoch of the previous id is the previous epoch.
 """
 
 from __future__ import annotations
@@ -76,7 +81,8 @@ def _end_raising(
             return ErrorCode.INVALID_PRODUCER_ID_MAPPING
         if given.producer_epoch != transaction.producer_epoch:
             return ErrorCode.PRODUCER_FENCED
-    # A repetition of what a timeout did when no epoch was left: its owner is given a new producer id, as it would have been at its own end.
+    # This request repeats a timeout's abort that used the last epoch: its owner gets a new producer
+    # id, as it would have at its own end.
     elif transaction.producer_epoch != EPOCH_MAX:
         return transaction.identity if transaction.committed == committed else ErrorCode.INVALID_TXN_STATE
     if committed and transaction.state in AT_REST:
@@ -89,7 +95,7 @@ def _end_raising(
 
 
 def _ended_as(transaction: Transaction, given: ProducerIdentity) -> bool:
-    """Whether the present identity was given for the end of a transaction of ``given``."""
+    """Whether the current identity was granted for the end of a transaction of ``given``."""
     if given.producer_id == transaction.producer_id and given.producer_epoch == transaction.producer_epoch - 1:
         return True
     return transaction.producer_epoch == 0 and given == (transaction.previous_producer_id, EPOCH_MAX - 1)

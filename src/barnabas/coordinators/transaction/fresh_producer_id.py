@@ -1,4 +1,6 @@
-"""Requests that may need a producer id that nobody has had: asked once without, and again with one if that is the answer."""
+"""Requests that may need an unused producer id: they run without one first, and again with one if
+necessary.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 
-# Machine, time, and the producer id that is offered.
+# ``request(machine, now_ms, offered)``, where ``offered`` is an unused producer id or None.
 Request = Callable[[TransactionMachine, int, int | None], Outcome[Granted]]
 
 
@@ -21,7 +23,9 @@ def run_with_producer_id(
     transactional_id: str,
     request: Request,
 ) -> Promise[ProducerIdentity | ErrorCode]:
-    """Between the two the world may have moved on, so the request is decided anew; then an id may have been drawn for nothing."""
+    """The state may change between the two runs, so the second one decides again; then the new id
+    may stay unused.
+    """
     answer: Promise[ProducerIdentity | ErrorCode] = Promise()
 
     def first(granted: Granted) -> None:

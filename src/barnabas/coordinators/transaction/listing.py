@@ -1,4 +1,4 @@
-"""Which transactional ids ListTransactions shows."""
+"""The transactional ids that ListTransactions shows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from barnabas.coordinators.transaction.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class TransactionFilter:
-    """What is left empty lets everything through."""
+    """Empty fields match everything."""
 
     states: frozenset[TransactionState] | None = None
-    """An empty set is not the same as None: somebody asked for states that do not exist."""
+    """An empty set differs from None: the client asked only for states that do not exist."""
     producer_ids: frozenset[int] = frozenset()
     running_ms_min: int = -1
-    """Only those that began longer ago. Ids without a transaction count as having begun before all others, as they do in Kafka."""
+    """Only transactions that began longer ago. As in Kafka, ids without a transaction count as
+    older than all others.
+    """
     transactional_id: Matcher | None = None
 
     def shows(self, transaction: Transaction, now_ms: int) -> bool:

@@ -1,4 +1,4 @@
-"""A transactional id as the log keeps it, and back."""
+"""Conversion of a transactional id to its log record and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from barnabas.wire.coordinator_records.transaction_log import PartitionsSchema, 
 
 
 def record_of(transaction: Transaction, transaction_version: int) -> CoordinatorRecord:
-    """``transaction_version`` is the cluster's: below 1 there may be readers that know no tagged fields."""
+    """``transaction_version`` is that of the cluster: below 1 there may be readers that do not know
+    tagged fields.
+    """
     version = log_value_version(transaction_version)
     value = TransactionLogValue(
         producer_id=transaction.producer_id,

@@ -1,17 +1,21 @@
 """The transactional ids of one partition of ``__transaction_state``.
 
-Which steps there are is in ``transaction.py``, who may take them in ``beginning.py`` and ``ending.py``; for partitions the table is
+``transaction.py`` has the steps, ``beginning.py`` and ``ending.py`` the rules for them. For
+partitions the rules are:
 
-    state            add                                       verify
-    unknown          INVALID_PRODUCER_ID_MAPPING               INVALID_PRODUCER_ID_MAPPING
-    Prepare*         CONCURRENT_TRANSACTIONS, whoever asks     CONCURRENT_TRANSACTIONS, the owner only
-    any other        another producer id: INVALID_PRODUCER_ID_MAPPING; another epoch: PRODUCER_FENCED
-    Ongoing          NONE; written unless all are in           each partition: NONE, or TRANSACTION_ABORTABLE if it is not in
-    at rest          a transaction starts                      TRANSACTION_ABORTABLE
+    state      add                              verify
+    unknown    INVALID_PRODUCER_ID_MAPPING      INVALID_PRODUCER_ID_MAPPING
+    Prepare*   CONCURRENT_TRANSACTIONS,         CONCURRENT_TRANSACTIONS,
+               for every producer               for the owner only
+    any other  INVALID_PRODUCER_ID_MAPPING for another id, PRODUCER_FENCED for another epoch
+    Ongoing    NONE; written unless all are in  each partition: NONE, or TRANSACTION_ABORTABLE
+    at rest    a transaction starts             TRANSACTION_ABORTABLE
 
-A transaction is ended in two records. The first (Prepare*) decides, and is what a client waits for; then markers are written to the
-partitions, which is an effect; then :meth:`TransactionMachine.markers_written` writes the second (Complete*). A machine that finds the
-first without the second in its log asks for the markers again: writing them twice does no harm.
+A transaction ends in two records. The first (Prepare*) is the decision, for which the client waits.
+Then markers are written to the partitions, which is an effect. Then
+:meth:`TransactionMachine.markers_written` writes the second record (Complete*). A machine that
+finds the first record without the second in its log requests the markers again; writing them twice
+does no harm.
 """
 
 from __future__ import annotations
@@ -37,7 +41,8 @@ from barnabas.model.ids import TopicPartition
 _ABORT_SCAN = "abort scan"
 _EXPIRY_SCAN = "expiry scan"
 _UNFINISHED = "unfinished"
-# Tombstones of one batch: with the longest transactional ids that are used in earnest this stays below a megabyte.
+# The most tombstones in one batch, which keeps it below a megabyte with the longest transactional
+# ids in real use.
 _TOMBSTONES_MAX = 1_000
 
 
@@ -53,17 +58,20 @@ class TransactionMachine:
         coordinator_epoch: Callable[[], int],
         transaction_version: Callable[[], int] = _newest,
     ) -> None:
-        """``coordinator_epoch`` is the leader epoch of the partition, ``transaction_version`` the finalised level of that feature."""
+        """``coordinator_epoch`` is the leader epoch of the partition, ``transaction_version`` the
+        finalized level of that feature.
+        """
         self.partition = partition
         self.timers = Timers()
         self.transactions: dict[str, Transaction] = {}
         self._settings = settings
         self._coordinator_epoch = coordinator_epoch
         self._transaction_version = transaction_version
-        # What was decided a moment ago and is about to be replayed: it knows more than its record does (see Transaction.last_epoch).
+        # The decision that is about to be replayed. It has more than its record (see
+        # Transaction.last_epoch).
         self._decided: tuple[CoordinatorRecord, Transaction] | None = None
 
-    # -- the log --------------------------------------------------------------------------------------------------------------
+    # -- the log -----------------------------------------------------------------------------------
 
     def replay(self, record: CoordinatorRecord, transaction: ProducerIdentity | None) -> None:
         transactional_id = record.key.transactional_id
@@ -76,17 +84,17 @@ class TransactionMachine:
         self._decided = None
 
     def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None:
-        """This log is about transactions, but takes part in none."""
+        """Does nothing: this log describes transactions, but takes part in none."""
 
     def loaded(self, now_ms: int) -> None:
-        self.timers.set(_UNFINISHED, now_ms, self._finish_what_was_decided)
+        self.timers.set(_UNFINISHED, now_ms, self._finish_prepared)
         self.timers.set(_ABORT_SCAN, now_ms + self._settings.abort_scan_ms, self._scan_for_timeouts)
         self.timers.set(_EXPIRY_SCAN, now_ms + self._settings.expiry_scan_ms, self._scan_for_expired)
 
     def unloaded(self) -> None:
-        """Nobody waits here: every answer follows from a commit."""
+        """No request waits here: every answer follows from a commit."""
 
-    # -- requests -------------------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def init_producer_id(
         self,
@@ -99,11 +107,14 @@ class TransactionMachine:
         two_phase_commit: bool = False,
         keep_prepared: bool = False,
     ) -> Outcome[Granted]:
-        """``given`` is whom the producer believes to be; ``offered`` see :data:`~.decision.NEEDS_PRODUCER_ID`."""
+        """``given`` is the identity that the producer sends; see
+        :data:`~.decision.NEEDS_PRODUCER_ID` for ``offered``.
+        """
         if two_phase_commit and not self._settings.two_phase_commit:
             return Outcome(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         if keep_prepared:
-            # Kafka 4.3 knows the field and refuses it: recovering a prepared transaction is not finished there.
+            # Kafka 4.3 knows the field and refuses it: recovery of prepared transactions is not
+            # finished there.
             return Outcome(ErrorCode.UNSUPPORTED_VERSION)
         if two_phase_commit:
             timeout_ms = TWO_PHASE_TIMEOUT_MS
@@ -148,7 +159,9 @@ class TransactionMachine:
     def verify(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Iterable[TopicPartition]
     ) -> Outcome[dict[TopicPartition, ErrorCode]]:
-        """Whether partitions are in the transaction, for brokers that are asked to append to them."""
+        """Whether partitions are in the transaction, for brokers that receive a produce request for
+        them.
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is None:
             refused = ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -171,7 +184,9 @@ class TransactionMachine:
         transaction_version: int,
         offered: int | None,
     ) -> Outcome[Granted]:
-        """The identity to go on with, as soon as the end is decided: the markers are written afterwards."""
+        """The identity for the next transaction, once the end is decided; the markers are written
+        afterwards.
+        """
         decision = end(
             self.transactions.get(transactional_id),
             ProducerIdentity(producer_id, producer_epoch),
@@ -183,7 +198,9 @@ class TransactionMachine:
         return self._outcome(decision, now_ms)
 
     def markers_written(self, transactional_id: str, producer_id: int, producer_epoch: int, now_ms: int) -> Outcome[None]:
-        """The :class:`WriteMarkers` of this producer is done. News of an older one changes nothing."""
+        """The :class:`WriteMarkers` of this producer is done. A report about an older one changes
+        nothing.
+        """
         transaction = self.transactions.get(transactional_id)
         if transaction is None or transaction.state not in PREPARED or transaction.identity != (producer_id, producer_epoch):
             return Outcome(None)
@@ -192,13 +209,15 @@ class TransactionMachine:
     def describe(self, transactional_id: str) -> Outcome[Transaction | None]:
         return Outcome(self.transactions.get(transactional_id))
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
-    def _finish_what_was_decided(self, now_ms: int) -> Outcome[None]:
+    def _finish_prepared(self, now_ms: int) -> Outcome[None]:
         return Outcome(None, effects=[self._markers_of(each) for each in self.transactions.values() if each.state in PREPARED])
 
     def _scan_for_timeouts(self, now_ms: int) -> Outcome[None]:
-        """Each gets a timer that is due at once, so each is a write of its own: one that is refused is found by the next scan."""
+        """Each transaction gets a timer that is due at once, so each is a separate write; the next
+        scan finds those that are refused.
+        """
         self.timers.set(_ABORT_SCAN, now_ms + self._settings.abort_scan_ms, self._scan_for_timeouts)
         for each in self.transactions.values():
             if each.out_of_time(now_ms):
@@ -227,7 +246,7 @@ class TransactionMachine:
             None, [tombstone_of(each.transactional_id) for each in known if each is not None and each.expired(now_ms, expiration_ms)]
         )
 
-    # -- from decisions to outcomes -------------------------------------------------------------------------------------------
+    # -- from decisions to outcomes ----------------------------------------------------------------
 
     def _outcome(self, decision: Decision, now_ms: int, *, if_prepared: ErrorCode | None = None) -> Outcome[Granted]:
         if not isinstance(decision, Transaction):
@@ -235,7 +254,8 @@ class TransactionMachine:
         record = self._written(decision)
         if decision.state not in PREPARED:
             return Outcome(decision.identity, [record])
-        # The markers carry the identity of the ended transaction, the client goes on with that of the completed one.
+        # The markers carry the identity of the ended transaction; the client continues with that of
+        # the completed one.
         answer: Granted = if_prepared if if_prepared is not None else decision.completed(now_ms).identity
         return Outcome(answer, [record], effects=[self._markers_of(decision)])
 

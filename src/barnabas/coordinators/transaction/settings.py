@@ -1,4 +1,4 @@
-"""What the transaction coordinator is configured with."""
+"""The settings of the transaction coordinator."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class TransactionSettings:
     timeout_ms_max: int = 900_000
-    """The longest timeout a producer may ask for."""
+    """The longest timeout that a producer may request."""
     id_expiration_ms: int = 604_800_000
-    """A transactional id that nobody used for so long is forgotten."""
+    """A transactional id expires after this time without use."""
     abort_scan_ms: int = 10_000
-    """How often transactions that ran out of time are looked for."""
+    """The interval of the scan for timed-out transactions."""
     expiry_scan_ms: int = 3_600_000
-    """How often expired transactional ids are looked for."""
+    """The interval of the scan for expired transactional ids."""
     two_phase_commit: bool = False
     """Whether producers may keep transactions open without a timeout (KIP-939)."""

@@ -1,25 +1,31 @@
-"""One transactional id: whose it is, and what became of its transaction. A value; every step gives a new one.
+"""One transactional id: its producer, and the state of its transaction. A value; every step returns
+a new one.
 
-    state            step                                            next state
-    Empty            begun, renewed, rotated (InitProducerId)        Empty
-                     joined by partitions                            Ongoing
-                     prepared: abort, client of version 2            PrepareAbort
-    Ongoing          joined by partitions                            Ongoing
-                     prepared: commit                                PrepareCommit
-                     prepared: abort                                 PrepareAbort
-                     fenced (new producer, timeout)                  PrepareAbort, through Kafka's PrepareEpochFence, which is never written
-    PrepareCommit    completed (markers are written)                 CompleteCommit
-    PrepareAbort     completed                                       CompleteAbort
-    CompleteCommit   renewed, rotated                                Empty
-    CompleteAbort    joined by partitions                            Ongoing
-                     prepared: abort, client of version 2            PrepareAbort
-    at rest          expired                                         (tombstone)
+    state           step                                   next state
+    Empty           begun, renewed, rotated                Empty
+                    joined by partitions                   Ongoing
+                    prepared: abort, client version 2      PrepareAbort
+    Ongoing         joined by partitions                   Ongoing
+                    prepared: commit                       PrepareCommit
+                    prepared: abort                        PrepareAbort
+                    fenced (new producer, timeout)         PrepareAbort
+    PrepareCommit   completed (markers are written)        CompleteCommit
+    PrepareAbort    completed                              CompleteAbort
+    CompleteCommit  renewed, rotated                       Empty
+    CompleteAbort   joined by partitions                   Ongoing
+                    prepared: abort, client version 2      PrepareAbort
+    at rest         expired                                (tombstone)
 
-Epochs of one producer id only rise. 32767 is above every epoch a client is ever given, so that there is always one left to fence with.
-A client of version 2 gets a new epoch with every end; where the epochs are used up, a new producer id, which takes over when the markers,
-still in the old id's name, are written.
+InitProducerId begins, renews and rotates. Fencing passes through Kafka's PrepareEpochFence, which
+is never written.
 
-Who may take which step, and what others are answered, is not decided here: see ``beginning.py``, ``ending.py`` and ``machine.py``.
+Epochs of one producer id only rise. 32767 is above every epoch that a client ever gets, so that one
+epoch is always left for fencing. A client of version 2 gets a new epoch with every end. When the
+epochs are exhausted it gets a new producer id, which takes over once the markers, still with the
+old id, are written.
+
+Permission for each step, and the answers to other requests, are not decided here: see
+``beginning.py``, ``ending.py`` and ``machine.py``.
 """
 
 from __future__ import annotations
@@ -37,12 +43,12 @@ NO_EPOCH: Final = -1
 NO_TIME: Final = -1
 EPOCH_MAX: Final = 2**15 - 1
 _CLIENT_EPOCH_MAX: Final = EPOCH_MAX - 1
-# A transaction with this timeout is ended by its owner alone (KIP-939).
+# A transaction with this timeout is ended only by its owner (KIP-939).
 TWO_PHASE_TIMEOUT_MS: Final = 2**31 - 1
 
 
 def exhausted(epoch: int) -> bool:
-    """Whether a client that has this epoch cannot be given another."""
+    """Whether a client with this epoch cannot get another."""
     return epoch >= _CLIENT_EPOCH_MAX
 
 
@@ -57,13 +63,15 @@ class Transaction:
     start_ms: int = NO_TIME
     partitions: frozenset[TopicPartition] = frozenset()
     previous_producer_id: int = NO_PRODUCER_ID
-    """Whose the id was before the last step; a retry in that name is recognised by it."""
+    """The producer id before the last step, which identifies a retry with that id."""
     next_producer_id: int = NO_PRODUCER_ID
-    """Whose it will be when the markers are written, where the epochs are used up."""
+    """The producer id after the markers are written, if the epochs are exhausted."""
     client_version: int = OLDEST
-    """The transaction version that the last step was made in."""
+    """The transaction version of the last step."""
     last_epoch: int = NO_EPOCH
-    """The epoch that the present one was given for, so that a retry gets the same answer. Not in the log: the next coordinator fences."""
+    """The epoch for which the current one was granted, so that a retry gets the same answer. It is
+    not in the log: the next coordinator fences instead.
+    """
 
     @property
     def identity(self) -> ProducerIdentity:
@@ -81,7 +89,7 @@ class Transaction:
     def expired(self, now_ms: int, expiration_ms: int) -> bool:
         return self.state in AT_REST and self.update_ms <= now_ms - expiration_ms
 
-    # -- InitProducerId -------------------------------------------------------------------------------------------------------
+    # -- InitProducerId ----------------------------------------------------------------------------
 
     @classmethod
     def begun(cls, transactional_id: str, producer_id: int, *, timeout_ms: int, now_ms: int) -> Transaction:
@@ -93,7 +101,7 @@ class Transaction:
         return self._emptied(self.producer_id, epoch, last_epoch, timeout_ms, now_ms)
 
     def rotated(self, producer_id: int, *, last_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:
-        """To a new producer id, the old one's epochs being used up."""
+        """Change to a new producer id, because the epochs of the old one are exhausted."""
         assert self.state in AT_REST, self
         assert exhausted(self.producer_epoch), self
         return self._emptied(producer_id, 0, last_epoch, timeout_ms, now_ms)
@@ -113,7 +121,7 @@ class Transaction:
             update_ms=now_ms,
         )
 
-    # -- a transaction's life -------------------------------------------------------------------------------------------------
+    # -- partitions and end ------------------------------------------------------------------------
 
     def joined(self, partitions: frozenset[TopicPartition], *, client_version: int, now_ms: int) -> Transaction:
         assert self.state not in PREPARED, self
@@ -139,14 +147,15 @@ class Transaction:
             previous_producer_id=self.producer_id,
             next_producer_id=next_producer_id,
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
-            # The abort of a transaction without partitions needs a beginning, as every ended one has.
+            # The abort of a transaction without partitions needs a start time, as every ended
+            # transaction has one.
             start_ms=self.start_ms if ongoing else now_ms,
             update_ms=now_ms,
             client_version=client_version,
         )
 
     def fenced(self, *, transaction_version: int, now_ms: int, next_producer_id: int = NO_PRODUCER_ID) -> Transaction:
-        """Aborted by the coordinator: whoever had it is left with an old epoch."""
+        """Abort by the coordinator: the previous owner is left with an old epoch."""
         assert self.state is TransactionState.ONGOING, self
         if raises_epoch(transaction_version):
             return self.prepared(committed=False, client_version=transaction_version, now_ms=now_ms, next_producer_id=next_producer_id)

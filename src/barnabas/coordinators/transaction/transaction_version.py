@@ -1,13 +1,15 @@
-"""The levels of the feature ``transaction.version``, and which of them a request speaks (KIP-890).
+"""The levels of the feature ``transaction.version``, and the level that a request implies
+(KIP-890).
 
-| level | what it brings |
-|---|---|
-| 0 | transactions as in 0.11 |
-| 1 | records of the transaction log have tagged fields |
-| 2 | every end of a transaction raises the producer's epoch; partitions join with the first record produced to them |
+| level | meaning                                                                     |
+|-------|-----------------------------------------------------------------------------|
+| 0     | transactions as in Kafka 0.11                                               |
+| 1     | records of the transaction log have tagged fields                           |
+| 2     | every end raises the producer epoch; partitions join with their first batch |
 
-A request shows by its version whether its client speaks 2: clients use those versions only where the cluster has finalised it. What the
-coordinator does by itself (timeouts, fencing) follows the finalised level.
+The version of a request shows whether its client uses level 2: clients send those versions only if
+the cluster has finalized it. Actions of the coordinator itself (timeouts, fencing) follow the
+finalized level.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _ADD_PARTITIONS_OF_2 = 4
 
 
 def raises_epoch(transaction_version: int) -> bool:
-    """Whether the end of a transaction raises the producer's epoch."""
+    """Whether the end of a transaction raises the producer epoch."""
     return transaction_version >= _EPOCH_PER_TRANSACTION
 
 
@@ -36,5 +38,7 @@ def version_of_end_txn(api_version: int) -> int:
 
 
 def version_of_add_partitions(api_version: int) -> int:
-    """Brokers send the newer versions, and add partitions (rather than verify them) only for clients that speak 2."""
+    """Brokers send the newer versions, and add partitions, rather than verify them, only for
+    clients of level 2.
+    """
     return NEWEST if api_version >= _ADD_PARTITIONS_OF_2 else OLDEST

@@ -1,7 +1,9 @@
-"""Taking a mapping of a file apart: each question names a field and what it must be, and at the end nothing unknown may be left.
+"""Takes a mapping of a file apart: each call names a field and its type, and at the end no unknown
+field may be left.
 
-The questions *are* the grammar, so there is no second list of fields to keep in step: :meth:`Fields.end` knows what was asked for and
-calls everything else unknown, with the nearest name as a guess.
+The calls *are* the grammar, so there is no second list of fields to keep in step:
+:meth:`Fields.end` knows which fields were read and reports every other one as unknown, with the
+nearest name as a guess.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ class Fields:
 
     def __init__(self, located: Located, what: str) -> None:
         if not isinstance(located.value, dict):
-            raise located.place.error(f"{what} is a mapping of names to values, not {_said(located.value)}.")
+            raise located.place.error(f"{what} is a mapping of names to values, not {_shown(located.value)}.")
         self._mapping: Mapped = located.value
         self._asked: list[str] = []
         self.place = located.place
@@ -40,16 +42,16 @@ class Fields:
         return self._mapping.keys()
 
     def error(self, sentence: str, name: str | None = None) -> DeclarationError:
-        """About one field when named, else about the whole mapping."""
+        """About one field if named, otherwise about the whole mapping."""
         return (self.place if name is None else self.place_of(name)).error(sentence)
 
     def place_of(self, name: str) -> Place:
         return self._mapping[name].place if name in self._mapping else self.place
 
-    # -- questions ------------------------------------------------------------------------------------------------------------
+    # -- questions ----------------------------------------------------------------------------
 
     def located(self, name: str) -> Located | None:
-        """As it stands; None when it does not, or is empty."""
+        """The value with its place; None when it is missing or empty."""
         self._asked.append(name)
         found = self._mapping.get(name)
         return None if found is None or found.value is None else found
@@ -64,7 +66,7 @@ class Fields:
         if isinstance(found.value, (int, float)) and not isinstance(found.value, bool):
             return str(found.value)
         if not isinstance(found.value, str) or not found.value.strip():
-            raise found.place.error(f"{name!r} of {self.what} is a text, not {_said(found.value)}.")
+            raise found.place.error(f"{name!r} of {self.what} is a text, not {_shown(found.value)}.")
         return found.value.strip()
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -78,7 +80,7 @@ class Fields:
         each = found.value if isinstance(found.value, list) else [found]
         values = tuple(item.value for item in each)
         if not values or not all(isinstance(value, str) and value for value in values):
-            raise found.place.error(f"{name!r} of {self.what} is a list of texts, not {_said(plain(found))}.")
+            raise found.place.error(f"{name!r} of {self.what} is a list of texts, not {_shown(plain(found))}.")
         return values
 
     def topic(self, name: str) -> str:
@@ -99,10 +101,10 @@ class Fields:
         found = self.located(name)
         if found is None:
             return None
-        # In flow style ``${N}`` must stand in quotes, for braces mean a mapping there.
+        # In flow style ``${N}`` must be quoted, because braces mean a mapping there.
         value = int(found.value) if isinstance(found.value, str) and found.value.isdecimal() else found.value
         if not isinstance(value, int) or isinstance(value, bool) or value < minimum:
-            raise found.place.error(f"{name!r} of {self.what} is a whole number of at least {minimum}, not {_said(found.value)}.")
+            raise found.place.error(f"{name!r} of {self.what} is a whole number of at least {minimum}, not {_shown(found.value)}.")
         return value
 
     def flag(self, name: str, *, default: bool) -> bool:
@@ -110,7 +112,7 @@ class Fields:
         if found is None:
             return default
         if not isinstance(found.value, bool):
-            raise found.place.error(f"{name!r} of {self.what} is true or false, not {_said(found.value)}.")
+            raise found.place.error(f"{name!r} of {self.what} is true or false, not {_shown(found.value)}.")
         return found.value
 
     def choice(self, name: str, choices: Sequence[str], *, default: str | None = None) -> str:
@@ -119,7 +121,7 @@ class Fields:
             return self._needed(name, f"one of {', '.join(choices)}", default)
         if found.value not in choices:
             raise found.place.error(
-                f"{name!r} of {self.what} is one of {', '.join(choices)}, not {_said(found.value)}{ending(found.value, choices)}"
+                f"{name!r} of {self.what} is one of {', '.join(choices)}, not {_shown(found.value)}{ending(found.value, choices)}"
             )
         return str(found.value)
 
@@ -129,7 +131,7 @@ class Fields:
         return None if found is None else duration_ms(found, f"{name!r} of {self.what}")
 
     def optional_interval(self, name: str) -> str | None:
-        """The same, in the words that Spark knows."""
+        """The same, in Spark's notation."""
         milliseconds = self.optional_duration_ms(name)
         return None if milliseconds is None else f"{milliseconds} milliseconds"
 
@@ -141,24 +143,24 @@ class Fields:
         return self._needed(name, "a mapping", self.optional_nested(name))
 
     def optional_texts_by_name(self, name: str) -> dict[str, str]:
-        """Names to texts; numbers and truths become texts, as in a properties file."""
+        """Names to texts; numbers and booleans become texts, as in a properties file."""
         found = self.located(name)
         if found is None:
             return {}
         if not isinstance(found.value, dict):
-            raise found.place.error(f"{name!r} of {self.what} is a mapping of names to values, not {_said(found.value)}.")
+            raise found.place.error(f"{name!r} of {self.what} is a mapping of names to values, not {_shown(found.value)}.")
         for each, value in found.value.items():
             if not isinstance(value.value, (str, int, float)):
-                raise value.place.error(f"{each!r} in {name!r} of {self.what} is a text or a number, not {_said(value.value)}.")
+                raise value.place.error(f"{each!r} in {name!r} of {self.what} is a text or a number, not {_shown(value.value)}.")
         return {each: _property(value.value) for each, value in found.value.items()}
 
     def optional_items(self, name: str) -> Mapping[str, Located]:
-        """A mapping whose names the user chose."""
+        """A mapping with names that the user chose."""
         found = self.located(name)
         if found is None:
             return {}
         if not isinstance(found.value, dict):
-            raise found.place.error(f"{name!r} of {self.what} is a mapping of names to declarations, not {_said(found.value)}.")
+            raise found.place.error(f"{name!r} of {self.what} is a mapping of names to declarations, not {_shown(found.value)}.")
         return found.value
 
     def optional_list(self, name: str) -> list[Located]:
@@ -166,11 +168,11 @@ class Fields:
         if found is None:
             return []
         if not isinstance(found.value, list):
-            raise found.place.error(f"{name!r} of {self.what} is a list, not {_said(found.value)}.")
+            raise found.place.error(f"{name!r} of {self.what} is a list, not {_shown(found.value)}.")
         return found.value
 
     def end(self) -> None:
-        """Everything that was not asked for is unknown."""
+        """Every field that was not read is unknown."""
         for name in self._mapping:
             if name not in self._asked:
                 known = list(dict.fromkeys(self._asked))
@@ -191,14 +193,14 @@ class Fields:
 def duration_ms(found: Located, what: str) -> int:
     match = _DURATION.fullmatch(found.value) if isinstance(found.value, str) else None
     if match is None:
-        raise found.place.error(f"{what} is a duration such as '10 seconds' or '1 hour', not {_said(found.value)}.")
+        raise found.place.error(f"{what} is a duration such as '10 seconds' or '1 hour', not {_shown(found.value)}.")
     unit = match[2].lower()
     factor = 1 if unit.startswith(("ms", "milli")) else _UNIT_MS[unit[0]]
     return round(float(match[1]) * factor)
 
 
 def ending(name: object, known: Iterable[str]) -> str:
-    """The end of a sentence that calls a name unknown: a guess what was meant, or just a full stop."""
+    """The end of a sentence about an unknown name: the nearest known name, or just a full stop."""
     near = difflib.get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else "."
 
@@ -207,7 +209,7 @@ def _property(value: str | float) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _said(value: object) -> str:
+def _shown(value: object) -> str:
     match value:
         case dict():
             return "a mapping"

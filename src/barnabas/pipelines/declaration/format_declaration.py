@@ -1,4 +1,6 @@
-"""How bytes become columns and back: ``format: json``, or with settings of its own ``format: {avro: {framing: registry}}``."""
+"""How bytes become columns and back: ``format: json``, or with settings ``format: {avro: {framing:
+registry}}``.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ DEFAULT_FORMAT = "json"
 @dataclass(frozen=True, slots=True)
 class FormatDeclaration:
     kind: str
-    schema: str | None  # the columns as Spark's DDL; None: inferred, or given by the format itself
-    settings: object = None  # what the format's own module made of its fields
-    inferred: bool = False  # the schema was found and not declared: it may be out of date
+    schema: str | None  # the columns as Spark's DDL; None: inferred, or given by the format
+    settings: object = None  # made by the format's module from its fields
+    inferred: bool = False  # the schema was inferred, not declared: it may be out of date
 
 
 def declare_format(fields: Fields) -> FormatDeclaration:

@@ -1,8 +1,9 @@
-"""YAML that remembers where everything stood.
+"""YAML that keeps the place of every value.
 
-``yaml.safe_load`` forgets lines, and an error without a line is a riddle. So the parser's node tree is turned into :class:`Located`
-values. Environment variables are put in on the way: ``${NAME}``, ``${NAME:-default}``; ``$$`` is a dollar. A plain scalar is given its
-type after that, so that ``rate: ${RATE}`` is a number.
+``yaml.safe_load`` drops line numbers, and an error without a line is hard to find. So this module
+turns the parser's node tree into :class:`Located` values. It substitutes environment variables on
+the way: ``${NAME}``, ``${NAME:-default}``; ``$$`` is a dollar. A plain scalar gets its type after
+that, so that ``rate: ${RATE}`` is a number.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import yaml
 from barnabas.pipelines.errors import DeclarationError
 
 _VARIABLE = re.compile(r"\$(?:\$|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\})")
-# Files are written by people; one with a million lines was not meant as a pipeline.
+# People write these files; a file with a million lines is not a pipeline.
 FILE_SIZE_BYTES_MAX = 1 << 20
 
 
@@ -33,7 +34,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value and where it stood. Mappings and lists hold ``Located`` again; what code puts in may be any object (a function)."""
+    """A value and its place. Mappings and lists hold ``Located`` values; code may put in any
+    object, such as a function."""
 
     value: Any
     place: Place
@@ -46,10 +48,10 @@ def read_yaml(path: str, environment: Mapping[str, str] | None = None) -> Locate
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(FILE_SIZE_BYTES_MAX + 1)
-    except OSError as wrong:
-        raise DeclarationError(path, 1, f"the file cannot be read: {wrong.strerror}.") from wrong
-    except UnicodeDecodeError as wrong:
-        raise DeclarationError(path, 1, "the file is not text in UTF-8.") from wrong
+    except OSError as error:
+        raise DeclarationError(path, 1, f"the file cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise DeclarationError(path, 1, "the file is not text in UTF-8.") from error
     if len(text) > FILE_SIZE_BYTES_MAX:
         raise DeclarationError(path, 1, f"the file is larger than {FILE_SIZE_BYTES_MAX} bytes.")
     return parse_yaml(text, path, environment)
@@ -62,17 +64,17 @@ def parse_yaml(text: str, path: str, environment: Mapping[str, str] | None = Non
         if node is None:
             raise DeclarationError(path, 1, "the file is empty; a pipeline has a name, sources and sinks.")
         return _Reader(loader, path, os.environ if environment is None else environment).located(node)
-    except yaml.MarkedYAMLError as wrong:
-        mark = wrong.problem_mark or wrong.context_mark
-        raise DeclarationError(path, mark.line + 1 if mark else 1, f"this is not YAML: {wrong.problem or wrong.context}.") from wrong
-    except yaml.YAMLError as wrong:
-        raise DeclarationError(path, 1, f"this is not YAML: {' '.join(str(wrong).split())}.") from wrong
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise DeclarationError(path, mark.line + 1 if mark else 1, f"this is not YAML: {error.problem or error.context}.") from error
+    except yaml.YAMLError as error:
+        raise DeclarationError(path, 1, f"this is not YAML: {' '.join(str(error).split())}.") from error
     finally:
         loader.dispose()
 
 
 def located(value: Any, place: Place) -> Located:
-    """What code declares, as if it had stood in a file at that place."""
+    """A value declared in code, as if a file had it at that place."""
     if isinstance(value, Located):
         return value
     if isinstance(value, Mapping):
@@ -118,8 +120,8 @@ class _Reader:
             if not isinstance(key, yaml.ScalarNode):
                 raise place.error("a name was expected here, not a list or a mapping.")
             if key.value in mapping:
-                raise place.error(f"{key.value!r} stands here twice; it was said first on line {mapping[key.value].place.line}.")
-            # A value that spans lines is missed where its name stands.
+                raise place.error(f"{key.value!r} is here twice; it was first given on line {mapping[key.value].place.line}.")
+            # An error about a value of several lines names the line of its key.
             mapping[key.value] = Located(self.located(value).value, place)
         return mapping
 

@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """``interval_ms`` None: the next batch begins when there is something new."""
+    """``interval_ms`` None: the next batch starts as soon as there is new data."""
 
     interval_ms: int | None = None
     available_now: bool = False
@@ -49,7 +49,7 @@ def declare_pipeline(found: Located) -> PipelineDeclaration:
     name = fields.text("name")
     if _NAME.fullmatch(name) is None:
         raise fields.error(
-            f"the name {name!r} has other than letters, digits, dots, underscores and dashes, and a folder is called after it.", "name"
+            f"the name {name!r} may only have letters, digits, dots, underscores and dashes, because a folder is named after it.", "name"
         )
     declaration = PipelineDeclaration(
         name=name,
@@ -85,12 +85,13 @@ def _declare_trigger(fields: Fields) -> Trigger:
 
 
 def _check_names(declaration: PipelineDeclaration) -> None:
-    """Everything is read by a name that was there before: a step sees sources and the steps above it."""
+    """Every name must be declared before it is read: a step sees the sources and the steps above
+    it."""
     known = {source.name: source.place for source in declaration.sources}
     later = {step.view for step in declaration.steps}
     for step in declaration.steps:
         if step.view in known:
-            raise step.place.error(f"there is already something called {step.view!r}, on line {known[step.view].line}.")
+            raise step.place.error(f"there is already a source or step called {step.view!r}, on line {known[step.view].line}.")
         for each in step.inputs:
             if each not in known:
                 why = "which is this step itself" if each == step.view else "which is only made below" if each in later else ""

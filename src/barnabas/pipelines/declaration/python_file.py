@@ -1,4 +1,6 @@
-"""A Python file with a ``Pipeline`` in it, as a declaration. The file is run: it is code, and trusted as code is."""
+"""Reads a Python file with a ``Pipeline`` as a declaration. The file is executed, so it must be
+trusted like any code.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,16 @@ _RUN_NAME = "__barnabas_pipeline__"
 def read_python(path: str) -> PipelineDeclaration:
     if not Path(path).is_file():
         raise DeclarationError(path, 1, "there is no such file.")
-    # What lies beside the file can be imported by it, as when Python runs it.
+    # The file can import modules that lie beside it, as when Python runs it.
     sys.path.insert(0, str(Path(path).resolve().parent))
     try:
         names = runpy.run_path(path, run_name=_RUN_NAME)
     except PipelineError:
         raise
-    except SyntaxError as wrong:
-        raise DeclarationError(path, wrong.lineno or 1, f"this is not Python: {wrong.msg}.") from wrong
-    except Exception as wrong:
-        raise DeclarationError(path, _line(wrong, path), f"{type(wrong).__name__}: {wrong}.") from wrong
+    except SyntaxError as error:
+        raise DeclarationError(path, error.lineno or 1, f"this is not Python: {error.msg}.") from error
+    except Exception as error:
+        raise DeclarationError(path, _line(error, path), f"{type(error).__name__}: {error}.") from error
     finally:
         sys.path.pop(0)
     found = {id(value): value for value in names.values() if isinstance(value, Pipeline)}
@@ -37,7 +39,7 @@ def read_python(path: str) -> PipelineDeclaration:
     return pipeline.declaration()
 
 
-def _line(wrong: BaseException, path: str) -> int:
-    """The last line of that file on the way to the error."""
-    lines = [frame.lineno for frame in traceback.extract_tb(wrong.__traceback__) if frame.filename == path and frame.lineno]
+def _line(error: BaseException, path: str) -> int:
+    """The last line of that file in the traceback."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path and frame.lineno]
     return lines[-1] if lines else 1

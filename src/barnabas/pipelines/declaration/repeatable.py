@@ -1,4 +1,6 @@
-"""What exactly once rests on: a batch that is run again gives the same rows. Some of what would break that is seen in the declaration."""
+"""Checks the condition of exactly-once sinks: a batch that runs again gives the same rows. Only
+some violations can be seen in the declaration.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def check_repeatable(pipeline: PipelineDeclaration) -> None:
-    """A source that is read anew whenever a batch runs may not reach an exactly-once sink, but by a step that keeps it in its state."""
+    """A source that is read again in every batch may not reach an exactly-once sink, except through
+    a step that keeps it in its state."""
     changing = {source.name for source in pipeline.sources if SOURCES.constant(source.kind, "READ_ANEW", False)}
     for sink in pipeline.sinks:
         if getattr(sink.settings, "guarantee", None) != "exactly_once":
@@ -24,14 +27,14 @@ def check_repeatable(pipeline: PipelineDeclaration) -> None:
                 continue
             for table in (each for each in step.inputs if each in changing):
                 raise step.place.error(
-                    f"step {step.view!r} reads the table {table!r} as it is at that moment, which may be another when a batch is run "
-                    f"again, and sink {sink.name!r} (line {sink.place.line}) writes exactly once; join them in a step with 'join', "
-                    "or let the sink have guarantee: at_least_once."
+                    f"step {step.view!r} reads the table {table!r} as it is at that moment, which may differ when a batch runs again, "
+                    f"and sink {sink.name!r} (line {sink.place.line}) writes exactly once; use a step with 'join', "
+                    "or give the sink guarantee: at_least_once."
                 )
 
 
 def _steps_of(sink: SinkDeclaration, pipeline: PipelineDeclaration) -> list[StepDeclaration]:
-    """Those whose rows reach it, from the first to the last."""
+    """The steps whose rows reach the sink, from the first to the last."""
     wanted = {sink.source}
     found = []
     for step in reversed(pipeline.steps):

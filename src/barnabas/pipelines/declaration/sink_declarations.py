@@ -1,4 +1,6 @@
-"""Sinks as they are declared. What all kinds share is here; what a kind has of its own is declared in its module."""
+"""Sinks as they are declared: the fields that all kinds share. A kind's own fields are declared in
+its module.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ class SinkDeclaration:
     source: str  # the source or step it writes: ``from`` in a file
     source_place: Place
     settings: object
-    mode: str  # append, update or complete: what Spark hands over of a result that changes
+    mode: str  # append, update or complete: which rows of a changing result Spark passes on
 
 
 def declare_sink(name: str, found: Located) -> SinkDeclaration:
@@ -31,8 +33,8 @@ def declare_sink(name: str, found: Located) -> SinkDeclaration:
     fields = Fields(found, what)
     kinds = [kind for kind in SINKS.names if kind in fields]
     if len(kinds) != 1:
-        said = f"says {' and '.join(kinds)}." if kinds else f"says nothing of the kind{_nearest(fields)}"
-        raise fields.error(f"{what} writes to one of {', '.join(SINKS.names)}, but {said}")
+        given = f"it has {' and '.join(kinds)}." if kinds else f"it has none of these{_nearest(fields)}"
+        raise fields.error(f"{what} writes to one of {', '.join(SINKS.names)}, but {given}")
     (kind,) = kinds
     source = fields.text("from")
     mode = fields.choice("mode", ("append", "update", "complete"), default="append")

@@ -1,4 +1,6 @@
-"""Sources as they are declared. What all kinds share is here; what a kind has of its own is declared in its module."""
+"""Sources as they are declared: the fields that all kinds share. A kind's own fields are declared
+in its module.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _KEY_COLUMN = re.compile(r"\s*`?([A-Za-z_][A-Za-z0-9_]*)`?\s+(\S.*)")
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """Records later than ``delay`` behind the latest one may be dropped, and windows older than that are complete."""
+    """Records older than the latest one by more than ``delay`` may be dropped, and windows older
+    than that are complete."""
 
     column: str
     delay: str
@@ -35,7 +38,7 @@ class KeyColumn:
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
     topic: str
-    guarantee: str  # as of a topic that is a sink
+    guarantee: str  # as for a sink that is a topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,13 @@ class Decoding:
 @dataclass(frozen=True, slots=True)
 class SourceDeclaration:
     name: str
-    kind: str  # the field that says which it is: topic, topics, pattern, table, jdbc, files, generator
+    # The field that names the kind: topic, topics, pattern, table, jdbc, files, generator.
+    kind: str
     place: Place
-    settings: object  # what the kind's own module made of its fields
+    settings: object  # made by the kind's module from its fields
     decoding: Decoding | None  # for kinds that read records
     watermark: Watermark | None
-    schema_changes: str = "stop"  # or accept: what happens when the source has other columns than it had
+    schema_changes: str = "stop"  # or accept: the reaction when the source's columns change
 
 
 def declare_source(name: str, found: Located) -> SourceDeclaration:
@@ -63,8 +67,8 @@ def declare_source(name: str, found: Located) -> SourceDeclaration:
     fields = Fields(found, what)
     kinds = [kind for kind in SOURCES.names if kind in fields]
     if len(kinds) != 1:
-        said = f"says {' and '.join(kinds)}." if kinds else f"says nothing of the kind{_nearest(fields)}"
-        raise fields.error(f"{what} reads one of {', '.join(SOURCES.names)}, but {said}")
+        given = f"it has {' and '.join(kinds)}." if kinds else f"it has none of these{_nearest(fields)}"
+        raise fields.error(f"{what} reads one of {', '.join(SOURCES.names)}, but {given}")
     (kind,) = kinds
     decoding = _declare_decoding(fields) if SOURCES.constant(kind, "DECODES", False) else None
     watermark = _declare_watermark(fields)
@@ -76,9 +80,9 @@ def declare_source(name: str, found: Located) -> SourceDeclaration:
 
 
 def check_name(name: str, what: str, place: Place) -> None:
-    """Names of views stand in SQL."""
+    """Names of views must be valid in SQL."""
     if NAME.fullmatch(name) is None:
-        raise place.error(f"{what}: a name has letters, digits and underscores and begins with a letter, for it is used in SQL.")
+        raise place.error(f"{what}: a name has letters, digits and underscores and begins with a letter, because SQL uses it.")
 
 
 def declare_watermark(fields: Fields) -> Watermark:

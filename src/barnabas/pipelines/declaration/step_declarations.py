@@ -27,8 +27,8 @@ def declare_step(position: int, found: Located) -> StepDeclaration:
     check_name(view, what, fields.place_of("view"))
     kinds = [kind for kind in STEPS.names if kind in fields]
     if len(kinds) != 1:
-        said = f"says {' and '.join(kinds)}" if kinds else "says nothing of the kind"
-        raise fields.error(f"{what} is one of {', '.join(STEPS.names)}, but {said}.")
+        given = f"it has {' and '.join(kinds)}" if kinds else "it has none of these"
+        raise fields.error(f"{what} is one of {', '.join(STEPS.names)}, but {given}.")
     (kind,) = kinds
     watermark = fields.optional_nested("watermark")
     declared_watermark = None if watermark is None else declare_watermark(watermark)

@@ -1,7 +1,8 @@
-"""Markers: which batch a writer completed last, as an offset that a group has committed.
+"""Markers: the batch that a writer completed last, as an offset that a group has committed.
 
-The group is named after the pipeline and the id that Spark gave the query's checkpoint, so a new checkpoint never believes the markers of
-an old one. The topic holds no records at all: Kafka wants offsets to be of a topic that exists, and that is all it is for.
+The group is named after the pipeline and the id that Spark gave the query's checkpoint, so a new
+checkpoint never uses the markers of an old one. The topic holds no records: Kafka requires that a
+committed offset belongs to an existing topic, and that is its only purpose.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ from barnabas.pipelines.errors import CannotRun, RunFailed
 from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
 
 MARKER_TOPIC = "barnabas.pipelines.batches"
-# Enough for most pipelines, so that the topic, which all of them share, is hardly ever changed. An empty partition costs next to nothing.
+# Enough for most pipelines, so that the shared topic hardly ever changes. An empty partition costs
+# next to nothing.
 MARKER_PARTITIONS_MIN = 32
-# A reading waits for transactions that are being ended; one that hangs is ended by its timeout, which is the broker's business.
+# A read waits for transactions that are being ended; the broker's timeout ends one that hangs.
 _STABLE_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """``next_batch`` is the batch after the one that was completed: offsets point at what comes next."""
+    """``next_batch`` is the batch after the completed one, as an offset points to the next
+    record."""
 
     next_batch: int
     fingerprint: str
@@ -38,12 +41,13 @@ def group_of(pipeline: str, query_id: str) -> str:
 
 
 class Markers:
-    """The markers of one group, read and put into transactions."""
+    """The markers of one group: reads them and adds them to transactions."""
 
     def __init__(self, client: Mapping[str, Any], group: str) -> None:
         self.group = group
-        # A consumer that never subscribes: it is how librdkafka asks for offsets, and who commits them within a transaction must show one.
-        # read_committed makes the broker withhold an offset while a transaction over it is being decided, instead of answering the old one.
+        # A consumer that never subscribes: librdkafka fetches offsets through it, and needs one to
+        # commit offsets in a transaction. read_committed makes the broker withhold an offset while
+        # a transaction over it is undecided, in place of returning the old one.
         self._consumer = Consumer(
             {
                 **client,
@@ -59,13 +63,13 @@ class Markers:
         while True:
             try:
                 (found,) = self._consumer.committed([TopicPartition(MARKER_TOPIC, writer)], max(0.1, deadline - time.monotonic()))
-                wrong = found.error
+                error = found.error
             except KafkaException as failed:
-                wrong = failed.args[0]
-            if wrong is None:
+                error = failed.args[0]
+            if error is None:
                 return None if found.offset == OFFSET_INVALID else Marker(found.offset, found.metadata or "")
-            if not _passes(wrong) or time.monotonic() >= deadline:
-                raise RunFailed(f"The marker of writer {writer} of group {self.group} cannot be read: {wrong.str()}.")
+            if not _passes(error) or time.monotonic() >= deadline:
+                raise RunFailed(f"The marker of writer {writer} of group {self.group} cannot be read: {error.str()}.")
             time.sleep(_STABLE_POLL_SECONDS)
 
     def add_to_transaction(self, producer: Any, writer: int, marker: Marker) -> None:
@@ -76,8 +80,8 @@ class Markers:
         self._consumer.close()
 
 
-def _passes(wrong: KafkaError) -> bool:
-    return wrong.retriable() or wrong.code() in (
+def _passes(error: KafkaError) -> bool:
+    return error.retriable() or error.code() in (
         KafkaError.UNSTABLE_OFFSET_COMMIT,
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
@@ -88,7 +92,7 @@ def _passes(wrong: KafkaError) -> bool:
 
 
 def ensure_marker_topic(client: Mapping[str, Any], writers: int) -> None:
-    """Created when it is missing, and given more partitions when there are more writers than it has."""
+    """Creates the topic if it is missing, and adds partitions if there are more writers."""
     with AdminClient(dict(client)) as admin:
         _ensure_partitions(admin, writers)
 
@@ -100,7 +104,8 @@ def _ensure_partitions(admin: AdminClient, writers: int) -> None:
         topic = NewTopic(MARKER_TOPIC, num_partitions=wanted, config={"cleanup.policy": "compact"})
         _answer(admin.create_topics([topic])[MARKER_TOPIC], harmless=KafkaError.TOPIC_ALREADY_EXISTS)
     elif there < writers:
-        # Another pipeline may have asked for more at the same time; then there are enough, which is looked at below.
+        # Another pipeline may have added more at the same time; the check below sees that there are
+        # enough.
         _answer(admin.create_partitions([NewPartitions(MARKER_TOPIC, writers)])[MARKER_TOPIC], harmless=KafkaError.INVALID_PARTITIONS)
     deadline = time.monotonic() + ANSWER_SECONDS_MAX
     while _partitions(admin) < writers:
@@ -123,5 +128,5 @@ def _answer(answered: Any, *, harmless: int) -> None:
     except KafkaException as failed:
         if failed.args[0].code() != harmless:
             raise CannotRun(
-                f"The topic {MARKER_TOPIC}, which notes the batches that were written, cannot be made: {failed.args[0].str()}."
+                f"The topic {MARKER_TOPIC}, which records the written batches, cannot be created: {failed.args[0].str()}."
             ) from failed

@@ -1,12 +1,13 @@
-"""Rows of Spark, as they come in Arrow batches, handed to a producer. Hot: a few hundred nanoseconds per row decide the pipeline's speed.
+"""Passes Spark's rows, in Arrow batches, to a producer. Hot: a few hundred nanoseconds per row
+decide the pipeline's speed.
 
-column      type                            null or missing
-=========   =============================   ===========================================
-topic       text                            an error
-key, value  binary or text                  no key; no value, which is a tombstone
-headers     array of (key, value)           none
-partition   number                          by the key
-timestamp   timestamp or milliseconds       when it is written
+column       type                        null or missing
+==========   =========================   ======================================
+topic        text                        an error
+key, value   binary or text              no key; no value, which is a tombstone
+headers      array of (key, value)       none
+partition    number                      by the key
+timestamp    timestamp or milliseconds   the time of writing
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.pipelines.errors import RunFailed
 
-# How long to let the broker take some of what is buffered before looking again.
+# How long to let the broker take some of the buffered records before the next attempt.
 _FULL_SECONDS = 0.1
 _BY_KEY = -1
 _NOW = 0
 
 
 def produce_all(producer: Any, chunk: pa.RecordBatch) -> int:
-    """Hands over every row and returns how many.
+    """Passes on every row and returns the number of rows.
 
-    Waits where the buffer is full. A broker that takes nothing makes the records time out and the transaction fail, so the wait ends.
+    Waits while the buffer is full. If the broker accepts nothing, the records time out and the
+    transaction fails, so the wait ends.
     """
     columns = set(chunk.schema.names)
     topics = chunk.column("topic")
@@ -63,7 +65,7 @@ def produce_all(producer: Any, chunk: pa.RecordBatch) -> int:
                 raise _explained(failed, row) from failed
             else:
                 break
-    # Lets librdkafka report what went wrong, if something did.
+    # Lets librdkafka report errors, if there are any.
     producer.poll(0)
     return len(values)
 

@@ -1,4 +1,4 @@
-"""The sink: a query whose batches are written by writers, each in a transaction of its own."""
+"""The sink: a query whose batches are written by writers, each in its own transaction."""
 
 from __future__ import annotations
 
@@ -48,15 +48,18 @@ def _writers(options: dict[str, str], default: int) -> int:
 
 @dataclass(slots=True)
 class ExactlyOnce:
-    """``client`` and ``producer`` are librdkafka's settings. They travel to the executors, but for the logger, which is of this process."""
+    """``client`` and ``producer`` are librdkafka's settings. They are sent to the executors, except
+    the logger, which belongs to this process."""
 
     pipeline: str
     client: dict[str, Any]
     producer: dict[str, Any]
     checkpoint: str
-    writers: int  # of a spread by hash at its first start
-    query_id: str = field(default="", init=False)  # of the checkpoint; Spark makes it before the first batch
-    ensured: int = field(default=0, init=False)  # partitions of the marker topic that are known to be there
+    writers: int  # for a spread by hash at its first start
+    # Of the checkpoint; Spark makes it before the first batch.
+    query_id: str = field(default="", init=False)
+    # Partitions of the marker topic that are known to exist.
+    ensured: int = field(default=0, init=False)
 
     def start(self, frame: DataFrame, writer: DataStreamWriter) -> StreamingQuery:
         """``writer`` has the checkpoint of this sink."""
@@ -72,9 +75,9 @@ class ExactlyOnce:
     def write_batch(self, batch: DataFrame, batch_id: int, spread: Spread) -> None:
         session = batch.sparkSession
         if not self.query_id:
-            self.query_id = str(json.loads(self._noted_by_spark(session, "metadata"))["id"])
-        # What Spark planned for the batch, which it reads again when it runs it again.
-        planned = self._noted_by_spark(session, f"offsets/{batch_id}")
+            self.query_id = str(json.loads(self._recorded_by_spark(session, "metadata"))["id"])
+        # Spark's plan of the batch, which it reads again when it runs the batch again.
+        planned = self._recorded_by_spark(session, f"offsets/{batch_id}")
         fingerprint = f"{zlib.crc32(planned.encode()):08x}"
         assignment = spread.assign(batch)
         self._ensure_markers(spread)
@@ -89,7 +92,7 @@ class ExactlyOnce:
         outcomes = assignment.frame.mapInArrow(task, _OUTCOME).collect()
         assert len({outcome["writer"] for outcome in outcomes}) == len(outcomes), "no two tasks are one writer"
 
-    def _noted_by_spark(self, session: SparkSession, name: str) -> str:
+    def _recorded_by_spark(self, session: SparkSession, name: str) -> str:
         text = KeptText(session, f"{self.checkpoint}/{name}").read()
         assert text is not None, f"Spark has noted {name} before it runs a batch"
         return text
@@ -101,7 +104,8 @@ class ExactlyOnce:
             self.ensured = needed
 
     def _check_settings(self) -> None:
-        """Here, where it makes a sentence, and not in a task, where it makes a stack trace. Nothing is connected yet."""
+        """Checked here, where an error becomes a sentence, and not in a task, where it becomes a
+        stack trace. Nothing connects yet."""
         from confluent_kafka import KafkaException, Producer
 
         from barnabas.pipelines.exactly_once.writing import PRODUCER_DEFAULTS
@@ -115,7 +119,7 @@ class ExactlyOnce:
 def writing_task(
     group: str, batch_id: int, writers: Any, fingerprints: list[str], client: dict[str, Any], producer: dict[str, Any]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
-    """What Spark runs on its executors, where Barnabas is installed as it is here."""
+    """The function that Spark runs on its executors, where Barnabas must be installed as well."""
 
     def write(chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -138,7 +142,8 @@ def writing_task(
 
 
 def _own_rows(chunks: Iterable[pa.RecordBatch], writer: int) -> Iterator[pa.RecordBatch]:
-    """That Spark gave this task the rows of this writer, whichever way it chose to run the batch, is what everything rests on."""
+    """Check that Spark gave this task the rows of this writer, however it runs the batch: exactly
+    once depends on it."""
     import pyarrow.compute as pc
 
     for chunk in chunks:

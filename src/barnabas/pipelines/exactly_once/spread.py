@@ -1,14 +1,18 @@
-"""Which writer gets which rows: the same whenever a batch is run, or rows would be missing or there twice.
+"""Assigns rows to writers: the same way whenever a batch runs, or rows would be missing or
+duplicated.
 
-By source partition, where the query takes records of a topic one by one (projections, filters, Python functions over rows): Spark reads
-each partition of the topic with one task, and that task writes as the writer of this partition. Nothing is moved between tasks, and what
-was in order in the topic stays in order.
+By source partition, where the query processes records of a topic one by one (projections, filters,
+Python functions over rows): Spark reads each partition of the topic with one task, and that task
+writes as the writer of this partition. No rows move between tasks, and they keep the order of the
+topic.
 
-By hash, everywhere else (aggregations, joins, unions, other sources): rows with the same key go to the same writer, rows without a
-key by their value. Spark does not keep the order of rows that it moves, so each writer's are sorted by key and value. The number of
-writers is decided at the first start and kept, because it decides who gets what.
+By hash, everywhere else (aggregations, joins, unions, other sources): rows with the same key go to
+the same writer, rows without a key by their value. Spark does not keep the order of rows that it
+moves, so each writer's rows are sorted by key and value. The number of writers is decided at the
+first start and kept, because the assignment depends on it.
 
-Which of the two it is follows from the shape of the query alone, not from how Spark happens to run it, and is kept too.
+The choice between the two follows from the shape of the query alone, not from how Spark happens to
+run it, and is kept too.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
 
     from barnabas.pipelines.kept_text import KeptText
 
-# Operators of a query after which a row is still with the record it was made from, and in its order.
+# Operators after which a row is still in the task and in the order of its source record.
 _ROW_BY_ROW = frozenset(
     {
         *("Project", "Filter", "SubqueryAlias", "View", "EventTimeWatermark", "Generate", "CollectMetrics", "ResolvedHint"),
@@ -36,36 +40,37 @@ _ROW_BY_ROW = frozenset(
 )
 _STREAMING_SOURCE = "StreamingRelationV2"
 _OFFSET_RANGE = re.compile(r"KafkaOffsetRange\(([\w.-]+-\d+),(\d+),(\d+),")
-# A partition and a transaction for each; more than a cluster has cores help nobody.
+# Each takes a partition and a transaction; more writers than the cluster has cores do not help.
 WRITERS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``writers[i]`` is who writes what task ``i`` of the frame has."""
+    """``writers[i]`` writes the rows of task ``i`` of the frame."""
 
     frame: DataFrame
     writers: Sequence[int]
-    details: Sequence[str]  # for the fingerprint: what of the batch this writer has, as far as it is known beforehand
+    # For the fingerprint: the writer's part of the batch, as far as it is known in advance.
+    details: Sequence[str]
 
 
 class Spread(Protocol):
     @property
     def writers(self) -> int:
-        """How many there are by now."""
+        """The number of writers so far."""
 
     def assign(self, batch: DataFrame) -> Assignment: ...
 
 
 def spread_of(frame: DataFrame, kept: KeptText, writers: int) -> Spread:
-    """``writers`` is how many a hash would be spread over, if this is the first start."""
+    """``writers`` is the number of writers of a spread by hash, if this is the first start."""
     name = BySourcePartition.NAME if reads_row_by_row(frame) else ByHash.NAME
     text = kept.read()
     found = {"spread": name, "writers": writers if name == ByHash.NAME else []} if text is None else json.loads(text)
     if found["spread"] != name:
         raise CannotRun(
-            f"Rows were given to writers by {found['spread']} until now, and after the change of this pipeline it would be by {name}: "
-            "begin with a new checkpoint."
+            f"Rows were assigned to writers by {found['spread']} so far, and after the change of this pipeline it would be by {name}: "
+            "start with a new checkpoint."
         )
     if text is None:
         kept.write(json.dumps(found))
@@ -99,14 +104,15 @@ class ByHash:
 
         key, value = F.col("key"), F.col("value")
         by = (key, F.when(key.isNull(), value))
-        # The very expression that Spark partitions by: the task checks that it was given its own rows.
+        # The same expression that Spark partitions by: the task checks that it got its own rows.
         named = batch.withColumn(self.WRITER, F.pmod(F.hash(*by), F.lit(self.writers)))
         moved = named.repartition(self.writers, *by).sortWithinPartitions(key, value)
         return Assignment(moved, range(self.writers), [""] * self.writers)
 
 
 class BySourcePartition:
-    """Partitions of topics get numbers as they are first seen; the numbers are kept before they are used."""
+    """Partitions of topics get numbers when they are first seen; the numbers are saved before they
+    are used."""
 
     NAME = "source partition"
 
@@ -123,7 +129,8 @@ class BySourcePartition:
         seen: Counter[str] = Counter()
         names = []
         for partition, _, _ in ranges:
-            # With minPartitions or maxRecordsPerPartition several tasks share a partition: the first, the second, ...
+            # With minPartitions or maxRecordsPerPartition several tasks share a partition: the
+            # first, the second, ...
             names.append(f"{partition}/{seen[partition]}" if seen[partition] else partition)
             seen[partition] += 1
         if new := [name for name in names if name not in self._numbers]:
@@ -136,10 +143,12 @@ class BySourcePartition:
 
 
 def _source_ranges(batch: DataFrame) -> list[tuple[str, int, int]]:
-    """What each task of the batch reads, in the order of the tasks: partition, first offset, the offset after the last.
+    """The range that each task of the batch reads, in the order of the tasks: partition, first
+    offset, the offset after the last.
 
-    Spark does not tell this to Python. The batch is an RDD whose ancestors, one to one, end in the reading of the topic; their order
-    is not the same when a batch is run again, so positions alone would not do.
+    Spark does not expose this to Python. The batch is an RDD whose ancestors, one to one, end in
+    the read of the topic. Their order may differ when a batch runs again, so positions alone are
+    not enough.
     """
     rdd = _java(batch).toRdd()
     while (dependencies := rdd.dependencies()).size() > 0:
@@ -148,7 +157,7 @@ def _source_ranges(batch: DataFrame) -> list[tuple[str, int, int]]:
         rdd = dependencies.apply(0).rdd()
     found = []
     for task in rdd.partitions():
-        # As a text, because every question to the JVM costs as much as some hundred rows.
+        # As a text, because every call into the JVM costs as much as some hundred rows.
         ((partition, first, end),) = _OFFSET_RANGE.findall(task.inputPartitions().mkString())
         found.append((partition, int(first), int(end)))
     return found

@@ -1,13 +1,19 @@
-"""One writer's part of one batch: found to be written already, or written in one transaction.
+"""One writer's part of one batch: already written, or written now in one transaction.
 
-This is what runs inside a Spark task, but it knows nothing of Spark: rows come as Arrow batches. Producers stay open from batch to batch,
-because a new one costs some round trips and a connection; the next batch may be given to another process, whose new producer then fences
-ours. So the marker goes into the transaction before the first row does: a producer that was overtaken learns it there, while rows can
-still be given to a new one.
+This runs inside a Spark task, but does not depend on Spark: rows arrive as Arrow batches. Producers
+stay open from batch to batch, because a new one costs some round trips and a connection. The next
+batch may go to another process, whose new producer then fences ours. So the marker goes into the
+transaction before the first row: a fenced producer fails there, while a new one can still take the
+rows.
 
-    claim       read the marker, begin, put the marker into the transaction     fenced and kept: once more with a new producer
-    produce     the rows                                                        fenced: a newer attempt writes them; wait for its marker
-    commit      rows and marker become visible, or neither                      failed or unknown: the next attempt finds out
+step      action                                        failure
+=======   ===========================================   ============================================
+claim     read the marker, begin, put the marker into   fenced and kept: once more with a new
+          the transaction                               producer
+produce   the rows                                      fenced: a newer attempt writes them; wait
+                                                        for its marker
+commit    rows and marker become visible, or neither    failed or unknown: the next attempt finds
+                                                        out
 """
 
 from __future__ import annotations
@@ -27,24 +33,30 @@ from barnabas.pipelines.exactly_once.markers import MARKER_TOPIC, Marker, Marker
 from barnabas.pipelines.exactly_once.records import produce_all
 from barnabas.pipelines.transactional_producer import open_producer
 
-# Producers (and groups) that a worker process keeps open: several queries with a few writers each. The one used longest ago is closed.
+# Producers (and groups) that a worker process keeps open: several queries with a few writers each.
+# The least recently used one is closed.
 KEPT_MAX = 16
-# Flushing what is buffered and both phases of the commit; the transaction's own timeout ends it in any case.
+# For flushing the buffer and both phases of the commit; the transaction's own timeout ends it in
+# any case.
 COMMIT_SECONDS_MAX = 300.0
-# Only politeness, so that readers need not wait for the timeout: a new producer or the timeout aborts as well.
+# An abort only spares readers the wait for the timeout: a new producer or the timeout aborts as
+# well.
 ABORT_SECONDS_MAX = 10.0
-# How long a fenced attempt waits for the newer one to begin; once it has begun, reading its marker waits for its end.
+# How long a fenced attempt waits for the newer one to start; once it has started, reading its
+# marker waits for its end.
 NEWER_ATTEMPT_SECONDS_MAX = 30.0
 _NEWER_ATTEMPT_POLL_SECONDS = 0.2
-# A task is a worker with many others: this much is buffered before it waits for the broker.
+# A task shares its worker with many others: it waits for the broker when this much is buffered.
 _BUFFERED_KBYTES_MAX = 65_536
 
 PRODUCER_DEFAULTS: Mapping[str, Any] = {
-    # Java's choice of partition, so that topics written by Spark, by Java and by us can be joined partition by partition.
+    # Java's partitioner, so that topics written by Spark, by Java and by us can be joined partition
+    # by partition.
     "partitioner": "murmur2_random",
-    # Longer than slow steps take to give their rows; readers of committed records wait that long for a pipeline that died and stays dead.
+    # Longer than slow steps take to produce their rows. read_committed consumers wait this long for
+    # a pipeline that died and stays down.
     "transaction.timeout.ms": 300_000,
-    # The transaction fails as a whole, so nobody asks about single records.
+    # The transaction fails as a whole, so reports of single records are not needed.
     "delivery.report.only.error": True,
     "queue.buffering.max.kbytes": _BUFFERED_KBYTES_MAX,
     "linger.ms": 20,
@@ -53,7 +65,7 @@ PRODUCER_DEFAULTS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one writer has to do in one batch."""
+    """One writer's work in one batch."""
 
     group: str
     writer: int
@@ -74,12 +86,12 @@ class Part:
         if marker.next_batch > self.batch + 1:
             raise RunFailed(
                 f"Writer {self.writer} has written batch {marker.next_batch - 1} already, but Spark runs batch {self.batch}: the "
-                "checkpoint is older than the output. Run on with the newer checkpoint, or begin with a new one."
+                "checkpoint is older than the output. Use the newer checkpoint, or start with a new one."
             )
         if marker.fingerprint != self.fingerprint:
             raise RunFailed(
                 f"Batch {self.batch} was written by writer {self.writer} as {marker.fingerprint!r} and is now {self.fingerprint!r}: "
-                "the checkpoint was changed, so what is written already cannot be told from what is not. Begin with a new checkpoint."
+                "the checkpoint was changed, so it is unknown which rows are written already. Start with a new checkpoint."
             )
         return True
 
@@ -87,16 +99,18 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class Written:
     rows: int
-    was_there: bool = False  # another attempt had written them
+    was_there: bool = False  # another attempt had written the rows
 
 
 def write_part(part: Part, chunks: Iterator[pa.RecordBatch], *, client: Mapping[str, Any], producer: Mapping[str, Any]) -> Written:
-    """``client`` says how the cluster is reached, ``producer`` how it is written to; both in librdkafka's words. Takes all chunks."""
+    """``client`` configures the connection to the cluster, ``producer`` the writing; both with
+    librdkafka's names. Consumes all chunks."""
     first = next(chunks, None)
     while first is not None and first.num_rows == 0:
         first = next(chunks, None)
     if first is None:
-        return Written(0)  # no rows, no transaction: a small batch over many writers costs only those that have some
+        # No rows, no transaction: a small batch costs only the writers that have rows.
+        return Written(0)
     markers = _kept_markers(client, part.group)
     claimed = _claim(part, markers, {**client, **PRODUCER_DEFAULTS, **producer})
     if claimed is None:
@@ -105,11 +119,12 @@ def write_part(part: Part, chunks: Iterator[pa.RecordBatch], *, client: Mapping[
     return _write(part, claimed, markers, first, chunks)
 
 
-# -- the three steps --------------------------------------------------------------------------------------------------------------
+# -- the three steps -------------------------------------------------------------------------
 
 
 def _claim(part: Part, markers: Markers, settings: Mapping[str, Any]) -> Any | None:
-    """A producer with a transaction that has the marker and no rows; None when there is nothing to write."""
+    """A producer with an open transaction that has the marker and no rows; None when there is
+    nothing to write."""
     kept = _producers.pop(part.transactional_id, None)
     while True:
         producer = kept or _open(part, settings)
@@ -122,8 +137,8 @@ def _claim(part: Part, markers: Markers, settings: Mapping[str, Any]) -> Any | N
         except KafkaException as failed:
             _abandon(producer)
             if kept is None:
-                raise RunFailed(f"Writer {part.writer} cannot begin batch {part.batch}: {failed.args[0].str()}.") from failed
-            kept = None  # overtaken by another process since its last batch, which is ordinary
+                raise RunFailed(f"Writer {part.writer} cannot start batch {part.batch}: {failed.args[0].str()}.") from failed
+            kept = None  # fenced by another process since its last batch, which is normal
         else:
             return producer
 
@@ -136,7 +151,7 @@ def _write(part: Part, producer: Any, markers: Markers, first: pa.RecordBatch, c
         _commit(producer)
     except KafkaException as failed:
         _abandon(producer)
-        if _is_fenced(failed.args[0]) and _is_written_soon(part, markers):
+        if _is_fenced(failed.args[0]) and _newer_attempt_wrote(part, markers):
             _drain(chunks)
             return Written(0, was_there=True)
         raise RunFailed(f"Writer {part.writer} cannot write batch {part.batch}: {failed.args[0].str()}.") from failed
@@ -147,8 +162,9 @@ def _write(part: Part, producer: Any, markers: Markers, first: pa.RecordBatch, c
     return Written(rows)
 
 
-def _is_written_soon(part: Part, markers: Markers) -> bool:
-    """A newer attempt has fenced ours, so it is at work. To fail at once would only make Spark start a third, which fences the second."""
+def _newer_attempt_wrote(part: Part, markers: Markers) -> bool:
+    """A newer attempt has fenced ours, so it is running. If this one failed at once, Spark would
+    start a third one, which would fence the second."""
     deadline = time.monotonic() + NEWER_ATTEMPT_SECONDS_MAX
     while not part.is_written(markers.read(part.writer)):
         if time.monotonic() >= deadline:
@@ -173,21 +189,22 @@ def _abandon(producer: Any) -> None:
         producer.abort_transaction(ABORT_SECONDS_MAX)
 
 
-# The last is what a producer answers once it has been fenced in the background; that it may have another reason costs only a wait.
+# A producer returns the last one after it was fenced in the background. It may have another cause;
+# then the only cost is a wait.
 _FENCED = (KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FATAL)  # noqa: SLF001 - librdkafka's
 
 
-def _is_fenced(wrong: KafkaError) -> bool:
-    return wrong.code() in _FENCED
+def _is_fenced(error: KafkaError) -> bool:
+    return error.code() in _FENCED
 
 
 def _drain(chunks: Iterator[pa.RecordBatch]) -> None:
-    """A worker that leaves rows unread cannot be given another task."""
+    """A worker with unread rows cannot take another task."""
     for _ in chunks:
         pass
 
 
-# -- what a worker process keeps --------------------------------------------------------------------------------------------------
+# -- what a worker process keeps -------------------------------------------------------------
 
 _producers: OrderedDict[str, Any] = OrderedDict()
 _markers: OrderedDict[str, Markers] = OrderedDict()
@@ -197,7 +214,7 @@ def _open(part: Part, settings: Mapping[str, Any]) -> Any:
     try:
         return open_producer({**settings, "transactional.id": part.transactional_id}, known_topic=MARKER_TOPIC)
     except KafkaException as failed:
-        raise RunFailed(f"Writer {part.writer} cannot begin to write: {failed.args[0].str()}.") from failed
+        raise RunFailed(f"Writer {part.writer} cannot start to write: {failed.args[0].str()}.") from failed
 
 
 def _keep(part: Part, producer: Any) -> None:
@@ -208,7 +225,7 @@ def _keep(part: Part, producer: Any) -> None:
 
 
 def close_kept() -> None:
-    """For a process that goes on without writing; a worker of Spark's ends instead."""
+    """For a process that continues without writing; Spark's workers end instead."""
     while _producers:
         _producers.popitem()[1].close()
     while _markers:

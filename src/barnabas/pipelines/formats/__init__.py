@@ -1,8 +1,18 @@
-"""Formats: how the bytes of a record become columns, and columns bytes.
+"""Formats: how the bytes of a record become columns, and columns become bytes.
 
-A format is a module with the three functions of :class:`Format`. It works on columns, not on frames, so the same module decodes values
-from a topic and encodes them for another, in a stream or not. Decoding never fails: what cannot be read gets a reason, and
-:mod:`barnabas.pipelines.formats.decoding` decides by the source's tolerance what becomes of it.
+A format is a module with the three functions of :class:`Format`. It works on columns, not on
+frames, so the same module decodes values from a topic and encodes them for another, in a stream or
+not.
+
+Read this module first, then :mod:`~.decoding` (from Kafka's columns to a source's columns), then
+the formats: :mod:`~.json` with :mod:`~.json_fields`, :mod:`~.avro`, :mod:`~.csv`, and :mod:`~.text`
+and :mod:`~.bytes` over :mod:`~.single_column`.
+
+Invariant: decoding never fails. A record that cannot be decoded gets a reason, and
+:mod:`~.decoding` applies the source's tolerance to it.
+
+Not here: CSV and Parquet files, which Spark's own readers decode
+(:mod:`barnabas.pipelines.sources.files`).
 """
 
 from __future__ import annotations
@@ -20,65 +30,68 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
 
 
-# Reasons begin with it when it may be the inferred columns that are wrong, and not the record.
+# Reasons start with this when the inferred columns may be at fault, not the record.
 MISFIT = "it does not fit the remembered columns"
 
 
 class RecordFields(Protocol):
-    """Which fields records have, by a column that :func:`with_reason` makes of ``keys``."""
+    """The fields that records have, by a column that :func:`with_reason` makes of ``keys``."""
 
     @property
     def keys(self) -> Column: ...
 
     def missing(self, keys: str) -> Column:
-        """The first required field that is not there, or null."""
+        """The first required field that is missing, or null."""
 
     def unknown(self, keys: str) -> Column:
         """An array of the fields that the columns lack."""
 
 
 class Decoded(NamedTuple):
-    row: Column  # a struct of the columns; null where it could not be read
-    reason: Column  # why it could not be read; null where it could
-    fields: RecordFields | None = None  # where columns are inferred, and a format has fields that may be missing or new
+    row: Column  # a struct of the columns; null for an undecodable record
+    reason: Column  # why it is undecodable; null for a decoded record
+    # Where columns are inferred, and fields may be missing or new.
+    fields: RecordFields | None = None
 
 
 class InfersSchema(Protocol):
-    """Of formats whose ``infer`` finds columns."""
+    """A format that can infer columns."""
 
     def reinfer(
         self, unread: DataFrame, recent: DataFrame, known: StructType, wanted: Callable[[str], bool], declaration: FormatDeclaration
     ) -> StructType:
-        """The columns after a change: those that the records which are not read yet ask for, new ones of recent records as far as they are
-        wanted, and of the known ones those that stay."""
+        """The columns after a change: those that the unread records need, new ones of recent
+        records as far as they are wanted, and the known ones that stay."""
 
 
 class Format(Protocol):
-    """``PACKAGES``, when a module has it, names the Maven packages the format needs."""
+    """``PACKAGES``, if a module has it, names the Maven packages that the format needs."""
 
     def declare(self, fields: Fields) -> object:
-        """The settings in ``format: {name: {...}}``; a format without settings asks for nothing and gives None."""
+        """The settings in ``format: {name: {...}}``; a format without settings returns None."""
 
     def infer(self, values: DataFrame, declaration: FormatDeclaration) -> str | None:
-        """The columns, as DDL, of a sample (a frame with the one binary column ``value``). None: the format needs no schema."""
+        """The columns of a sample, as DDL. The sample is a frame with the one binary column
+        ``value``. None: the format needs no schema."""
 
     def decode(self, value: Column, declaration: FormatDeclaration) -> Decoded:
-        """``value`` is binary and may be null. The declaration has its schema by now."""
+        """``value`` is binary and may be null. The declaration has a schema at this point."""
 
     def encode(self, columns: Sequence[str], declaration: FormatDeclaration) -> Column:
-        """From columns of a frame, by name; the answer is binary or text."""
+        """From columns of a frame, by name; the result is binary or text."""
 
 
 def with_reason(frame: DataFrame, decoded: Decoded, kept: Sequence[str], reason: Column) -> DataFrame:
-    """The columns ``kept``, and ``_row``, ``_reason`` and ``_unknown`` of the decoded record. ``reason`` is the format's, or says more."""
+    """The columns ``kept``, and ``_row``, ``_reason`` and ``_unknown`` of the decoded record.
+    ``reason`` is the format's, or extends it."""
     from pyspark.sql import functions as F
 
-    row, told = decoded.row.alias("_row"), reason.alias("_reason")
+    row, why = decoded.row.alias("_row"), reason.alias("_reason")
     if decoded.fields is None:
-        return frame.select(*kept, row, told, F.lit(None).cast("array<string>").alias("_unknown"))
+        return frame.select(*kept, row, why, F.lit(None).cast("array<string>").alias("_unknown"))
     lacks = decoded.fields.missing("_keys")
     absent = F.concat(F.lit(f"{MISFIT}: it lacks the field '"), lacks, F.lit("', which every record had before"))
-    whole = frame.select(*kept, row, told, decoded.fields.keys.alias("_keys"))
+    whole = frame.select(*kept, row, why, decoded.fields.keys.alias("_keys"))
     return whole.select(
         *kept,
         "_row",
@@ -88,7 +101,7 @@ def with_reason(frame: DataFrame, decoded: Decoded, kept: Sequence[str], reason:
 
 
 def quoted(column: str) -> str:
-    """A column's name as Spark wants it where a dot would mean a field inside it."""
+    """A column's name as Spark needs it, so that a dot is not taken for a nested field."""
     return f"`{column.replace('`', '``')}`"
 
 

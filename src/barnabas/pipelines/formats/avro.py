@@ -3,16 +3,18 @@
     format: {avro: {schema: {type: record, name: Payment, fields: [{name: account, type: string}]}}}
     format: {avro: {schema_file: payment.avsc, framing: registry, schema_id: 7}}
 
-A record's bytes do not say what they are, so the writer's schema is needed to read them; a sink makes one up from its columns when none is
-given. Bytes that fit the schema by chance are read as something else: that is Avro's nature, and what the framing is good against.
+A record's bytes do not describe themselves, so the writer's schema is needed to read them; a sink
+derives one from its columns when none is given. Bytes that fit the schema by chance are decoded to
+wrong values: Avro cannot detect that, but the framing can.
 
-framing     a value is
-=========   ==================================================================================================
-none        the Avro bytes
-registry    a zero byte, the schema's id as four bytes (big-endian), the Avro bytes: what schema registries agree on
+framing    value
+========   =========================================================================================
+none       the Avro bytes
+registry   a zero byte, the schema's id as four bytes (big-endian), the Avro bytes: the common
+           format of schema registries
 
-There is no registry to ask yet: the one schema declared is that of ``schema_id``, and records with another id are undecodable. Without a
-``schema_id`` a source takes any id.
+There is no registry yet: the one declared schema is that of ``schema_id``, and records with another
+id are undecodable. Without a ``schema_id`` a source accepts any id.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ FRAMINGS = ("none", "registry")
 FRAME_BYTES = 5
 # Spark's substring has no "to the end"; no value is longer than a Java array.
 _TO_THE_END = 2**31 - 1
-# A field no writer has, with a default: true in every record that was read. Spark gives a row of nulls for one that was not, which a record
-# whose fields are all null looks like too.
+# A field that no writer has, with a default: true in every record that was decoded. For an
+# undecodable one Spark returns a row of nulls, which looks like a record whose fields are all null.
 _READ = "barnabas_read"
 
 
@@ -94,20 +96,20 @@ def encode(columns: Sequence[str], declaration: FormatDeclaration) -> Column:
     if settings.framing == "none":
         return encoded
     if settings.schema_id is None:
-        raise CannotRun("A sink that writes Avro with 'framing: registry' needs the 'schema_id' it shall put into its records.")
+        raise CannotRun("A sink that writes Avro with 'framing: registry' needs a 'schema_id' for its records.")
     frame = b"\0" + settings.schema_id.to_bytes(FRAME_BYTES - 1, "big")
     return F.concat(F.lit(bytearray(frame)), encoded)
 
 
 def _unframed(value: Column, settings: AvroSettings) -> tuple[Column, Column]:
-    """Why the frame is wrong, or null; and the bytes after it."""
+    """The reason why the frame is invalid, or null; and the bytes after it."""
     from pyspark.sql import functions as F
 
     if settings.framing == "none":
         return F.lit(None).cast("string"), value
     framed = (F.length(value) >= FRAME_BYTES) & (F.hex(F.substring(value, 1, 1)) == "00")
     schema_id = F.conv(F.hex(F.substring(value, 2, FRAME_BYTES - 1)), 16, 10)
-    reason = F.when(~framed, F.lit("this does not begin with a zero byte and a schema id"))
+    reason = F.when(~framed, F.lit("this does not start with a zero byte and a schema id"))
     if settings.schema_id is not None:
         other = F.concat(F.lit("the schema id is "), schema_id, F.lit(f", and only that of {settings.schema_id} is declared"))
         reason = reason.when(schema_id != str(settings.schema_id), other)
@@ -123,16 +125,16 @@ def _declare_schema(fields: Fields) -> str | None:
         try:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
-        except OSError as wrong:
-            raise place.error(f"the schema of {fields.what} cannot be read: {path}: {wrong.strerror}.") from wrong
+        except OSError as error:
+            raise place.error(f"the schema of {fields.what} cannot be read: {path}: {error.strerror}.") from error
     elif found is not None:
         place, text = found.place, found.value if isinstance(found.value, str) else json.dumps(plain(found))
     else:
         return None
     try:
         schema = json.loads(text)
-    except ValueError as wrong:
-        raise place.error(f"the Avro schema of {fields.what} is not JSON: {wrong}.") from wrong
+    except ValueError as error:
+        raise place.error(f"the Avro schema of {fields.what} is not JSON: {error}.") from error
     if not isinstance(schema, dict) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
         raise place.error(f"the Avro schema of {fields.what} is not that of a record (type: record, with a name and fields).")
     return json.dumps(schema)

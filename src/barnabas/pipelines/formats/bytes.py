@@ -1,4 +1,6 @@
-"""Bytes as they are. The one column is called ``value`` unless the schema says otherwise (``schema: image BINARY``)."""
+"""Bytes without decoding. The one column is called ``value`` unless the schema names it (``schema:
+image BINARY``).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
 
 
 def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
-    """Nothing is undecodable, not even a record without a value: that is a null."""
+    """No record is undecodable, not even one without a value: that is a null."""
     from pyspark.sql import functions as F
 
     return Decoded(F.struct(value.alias(column_name(declaration))), F.lit(None).cast("string"))

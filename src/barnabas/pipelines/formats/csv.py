@@ -3,8 +3,9 @@
     format: csv
     format: {csv: {separator: ";", quote: "'", null: "-"}}
 
-A record has as many values as the schema has columns: one with more or fewer is undecodable, and so is one whose text is no value of its
-column's type. There is no header line, for every record would have to carry it.
+A record must have as many values as the schema has columns: a record with more or fewer is
+undecodable, and so is one with a text that does not fit its column's type. There is no header line,
+since every record would have to carry it.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ SAMPLE_RECORDS_MAX = 1000
 class CsvSettings:
     separator: str
     quote: str
-    null: str  # how a null is written
+    null: str  # the text for a null
 
     def options(self) -> dict[str, str]:
-        """As Spark's functions and readers call them. Spark's escape is a backslash; here it is the quote said twice, as in RFC 4180."""
+        """With the names of Spark's functions and readers. Spark's escape is a backslash; here it
+        is the doubled quote, as in RFC 4180."""
         return {"sep": self.separator, "quote": self.quote, "escape": self.quote, "nullValue": self.null}
 
 
@@ -48,12 +50,12 @@ def declare(fields: Fields) -> CsvSettings:
 
 
 def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
-    """The types are found out, names cannot be: c0, c1, ..."""
+    """Types are inferred, names cannot be: c0, c1, ..."""
     from pyspark.sql import functions as F
 
     texts = values.select(F.try_validate_utf8(F.col("value").cast("string")).alias("text")).where("text IS NOT NULL")
     options = {**_settings(declaration).options(), "inferSchema": "true"}
-    lines: Any = texts.rdd.map(lambda row: row[0])  # which PySpark takes and does not say so
+    lines: Any = texts.rdd.map(lambda row: row[0])  # which PySpark accepts without documenting it
     read = values.sparkSession.read.options(**options).csv(lines)
     return ", ".join(f"c{position} {field.dataType.simpleString()}" for position, field in enumerate(read.schema.fields))
 
@@ -72,7 +74,7 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
     options = {**_settings(declaration).options(), "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     parsed = F.from_csv(F.try_validate_utf8(value.cast("string")), f"{declaration.schema}, {_CORRUPT} STRING", options)
     readable = parsed.isNotNull() & parsed.getField(_CORRUPT).isNull()
-    wrong = F.lit(f"this is not a line of the declared columns ({declaration.schema})")
+    wrong = F.lit(f"this line does not have the declared columns ({declaration.schema})")
     reason = F.when(value.isNull(), F.lit("there is no value")).when(~readable, wrong)
     return Decoded(F.when(readable, parsed.dropFields(_CORRUPT)), reason)
 

@@ -1,13 +1,15 @@
-"""From Kafka's columns to a source's own, and what becomes of records that cannot be read.
+"""From Kafka's columns to a source's columns, and the handling of undecodable records.
 
-A decoded frame has the declared columns and, beside them, where each record came from: ``_key`` (binary), ``_topic``, ``_partition``,
-``_offset``, ``_timestamp``, ``_headers``. Spark reads only what a query uses, so they cost nothing. Sinks that write "all" columns leave
-those with an underscore out.
+A decoded frame has the declared columns and, beside them, the origin of each record: ``_key``
+(binary), ``_topic``, ``_partition``, ``_offset``, ``_timestamp``, ``_headers``. Spark reads only
+the columns that a query uses, so these cost nothing. Sinks that write "all" columns leave out those
+with an underscore.
 
 tolerance   an undecodable record
-=========   ======================================================================================================
+=========   ========================================================================================
 none        stops the pipeline, with its position and the reason
-all         is left out; with ``dead_letters`` it goes there, by a query of its own that :mod:`dead_letters` starts
+all         is left out; with ``dead_letters`` it goes there, by a query of its own that
+            :mod:`dead_letters` starts
 """
 
 from __future__ import annotations
@@ -29,24 +31,25 @@ if TYPE_CHECKING:
     from barnabas.pipelines.context import RunContext
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
 
-# What Spark's connector calls them. Every frame that is decoded has these.
+# The names in Spark's connector. Every decoded frame has these.
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 POSITION_COLUMNS = ("topic", "partition", "offset")
-# By this the runner knows the error of a record among all that Spark may throw.
+# The runner recognises the error of a record by this among all errors that Spark may throw.
 UNDECODABLE_MARK = "barnabas-undecodable|"
 META_COLUMNS = ("_key", "_topic", "_partition", "_offset", "_timestamp", "_headers")
 
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """Records of a source that could not be read, with Kafka's columns and ``reason``."""
+    """Undecodable records of a source, with Kafka's columns and ``reason``."""
 
     source: SourceDeclaration
     frame: DataFrame
 
 
 def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, nulls_pass: bool = False) -> DataFrame:
-    """``nulls_pass``: a record without a value is a tombstone, not undecodable; its columns are null (the key's are not)."""
+    """``nulls_pass``: a record without a value is a tombstone, not undecodable; its columns are
+    null (the key's are not)."""
     from pyspark.sql import functions as F
 
     assert source.decoding is not None, "the kind says DECODES"
@@ -78,9 +81,10 @@ def decode(frame: DataFrame, source: SourceDeclaration, context: RunContext, *, 
 
 
 def with_schema(source: SourceDeclaration, sample: Callable[[], DataFrame], context: RunContext) -> SourceDeclaration:
-    """The same source with a schema: its own, the one that is remembered, or one inferred now from a sample.
+    """The same source with a schema: declared, remembered, or inferred now from a sample.
 
-    The schema is remembered beside the checkpoint, because a restart that infers another one would not fit the state that is there."""
+    The schema is remembered beside the checkpoint, because a restart that inferred another one
+    would not fit the existing state."""
     assert source.decoding is not None
     declared = source.decoding.format
     if declared.schema is not None:
@@ -97,13 +101,15 @@ def with_schema(source: SourceDeclaration, sample: Callable[[], DataFrame], cont
             )
         schema = struct(found)
         remembered.write(schema)
-    # Where changes are accepted, a field that is missing is one: it is null, and no reason to stop.
+    # Where changes are accepted, a missing field is a change: it becomes null and does not stop the
+    # query.
     text = ddl(optional(schema.jsonValue()) if remembered.accepts else schema.jsonValue())
     return replace(source, decoding=replace(source.decoding, format=replace(declared, schema=text, inferred=True)))
 
 
 def accept_records(source: SourceDeclaration, unread: DataFrame, recent: DataFrame, context: RunContext) -> tuple[SchemaChange, ...]:
-    """The inferred columns fit ``unread`` afterwards, and have the new fields of ``recent``, which were announced. Both have ``value``."""
+    """Afterwards the inferred columns fit ``unread`` and have the announced new fields of
+    ``recent``. Both have ``value``."""
     assert source.decoding is not None
     remembered = RememberedSchema(source, context)
     known = remembered.read()
@@ -118,8 +124,9 @@ def accept_records(source: SourceDeclaration, unread: DataFrame, recent: DataFra
 
 
 def note_unknown(good: DataFrame, source: SourceDeclaration, position: Column) -> DataFrame:
-    """``good`` has ``_unknown``, an array of names. Where changes are accepted, a new field stops the batch before it is written, and the
-    run begins again with the field. Else the query's report names it."""
+    """``good`` has ``_unknown``, an array of names. Where changes are accepted, a new field stops
+    the batch before it is written, and the run starts again with the field. Otherwise the query's
+    report names it."""
     from pyspark.sql import functions as F
 
     if source.schema_changes == "accept":
@@ -127,7 +134,8 @@ def note_unknown(good: DataFrame, source: SourceDeclaration, position: Column) -
         return good.where(F.when(F.size("_unknown") == 0, F.lit(True)).otherwise(stop(source.name, position, new)))
     if not good.isStreaming:
         return good
-    # The first and the last by name, and not all of them: records may use ids as names of fields, and a report has to stay small.
+    # Only the first and the last by name: records may use ids as names of fields, and a report has
+    # to stay small.
     ends = F.min(F.array_min("_unknown")).alias("first"), F.max(F.array_max("_unknown")).alias("last")
     return good.observe(f"{UNKNOWN_FIELDS}{source.name}", *ends)
 
@@ -137,7 +145,7 @@ def _present(frame: DataFrame) -> list[str]:
 
 
 def stop(source: str, position: Column, reason: Column) -> Column:
-    """Never true: it stops the query, with a text by which the runner knows what it was."""
+    """Never true: it stops the query, with a text that tells the runner the reason."""
     from pyspark.sql import functions as F
 
     return F.raise_error(F.concat(F.lit(f"{UNDECODABLE_MARK}{source}|at "), position, F.lit("|"), reason)).cast("boolean")

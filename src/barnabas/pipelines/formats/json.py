@@ -1,11 +1,13 @@
 """JSON objects, one per record.
 
-Numbers that do not fit, texts where numbers were declared and half objects are all undecodable: Spark's permissive mode would make nulls
-of them, and a sum over nulls is wrong without anybody knowing.
+Numbers that do not fit, texts where numbers were declared and incomplete objects are all
+undecodable: Spark's permissive mode would turn them into nulls, and a sum over nulls is silently
+wrong.
 
-Where the columns are declared, fields that are missing are null, and fields that were not declared are ignored: producers may add fields.
-Where they are inferred, a field is required when every record of the sample had it, and a record without it is undecodable: its null would
-look like a value. Fields that the sample did not have are counted, so that they can be announced.
+Where the columns are declared, missing fields are null, and undeclared fields are ignored:
+producers may add fields. Where the columns are inferred, a field is required if every record of the
+sample had it, and a record without it is undecodable: its null would look like a value. Fields that
+the sample did not have are counted, so that they can be announced.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.format_declaration import FormatDeclaration
 
 _CORRUPT = "_corrupt"
-# Of each kind of record that is looked at when columns are inferred again: as many as at the first start.
+# Records of each kind in the sample when columns are inferred again: as many as at the first start.
 SAMPLE_RECORDS_MAX = 1000
 
 
@@ -49,26 +51,26 @@ def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
 def reinfer(
     unread: DataFrame, recent: DataFrame, known: StructType, wanted: Callable[[str], bool], declaration: FormatDeclaration
 ) -> StructType:
-    """Looks at all of ``unread``. The types come from a sample: of records that fit, of those that do not, and of recent ones with new
-    fields."""
+    """Scans all of ``unread``. The types come from a sample: of records that fit, of those that do
+    not, and of recent ones with new fields."""
     from pyspark.sql import functions as F
 
     before = known.jsonValue()
     decoded = decode(F.col("value"), replace(declaration, schema=ddl(before), inferred=True))
 
-    def told(records: DataFrame) -> DataFrame:
+    def decoded_records(records: DataFrame) -> DataFrame:
         return with_reason(records, decoded, ["value"], decoded.reason)
 
     fits = F.col("_reason").isNull() & (F.size("_unknown") == 0)
-    sampled = _sampled(told(unread).where(fits), told(unread).where(~fits))
+    sampled = _sampled(decoded_records(unread).where(fits), decoded_records(unread).where(~fits))
     names = {each.name for each in columns(before)}
-    sampled = merged(sampled, news(_sampled(told(recent).where(F.size("_unknown") > 0)), names, wanted), {})
+    sampled = merged(sampled, news(_sampled(decoded_records(recent).where(F.size("_unknown") > 0)), names, wanted), {})
     present = presence(_texts(unread), merged(before, sampled, {}))
     return as_struct(merged(before, sampled, present))
 
 
 def _sampled(*frames: DataFrame) -> Struct:
-    """Fields of which only nulls are seen are left out: they say nothing about their type."""
+    """Fields with only nulls are left out: their type is unknown."""
     samples = (each.select("value").limit(SAMPLE_RECORDS_MAX) for each in frames)
     sample = reduce(lambda first, second: first.unionAll(second), samples)
     schema: Struct = _read(_texts(sample), dropFieldIfAllNull="true").schema.jsonValue()
@@ -89,9 +91,10 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
     from pyspark.sql import functions as F
 
     assert declaration.schema is not None, "inferred before"
-    # Null when it is not UTF-8, which is then not JSON either; ``decode`` would stop the query.
+    # Null when the value is not UTF-8, and then not JSON either; ``decode`` would stop the query.
     text = F.try_validate_utf8(value.cast("string"))
-    own = declaration.settings if isinstance(declaration.settings, dict) else {}  # of a source of files, which has Spark's reader's options
+    # A source of files has the options of Spark's reader.
+    own = declaration.settings if isinstance(declaration.settings, dict) else {}
     options = {**own, "mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     parsed = F.from_json(text, f"{declaration.schema}, {_CORRUPT} STRING", options)
     readable = parsed.isNotNull() & parsed.getField(_CORRUPT).isNull()
@@ -100,9 +103,10 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
     unreadable = F.lit(f"this is not JSON of the declared columns ({declaration.schema})")
     if not declaration.inferred:
         return Decoded(row, nothing.when(~readable, unreadable))
-    # An object of other types; what is no object at all is no matter of columns.
+    # An object with other types. A value that is not an object is not a question of columns.
     other = F.when(F.json_object_keys(text).isNotNull(), F.lit(f"{MISFIT} ({declaration.schema})")).otherwise(unreadable)
-    # Spark puts conditions together into filters, where it evaluates an expression wherever it stands: the fewer stand there, the better.
+    # Spark merges conditions into filters and evaluates an expression each time it occurs: so keep
+    # their number small.
     reason = nothing.when(~readable, other)
     return Decoded(row, reason, JsonFields(struct(declaration.schema).jsonValue(), text))
 
@@ -110,5 +114,5 @@ def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
 def encode(columns: Sequence[str], declaration: FormatDeclaration) -> Column:
     from pyspark.sql import functions as F
 
-    # A field that is null is said to be null: readers can tell it from one that the writer does not know.
+    # Write nulls explicitly: readers can tell a null field from one that the writer does not know.
     return F.to_json(F.struct(*map(quoted, columns)), {"ignoreNullFields": "false"})

@@ -1,7 +1,9 @@
-"""Which fields JSON objects have, beside the values: ``from_json`` makes the same null of a field that is null and of one that is missing.
+"""The fields that JSON objects have, besides their values: ``from_json`` makes the same null of a
+field that is null and of one that is missing.
 
-The expressions work on the text of a record. Fields of nested objects count too, by their path (``place.city``); objects inside arrays do
-not, and neither do the few names that a JSON path cannot say.
+The expressions work on the text of a record. Fields of nested objects count too, by their path
+(``place.city``); objects inside arrays do not, and neither do the few names that a JSON path cannot
+express.
 """
 
 from __future__ import annotations
@@ -22,20 +24,22 @@ _SAYABLE = re.compile(r"[^'\]\\*]+")
 
 @dataclass(frozen=True, slots=True)
 class JsonFields:
-    """``keys`` is for a column of its own, because it parses the text once more."""
+    """``keys`` belongs in a column of its own, because it parses the text once more."""
 
     schema: Struct
     text: Column
 
     @property
     def keys(self) -> Column:
-        """Of each object of a record, in the order of :func:`_objects`, the names of its fields; null where it is not there."""
+        """The names of the fields of each object of a record, in the order of :func:`_objects`;
+        null where the object is missing."""
         from pyspark.sql import functions as F
 
         return F.struct(*(keys.alias(f"k{place}") for place, (_, keys, _) in enumerate(_objects(self.text, self.schema))))
 
     def missing(self, keys: str) -> Column:
-        """The first required field that is not there; null when all are. ``keys`` is the column's name."""
+        """The first required field that is missing; null when there is none. ``keys`` is the
+        column's name."""
         from pyspark.sql import functions as F
 
         found = []
@@ -66,7 +70,8 @@ def _prefixed(names: Column, prefix: str) -> Column:
 
 
 def presence(texts: DataFrame, schema: Struct) -> dict[str, Presence]:
-    """Of all fields, by path. ``texts`` has the one column ``text``; runs a job over all of it."""
+    """Counts of all fields, by path. ``texts`` has the one column ``text``; runs a job over all of
+    it."""
     from pyspark.sql import functions as F
 
     names: list[str] = []
@@ -82,7 +87,8 @@ def presence(texts: DataFrame, schema: Struct) -> dict[str, Presence]:
 
 
 def _objects(text: Column, schema: Struct, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Column, Struct]]:
-    """Every object of a record: what comes before its fields' names, the names that it has (null where it is not there), and its schema."""
+    """Every object of a record: the path before its fields' names, the names of its fields (null
+    where it is missing), and its schema."""
     from pyspark.sql import functions as F
 
     place = "$" + "".join(f"['{name}']" for name in path)

@@ -1,4 +1,4 @@
-"""What text and bytes have in common: a record's value is one column."""
+"""The common part of text and bytes: a record's value is one column."""
 
 from __future__ import annotations
 

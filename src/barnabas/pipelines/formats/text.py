@@ -1,4 +1,6 @@
-"""Plain text in UTF-8. The one column is called ``value`` unless the schema says otherwise (``schema: line STRING``)."""
+"""Plain text in UTF-8. The one column is called ``value`` unless the schema names it (``schema:
+line STRING``).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def infer(values: DataFrame, declaration: FormatDeclaration) -> str | None:
 def decode(value: Column, declaration: FormatDeclaration) -> Decoded:
     from pyspark.sql import functions as F
 
-    # Null when it is not UTF-8: Spark would put in replacement characters, which nobody can undo.
+    # Null when it is not UTF-8: Spark would insert replacement characters, which cannot be undone.
     text = F.try_validate_utf8(value.cast("string"))
     reason = F.when(value.isNull(), F.lit("there is no value")).when(text.isNull(), F.lit("this is not text in UTF-8"))
     return Decoded(F.struct(text.alias(column_name(declaration))), reason)

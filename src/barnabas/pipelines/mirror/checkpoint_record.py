@@ -1,7 +1,8 @@
-"""A group's position on both sides, in the bytes of MirrorMaker's checkpoint records, which its tools and Kafka's clients read.
+"""A group's offset on both sides, in the format of MirrorMaker's checkpoint records, which its
+tools and Kafka's clients read.
 
-Key: group, topic (its name on the target), partition. Value: a version (0), the source's offset, the target's, metadata. Texts have
-their length in two bytes in front.
+Key: group, topic (its name on the target), partition. Value: a version (0), the source's offset,
+the target's, metadata. Texts are preceded by their length in two bytes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Positions of consumer groups, translated so that a group can stop on the source and go on on the target.
+"""Offsets of consumer groups, translated so that a group can stop on the source and continue on the
+target.
 
-Each position becomes a checkpoint record on the target. It is also committed there for the group of the same name, as long as nobody is in
-that group there, and never backwards: a group that moved over, worked and stopped for a moment must not be taken back.
+Each offset becomes a checkpoint record on the target. It is also committed there for the group of
+the same name, as long as the group has no members there, and never backwards: a group that moved
+over, worked and stopped for a moment must not be moved back.
 
-Positions are asked for and committed by plain consumers that join nothing: librdkafka's admin client ends the process when a group's
-coordinator goes away at the wrong moment, and a mirror lives for months.
+Plain consumers that join no group fetch and commit the offsets: librdkafka's admin client aborts
+the process when a group's coordinator goes away at the wrong moment, and a mirror runs for months.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from barnabas.pipelines.mirror.offset_syncs import OffsetSyncs
 from barnabas.pipelines.mirror.selection import TopicSelection
 from barnabas.pipelines.transactional_producer import closing_producer
 
-# Tools' own groups: nobody moves with them.
+# Groups of tools: their offsets are not needed on the target.
 _INTERNAL = re.compile(r"(?:barnabas\.|barnabas-cli$|spark-kafka-|console-consumer-|__).*")
-# What a commit from outside is answered while the group has members.
+# Errors of a commit from outside while the group has members.
 _GROUP_LIVES_THERE = frozenset(
     {
         KafkaError.UNKNOWN_MEMBER_ID,
@@ -44,8 +46,8 @@ class MirroredGroups:
         self._selection = selection
         try:
             self._wanted = [re.compile(each) for each in patterns]
-        except re.error as wrong:
-            raise CannotRun(f"--groups takes regular expressions: {wrong}.") from wrong
+        except re.error as error:
+            raise CannotRun(f"--groups takes regular expressions: {error}.") from error
         self._admin = source.admin()
         self._producer = Producer(target.client_config())
         self._known: dict[bytes, bytes] = {}  # checkpoint records written by this process
@@ -58,7 +60,7 @@ class MirroredGroups:
             pass
 
     def keep_in_step(self, syncs: OffsetSyncs, partitions: Mapping[str, int]) -> int:
-        """How many groups have positions in the mirrored topics."""
+        """Returns the number of groups with offsets in the mirrored topics."""
         if not self._wanted:
             return 0
         syncs.refresh()
@@ -106,8 +108,8 @@ class MirroredGroups:
             ]
             if ahead:
                 consumer.commit(offsets=ahead, asynchronous=False)
-        except KafkaException as wrong:
-            if wrong.args[0].code() not in _GROUP_LIVES_THERE:
+        except KafkaException as error:
+            if error.args[0].code() not in _GROUP_LIVES_THERE:
                 raise
         finally:
             consumer.close()

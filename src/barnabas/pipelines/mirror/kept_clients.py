@@ -1,7 +1,9 @@
-"""Clients that a Python worker of Spark keeps from batch to batch: a new producer costs connections and round trips.
+"""Clients that a Python worker of Spark keeps from batch to batch: a new producer costs connections
+and round trips.
 
-A kept producer may have been overtaken: Spark gave the partition to another process for a batch, whose new producer fenced ours. That is
-ordinary, and found out before any record is taken (:func:`open_transaction`); one that was overtaken can commit nothing, whatever it does.
+A kept producer may have been fenced: Spark gave the partition to another process for a batch, whose
+new producer fenced ours. That is normal, and detected before any record is sent
+(:func:`open_transaction`); a fenced producer cannot commit anything.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX, open_producer
 
-# A worker has a few partitions at a time; the client used longest ago is closed.
+# A worker has a few partitions at a time; the least recently used client is closed.
 KEPT_MAX = 32
 ABORT_SECONDS_MAX = 10.0
 
@@ -25,7 +27,8 @@ _consumers: OrderedDict[_Key, Any] = OrderedDict()
 
 
 def group_consumer(config: Mapping[str, Any], group: str) -> Any:
-    """It never subscribes: librdkafka asks for a group's offsets through one, and who commits them in a transaction must show one."""
+    """It never subscribes: librdkafka fetches a group's offsets through it, and needs one to commit
+    offsets in a transaction."""
     key = config["bootstrap.servers"], group
     found = _consumers.pop(key, None) or Consumer({**config, "group.id": group, "enable.auto.commit": False})
     _consumers[key] = found
@@ -42,10 +45,12 @@ def committed(consumer: Any, partition: TopicPartition) -> int | None:
 
 
 def open_transaction(config: Mapping[str, Any], transactional_id: str, consumer: Any, partition: TopicPartition) -> tuple[Any, int]:
-    """A producer in a transaction that nobody has overtaken, and the offset that the consumer's group had committed when it began.
+    """A producer in a transaction that is not fenced, and the offset that the consumer's group had
+    committed when it began.
 
-    That offset is read after the producer was initialised, which decides what predecessors had under way. It is put into the transaction
-    unchanged, since there an overtaken producer is told so."""
+    That offset is read after the producer was initialised, which ends the transactions of its
+    predecessors. It is added to the transaction unchanged, because a fenced producer fails at that
+    call."""
     kept = _producers.pop((config["bootstrap.servers"], transactional_id), None)
     while True:
         producer = kept or open_producer({**config, "transactional.id": transactional_id}, known_topic=partition.topic)
@@ -71,6 +76,6 @@ def keep(config: Mapping[str, Any], transactional_id: str, producer: Any) -> Non
 
 
 def abandon(producer: Any) -> None:
-    """Politeness to readers, who else wait for the transaction's timeout or for the next producer of its id."""
+    """Spares readers the wait for the transaction's timeout or for the next producer of its id."""
     with suppress(KafkaException):
         producer.abort_transaction(ABORT_SECONDS_MAX)

@@ -1,4 +1,6 @@
-"""A mirror from its start to its end: one streaming query on Spark, and beside it the keeping in step of topics and groups."""
+"""A mirror from its start to its end: one streaming query on Spark, and beside it the
+synchronisation of topics and groups.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,12 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)
-# A batch is a transaction for each partition: this bounds what is written again when one fails, and how long it stays open.
+# A batch is a transaction for each partition: this bounds the work that is repeated when one fails,
+# and how long it stays open.
 BATCH_RECORDS_MAX = 500_000
 SYNC_SECONDS = 10.0
 _WATCH_SECONDS = 0.2
-# How long Spark may take to note a batch that is written, before it is stopped all the same.
+# How long Spark may take to record a written batch before it is stopped anyway.
 _END_SECONDS_MAX = 10.0
 _COLUMNS = ("topic", "partition", "offset", "key", "value", "unix_millis(timestamp) AS timestamp_ms", "headers")
 
@@ -48,7 +51,7 @@ class MirrorOptions:
     selection: TopicSelection
     checkpoint: str  # the folder of all pipelines and mirrors
     groups: Sequence[str] = (".*",)
-    once: bool = False  # what is there by now, and end
+    once: bool = False  # copy the records available now, then end
     sync_seconds: float = SYNC_SECONDS
     batch_records_max: int = BATCH_RECORDS_MAX
 
@@ -75,13 +78,14 @@ class Mirror:
         self.stop_asked = stop_asked or threading.Event()
 
     def run(self, observer: Observer = lambda _: None) -> None:
-        """Until everything is copied (``once``) or ``stop_asked``. ``RunFailed`` says in a sentence what ended it before that."""
+        """Until everything is copied (``once``) or ``stop_asked``. Raises ``RunFailed`` with a
+        sentence when it ends before that."""
         try:
             self._run(observer)
-        except KafkaException as wrong:
-            raise RunFailed(f"The mirror failed: {wrong.args[0].str()}.") from wrong
+        except KafkaException as error:
+            raise RunFailed(f"The mirror failed: {error.args[0].str()}.") from error
         except jvm_gone() as gone:
-            raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
+            raise RunFailed(f"Spark's process ended; {log_name()} may have the reason.") from gone
 
     def _run(self, observer: Observer) -> None:
         options = self._options
@@ -108,7 +112,7 @@ class Mirror:
                 self.stop_asked.wait(_WATCH_SECONDS)
             self._check(query)
             self._end(query)
-            # Groups once more: what was just copied has places to translate to.
+            # Groups once more: the records just copied have offsets to translate to.
             self._sync(syncs)
             self._report(query, observer)
 
@@ -122,7 +126,7 @@ class Mirror:
                 "includeHeaders": "true",
                 "kafka.isolation.level": "read_committed",
                 "maxOffsetsPerTrigger": str(options.batch_records_max),
-                # Retention on the source must not end the mirror, nor the deletion of a topic.
+                # Neither retention on the source nor the deletion of a topic may end the mirror.
                 "failOnDataLoss": "false",
                 "groupIdPrefix": f"barnabas.{options.name}",
             },
@@ -136,20 +140,22 @@ class Mirror:
     def _write_batch(self, batch: DataFrame, batch_id: int) -> None:
         with self._batch_lock:
             if self._ending:
-                raise InterruptedError("the mirror was asked to stop")
+                raise InterruptedError("the mirror was stopped")
             self._copy(batch)
             self._last_batch = batch_id
 
     def _copy(self, batch: DataFrame) -> None:
         self._topics.keep_in_step(settings=False)
-        # No shuffle in between: a task has the records of one partition, in order, as the connector read them.
+        # No shuffle in between: a task has the records of one partition, in order, as the connector
+        # read them.
         written = batch.selectExpr(*_COLUMNS).mapInArrow(partial(write_partitions, plan=self._plan), WRITTEN_SCHEMA).collect()
         self._written += sum(each.written for each in written)
         self._left_out += sum(each.left_out for each in written)
 
     def _end(self, query: StreamingQuery) -> None:
-        """After the batch that is being written, so that Spark notes it as done; the next one is refused. A query that is stopped in the
-        middle would do no harm, but write the batch again at the next start."""
+        """Ends after the batch that is being written, so that Spark records it as done; the next
+        one is refused. Stopping a query in the middle would do no harm, but the next start would
+        write the batch again."""
         if not query.isActive:
             return
         deadline = time.monotonic() + _END_SECONDS_MAX
@@ -169,7 +175,7 @@ class Mirror:
     def _report(self, query: StreamingQuery, observer: Observer) -> None:
         for each in query.recentProgress:
             progress: dict[str, Any] = json.loads(each.json)
-            # Not by number: while it waits, Spark reports of the batch that will come, under the number that this will have.
+            # Not by number: while it waits, Spark reports under the number of the next batch.
             if progress["timestamp"] > self._reported:
                 self._reported = progress["timestamp"]
                 observer(self._report_of(progress))

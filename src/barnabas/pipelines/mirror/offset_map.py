@@ -1,11 +1,13 @@
-"""Where a source offset is found on the target.
+"""Maps source offsets to target offsets.
 
-Offsets differ between clusters: a transaction's marker takes one, compaction leaves gaps, and others may write to the target's topic too.
-So the mirror notes segments: ``count`` records from source offset ``source`` on lie one after the other from ``target`` on.
+Offsets differ between clusters: a transaction's marker takes one, compaction leaves gaps, and other
+producers may write to the target's topic too. So the mirror records segments: ``count`` records
+from source offset ``source`` on lie one after the other from ``target`` on.
 
-A position is translated exactly inside a segment and at its end. Between the segments that are known, it is translated to the end of the
-one before: earlier than it might be, never later, so that a group that moves over reads some records again and misses none. For the
-same reason segments may be forgotten, but never the first: what lies before it was never mirrored.
+A position is translated exactly inside a segment and at its end. Between known segments, it is
+translated to the end of the one before: earlier than necessary, never later, so that a group that
+moves over reads some records again and misses none. For the same reason segments may be forgotten,
+but never the first: offsets before it were never mirrored.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 
-# For each partition. A group's position is nearly always in the newest ones; older ones grow sparse.
+# For each partition. A group's position is nearly always in the newest segments; older ones are
+# thinned out.
 SEGMENTS_MAX = 512
-# Of one batch of one partition: a source with transactions of single records has a gap at each.
+# For one batch of one partition: a source with transactions of single records has a gap at each.
 SEGMENTS_PER_BATCH_MAX = 64
 
 
@@ -31,7 +34,7 @@ class Segment:
 
 
 @dataclass(slots=True)
-class SegmentsOfABatch:
+class BatchSegments:
     """Built record by record, in the order of both logs."""
 
     segments: list[Segment] = field(default_factory=list)
@@ -42,13 +45,13 @@ class SegmentsOfABatch:
             self.segments[-1] = Segment(last.source, last.target, last.count + 1)
             return
         if len(self.segments) >= 2 * SEGMENTS_PER_BATCH_MAX:
-            # The first stays, and the last: the next record may continue it.
+            # The first stays, and the last: the next record may extend it.
             del self.segments[1:-1:2]
         self.segments.append(Segment(source, target, 1))
 
 
 class OffsetMap:
-    """Of one partition."""
+    """The segments of one partition."""
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
@@ -73,7 +76,8 @@ class OffsetMap:
         return found.target + min(offset - found.source, found.count)
 
     def thin(self) -> list[Segment]:
-        """Forgets every second one of the older half when there are too many; those it forgot."""
+        """Forgets every second segment of the older half when there are too many; returns the
+        forgotten ones."""
         if len(self._segments) <= SEGMENTS_MAX:
             return []
         forgotten = self._segments[1 : SEGMENTS_MAX // 2 : 2]

@@ -1,9 +1,11 @@
-"""The topic on the target that says where source offsets went: ``A.offset-syncs.internal``, compacted, in JSON so that people can look.
+"""The topic on the target that maps source offsets: ``A.offset-syncs.internal``, compacted, in JSON
+so that people can read it.
 
-A key is a partition of the source and the source offset a segment begins at; the value is where on the target, and how many. Written
-inside the transactions of the records themselves, so it is never ahead of them nor behind. One more key per partition says
-that records there had come from the target: between two such logs no offset can be translated, since each has what the other had
-first.
+A key is a partition of the source and the first source offset of a segment; the value is the target
+offset and the number of records. It is written inside the transactions of the records, so it is
+never ahead of or behind them. One more key per partition records that the partition received
+records from the target: between two such logs no offset can be translated, since each has records
+that the other had first.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def _key(topic: str, partition: int, source: int) -> bytes:
 
 
 class OffsetSyncs:
-    """What the topic says, read as far as it goes each time ``refresh`` is called."""
+    """The contents of the topic; each ``refresh`` reads on to its end."""
 
     def __init__(self, target: MirrorCluster, topic: str) -> None:
         self._topic = topic
@@ -72,11 +74,12 @@ class OffsetSyncs:
         for (topic, partition), map_ in self._maps.items():
             for forgotten in map_.thin():
                 self._producer.produce(self._topic, None, _key(topic, partition, forgotten.source))
-        # What is not acknowledged in time is forgotten again after the next start.
+        # Deletions that are not acknowledged in time are repeated after the next start.
         self._producer.flush(ANSWER_SECONDS_MAX)
 
     def translate(self, topic: str, partition: int, offset: int) -> int | None:
-        """None: nothing of it was mirrored, or it cannot be said because records flow both ways."""
+        """None: nothing of it was mirrored, or offsets cannot be translated because records flow
+        both ways."""
         if (topic, partition) in self._two_way or (topic, partition) not in self._maps:
             return None
         return self._maps[topic, partition].translate(offset)
@@ -88,7 +91,7 @@ class OffsetSyncs:
                 self._take(json.loads(message.key()), message.value())
                 self._reached = message.offset() + 1
             elif message.error().code() == _PARTITION_EOF:
-                # Its offset is behind the markers of transactions, which are no records.
+                # Its offset is after the markers of transactions, which are not records.
                 self._reached = message.offset()
             else:
                 raise KafkaException(message.error())

@@ -1,13 +1,18 @@
-"""The part of a mirror that runs in Spark's tasks: one source partition's records of one batch, to the same partition on the target.
+"""The part of a mirror that runs in Spark's tasks: one source partition's records of one batch, to
+the same partition on the target.
 
-All in one transaction: the records in the source's order; the segments that say where they went (``offset_syncs``); and, as the committed
-offset of the mirror's own group for the target's partition, the source offset to go on from. That position is the truth about what the
-target has: a task that Spark runs again, in the same process or after a crash, reads it first and leaves out what is there. It need not be
-given the same batch again, so it is right even where the checkpoint was lost.
+All in one transaction: the records in the source's order; the segments that map their offsets
+(``offset_syncs``); and, as the committed offset of the mirror's own group for the target's
+partition, the source offset to continue from. That position decides which records the target has: a
+task that Spark runs again, in the same process or after a crash, reads it first and skips the
+records before it. It need not get the same batch again, so it is correct even where the checkpoint
+was lost.
 
-The transactional id belongs to the source cluster and the target's partition. Whoever writes to a partition begins with it, which ends
-what a predecessor left open and stops one that still lives. (``exactly_once`` rests on the same deed for rows that have no offsets of
-their own, and has to count batches; it also never learns where a record went, which groups that move over must know.)
+The transactional id belongs to the source cluster and the target's partition. A writer initialises
+its producer with it, which ends open transactions of a predecessor and fences one that still runs.
+(``exactly_once`` uses the same mechanism for rows without offsets of their own, and has to count
+batches; it also never learns the offset of a written record, which the translation of group offsets
+needs.)
 """
 
 from __future__ import annotations
@@ -20,9 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from confluent_kafka import KafkaException, TopicPartition
 
 from barnabas.pipelines.mirror.kept_clients import abandon, group_consumer, keep, open_transaction
-from barnabas.pipelines.mirror.offset_map import SegmentsOfABatch
+from barnabas.pipelines.mirror.offset_map import BatchSegments
 from barnabas.pipelines.mirror.offset_syncs import segment_records, two_way_record
-from barnabas.pipelines.mirror.provenance import coming_from, has_been_at
+from barnabas.pipelines.mirror.provenance import came_through, coming_from
 from barnabas.pipelines.spark_archives import stop_rereading
 from barnabas.pipelines.transactional_producer import ANSWER_SECONDS_MAX
 
@@ -31,7 +36,8 @@ if TYPE_CHECKING:
 
 # Within the 15 minutes that brokers allow: a batch is bounded, a slow link may not be.
 TRANSACTION_MS_MAX = 600_000
-# What the target takes is for its broker to say (max.message.bytes goes with the topic), so the client's own limit is out of the way.
+# The target's broker limits the size of records (max.message.bytes goes with the topic), so the
+# client's own limit is raised out of the way.
 _MESSAGE_BYTES_MAX = 1_000_000_000
 # librdkafka's queue is full: how long its thread gets to send some of it.
 _QUEUE_FULL_SECONDS = 0.1
@@ -51,9 +57,9 @@ class SourceRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WritePlan:
-    """What each task must know; it travels to executors."""
+    """The settings of each task; sent to executors."""
 
-    target: dict[str, Any]  # how to reach it
+    target: dict[str, Any]  # the client configuration
     target_prefix: str  # before a topic's name
     syncs_topic: str
     source_id: str
@@ -75,7 +81,8 @@ def position_group(source_id: str) -> str:
 
 
 def write_partitions(batches: Iterator[RecordBatch], plan: WritePlan) -> Iterator[RecordBatch]:
-    """Spark's connector gives each task the records of one partition; were there several, each would get a transaction."""
+    """Spark's connector gives each task the records of one partition; if there were several, each
+    would get a transaction."""
     from pyarrow import RecordBatch
 
     stop_rereading()
@@ -109,7 +116,7 @@ class _PartitionWriter:
         self._consumer = group_consumer(plan.target, plan.group)
         place = TopicPartition(self._target, partition)
         self._producer, self._position = open_transaction(plan.producer_config, self._transactional_id, self._consumer, place)
-        self._segments = SegmentsOfABatch()
+        self._segments = BatchSegments()
         self._failure: Any = None
         self._written = self._left_out = 0
 
@@ -128,7 +135,7 @@ class _PartitionWriter:
         self._position = record.offset + 1
         headers = record.headers
         if self._plan.marks_provenance:
-            if has_been_at(headers, self._plan.target_id):
+            if came_through(headers, self._plan.target_id):
                 self._left_out += 1
                 return
             headers = coming_from(headers, self._plan.source_id)

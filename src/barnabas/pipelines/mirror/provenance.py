@@ -1,6 +1,8 @@
-"""Where a record has been, under the identity policy: one header for each cluster it came through, with that cluster's id.
+"""The clusters that a record came through, under the identity policy: one header for each, with the
+cluster's id.
 
-A mirror to a cluster that is among them leaves the record out, so that A -> B and B -> A can run at once, and A -> B -> C -> A too.
+A mirror to a cluster among them leaves the record out, so that A -> B and B -> A can run at once,
+and A -> B -> C -> A too.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ HEADER = "barnabas.mirror.from"
 Headers = Sequence[tuple[str, bytes | None]]
 
 
-def has_been_at(headers: Headers, cluster_id: str) -> bool:
+def came_through(headers: Headers, cluster_id: str) -> bool:
     been = cluster_id.encode()
     return any(name == HEADER and value == been for name, value in headers)
 

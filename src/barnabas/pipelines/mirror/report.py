@@ -1,4 +1,4 @@
-"""How a mirror is doing after a batch: what it copied, and how far behind it is."""
+"""The state of a mirror after a batch: the copied records, and the lag."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class MirrorReport:
     batch: int
     records: int  # read in this batch
     total: int  # written since the start
-    left_out: int  # since the start: had come from the target
+    left_out: int  # since the start: came from the target
     records_per_second: float
     lag: Mapping[str, int]  # by topic of the source: records not read yet
     groups: int  # whose positions are translated
@@ -24,7 +24,7 @@ class MirrorReport:
 
 
 def lag_by_topic(progress: Mapping[str, Any]) -> dict[str, int]:
-    """``progress`` is Spark's report of a batch. Topics that are read to their end have lag 0."""
+    """``progress`` is Spark's report of a batch. Fully read topics have lag 0."""
     lags: dict[str, int] = {}
     for source in progress.get("sources") or []:
         end, latest = _offsets(source.get("endOffset")), _offsets(source.get("latestOffset"))

@@ -1,12 +1,14 @@
-"""Which topics are mirrored, and what they are called on the other side.
+"""Which topics are mirrored, and their names on the target.
 
-One regular expression decides, here and inside Spark, whose Java reads it as Python does: the user's pattern behind lookaheads for all that
-must never be mirrored. Those are the topics of clusters and tools themselves, and what came from the target.
+One regular expression decides, here and inside Spark, where Java reads it as Python does: the
+user's pattern after lookaheads for all topics that must never be mirrored. Those are the internal
+topics of clusters and tools, and topics that came from the target.
 
-Under ``rename`` a name tells where a topic came from: ``A.orders`` is A's ``orders``, ``B.A.orders`` the same by way of B. A name with
-the target's alias in front of one of its dots has been there, and would go round for ever. So would one with the source's own alias: it
-left here and came back, or both mirrors of a pair were given the same aliases. Under ``identity`` names tell nothing, and each
-record carries where it has been (see ``provenance``).
+Under ``rename`` a name shows where a topic came from: ``A.orders`` is A's ``orders``,
+``B.A.orders`` the same by way of B. A topic with the target's alias before one of its dots came
+from the target, and copying it would loop for ever. So would one with the source's own alias: it
+left the source and came back, or both mirrors of a pair have the same aliases. Under ``identity``
+names show nothing, and each record carries the clusters it came through (see ``provenance``).
 """
 
 from __future__ import annotations
@@ -19,10 +21,10 @@ from enum import StrEnum
 from barnabas.pipelines.errors import CannotRun
 
 SEPARATOR = "."
-# Kafka's own, Connect's and MirrorMaker's, and ours.
+# Kafka's own, Connect's, MirrorMaker's and ours.
 _INTERNAL = r"(?!__)(?!.*[.-]internal$)(?!mm2-)(?!heartbeats$)(?!(?:.*\.)?barnabas\.(?:pipelines|mirror)\.)"
 _ALIAS = re.compile(r"[A-Za-z0-9_-]+")
-_COMMA_OF_A_LIST = re.compile(r",(?![^{]*\})")  # not that of {2,3}
+_COMMA_OF_A_LIST = re.compile(r",(?![^{]*\})")  # not the one in {2,3}
 
 
 class Policy(StrEnum):
@@ -48,18 +50,18 @@ class TopicSelection:
             for pattern in patterns:
                 try:
                     re.compile(pattern)
-                except re.error as wrong:
-                    raise CannotRun(f"{option} takes regular expressions, but {pattern!r} is none: {wrong}.") from wrong
+                except re.error as error:
+                    raise CannotRun(f"{option} takes regular expressions, but {pattern!r} is not one: {error}.") from error
 
     @property
     def pattern(self) -> str:
         excluded = "".join(f"(?!(?:{each})$)" for each in _listed(self.exclude))
         wanted = "|".join(f"(?:{each})" for each in _listed(self.topics))
-        # Anchored: Spark looks for the pattern anywhere in a name.
-        return f"^{_INTERNAL}{self._been_there}{excluded}(?:{wanted})$"
+        # Anchored: Spark searches for the pattern anywhere in a name.
+        return f"^{_INTERNAL}{self._from_target}{excluded}(?:{wanted})$"
 
     @property
-    def _been_there(self) -> str:
+    def _from_target(self) -> str:
         if self.policy is Policy.IDENTITY:
             return ""
         aliases = "|".join(re.escape(each) for each in (self.target_alias, self.source_alias))
@@ -74,5 +76,5 @@ class TopicSelection:
 
 
 def _listed(patterns: Sequence[str]) -> list[str]:
-    """As MirrorMaker takes them: several with commas between them."""
+    """As in MirrorMaker: several separated by commas."""
     return [part.strip() for each in patterns for part in _COMMA_OF_A_LIST.split(each)]

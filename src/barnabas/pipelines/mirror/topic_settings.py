@@ -1,8 +1,8 @@
-"""Which settings of a topic go with it to another cluster.
+"""Which settings of a topic are copied to the other cluster.
 
-Only those that somebody set on the topic: a default belongs to its cluster. And of these not the ones that say something about the
-cluster itself (how many replicas must agree, which ones are throttled, where old segments go), nor those that would change or refuse
-a mirrored record's timestamp.
+Only those that were set on the topic: a default belongs to its cluster. And of these not the ones
+that depend on the cluster (how many replicas must be in sync, which ones are throttled, where old
+segments go), nor those that would change or refuse a mirrored record's timestamp.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def mirrored_settings(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def change_needed(source: Mapping[str, str], target: Mapping[str, str]) -> SettingsChange:
-    """``source`` and ``target``: what was set on the topic here and there. What is unset at the source is unset at the target."""
+    """``source`` and ``target``: the settings of the topic here and there. A setting that is unset
+    at the source is unset at the target."""
     wanted = mirrored_settings(source)
     return SettingsChange(
         {name: value for name, value in wanted.items() if target.get(name) != value},

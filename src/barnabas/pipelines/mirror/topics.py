@@ -1,7 +1,9 @@
-"""Topics on the target, kept in step with the source's: there, as many partitions, the same settings.
+"""Keeps topics on the target in step with the source: they exist, with as many partitions and the
+same settings.
 
-Called before each batch is written, so that a record never meets a topic that is not there yet, and every few seconds beside that, so that
-settings follow without records. Nothing is ever deleted: a topic that is gone from the source stays on the target.
+Called before each batch is written, so that every record finds its topic, and every few seconds
+besides, so that settings follow without records. Nothing is ever deleted: a topic that was deleted
+on the source stays on the target.
 """
 
 from __future__ import annotations
@@ -37,18 +39,19 @@ class MirroredTopics:
         self._source, self._target = source.admin(), target.admin()
         self._target_alias = target.alias
         self._selection = selection
-        self._lock = threading.Lock()  # Spark's thread and the one that keeps things in step
+        self._lock = threading.Lock()  # Spark's thread and the one that synchronises both use this
         self.partitions: dict[str, int] = {}  # of the source's topics that are mirrored
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        with self._source, self._target:  # which is how clients of librdkafka's are closed
+        with self._source, self._target:  # this is how librdkafka's clients are closed
             pass
 
     def keep_in_step(self, *, settings: bool) -> None:
-        """``settings``: also compare those of topics that are there already, which costs a request for each broker."""
+        """``settings``: also compare those of existing topics, which costs a request for each
+        broker."""
         with self._lock:
             existing = _partition_counts(self._target)
             source = _partition_counts(self._source)
@@ -86,7 +89,7 @@ class MirroredTopics:
 
     def _grow(self, name: str, count: int) -> None:
         (future,) = self._target.create_partitions([NewPartitions(name, count)], request_timeout=ANSWER_SECONDS_MAX).values()
-        # Somebody else may have been faster.
+        # Another client may have added them first.
         self._answered(future, f"Cannot add partitions to topic {name}", KafkaError.INVALID_PARTITIONS)
 
     def _align_settings(self, names: Sequence[str]) -> None:
@@ -118,7 +121,7 @@ def _partition_counts(admin: AdminClient) -> dict[str, int]:
 
 
 def _settings(admin: AdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What somebody set on each topic. A topic that is gone meanwhile is left out."""
+    """The settings that were set on each topic. A topic that was deleted meanwhile is left out."""
     if not names:
         return {}
     futures = admin.describe_configs([ConfigResource(ResourceType.TOPIC, name) for name in names], request_timeout=ANSWER_SECONDS_MAX)
@@ -126,8 +129,8 @@ def _settings(admin: AdminClient, names: Sequence[str]) -> dict[str, dict[str, s
     for resource, future in futures.items():
         try:
             entries: Mapping[str, Any] = future.result(ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            if wrong.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 continue
             raise
         on_topic = ConfigSource.DYNAMIC_TOPIC_CONFIG.value

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def build(context: RunContext) -> None:
-    """Fills ``context.frames``. What Spark finds wrong with a source or a step is said with the line it stands on."""
+    """Fills ``context.frames``. Spark's errors about a source or a step are reported with the line
+    of its declaration."""
     for source in context.pipeline.sources:
         with located_errors(source.place, f"source {source.name!r}"):
             frame = SOURCES.of(source.kind).read(context.session, source, context)
@@ -33,13 +34,14 @@ def build(context: RunContext) -> None:
 
 @contextmanager
 def located_errors(place: Place, what: str) -> Iterator[None]:
-    """An error inside is one sentence with the place, whoever raised it: Spark's analyser, or a function of the user's."""
+    """Turns an error inside into one sentence with the place, whether Spark's analyser or a user's
+    function raised it."""
     try:
         yield
     except PipelineError:
         raise
-    except Exception as wrong:
-        raise place.error(f"{what}: {sentence_of(wrong)}") from wrong
+    except Exception as error:
+        raise place.error(f"{what}: {sentence_of(error)}") from error
 
 
 def _watermarked(frame: DataFrame, watermark: Watermark | None) -> DataFrame:

@@ -1,4 +1,6 @@
-"""What a pipeline would do, without doing it: columns of every view, and Spark's plan for every sink."""
+"""Shows what a pipeline would do, without running it: the columns of every view, and Spark's plan
+for every sink.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def _columns(frame: DataFrame) -> str:
 
 
 def _plan(frame: DataFrame) -> str:
-    # A frame from SQL remembers the words, in which Spark does not see that it streams; one made of it remembers what they mean.
+    # A frame from SQL holds the parsed text, in which Spark does not see that it streams; a frame
+    # derived from it holds the analysed plan.
     meant = frame.select("*")
     # PySpark's own ``explain`` prints; this is the text it prints.
     java: Any = meant._jdf  # noqa: SLF001

@@ -1,18 +1,21 @@
-"""Whether the process of a pipeline is alive, told to those who look from outside.
+"""Reports to outside observers whether the process of a pipeline is alive.
 
-A run writes a small document every few seconds: its state, the time, and which process it is. It lies beside the checkpoint
-(``<checkpoint>/<pipeline>/-kept/heartbeat``); where the checkpoint is not on a local disk, it goes to the progress topic.
+A run writes a small document every few seconds: its state, the time, and the identity of the
+process. It lies beside the checkpoint (``<checkpoint>/<pipeline>/-kept/heartbeat``); if the
+checkpoint is not on a local disk, it goes to the progress topic.
 
-A process that ends in order says so in its last heartbeat. For one that does not:
+A process that ends cleanly writes that in its last heartbeat. For one that does not:
 
-where the reader is                             how it knows
-=============================================   ================================================================================
-same machine, same boot, same pid namespace     it looks for the process itself (pid and start time): right at once
-anywhere else (shared disk, container, topic)   the last heartbeat is older than ``SILENT_SECONDS_MAX``; the two clocks must agree
-=============================================   ================================================================================
+the reader is on                                  how it detects the end
+===============================================   ==================================================
+the same machine, boot and pid namespace          it looks for the process itself (pid and start
+                                                  time): correct at once
+any other place (shared disk, container, topic)   the last heartbeat is older than
+                                                  ``SILENT_SECONDS_MAX``; the two clocks must agree
 
-A lock on a file would tell the same on one machine. It was rejected because on shared disks it depends on the file system whether
-another machine sees the lock, and a machine that dies may hold it for ever.
+A lock on a file would do the same on one machine. It was rejected because on shared disks it
+depends on the file system whether another machine sees the lock, and a machine that dies may hold
+it for ever.
 """
 
 from __future__ import annotations
@@ -45,10 +48,11 @@ Write = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """A pid alone says little: it is given again after a while, and other machines and containers have the same ones."""
+    """A pid alone is not enough: it is reused after a while, and other machines and containers have
+    the same ones."""
 
     host: str
-    boot: str  # the kernel's id of this boot; empty where it has none to offer
+    boot: str  # the kernel's id of this boot; empty on systems without one
     namespace: str  # of pids
     pid: int
     started: int  # clock ticks after the boot
@@ -69,8 +73,9 @@ def parse_heartbeat(found: Mapping[str, Any]) -> Heartbeat:
     return Heartbeat(found["state"], found["at"], found["reason"], ProcessIdentity(**found["process"]))
 
 
-def life_of(beat: Heartbeat, now: datetime, *, is_there: bool | None) -> str:
-    """starting, running, ended, failed or died. ``is_there``: whether the process was found; None when it cannot be looked for."""
+def liveness_of(beat: Heartbeat, now: datetime, *, is_there: bool | None) -> str:
+    """starting, running, ended, failed or died. ``is_there``: whether the process was found; None
+    when it is out of reach."""
     if beat.state in ENDS:
         return beat.state
     if is_there is None:
@@ -78,7 +83,7 @@ def life_of(beat: Heartbeat, now: datetime, *, is_there: bool | None) -> str:
     return beat.state if is_there else "died"
 
 
-# -- processes --------------------------------------------------------------------------------------------------------------------
+# -- processes -------------------------------------------------------------------------------
 
 
 def this_process() -> ProcessIdentity:
@@ -102,7 +107,7 @@ def _machine() -> tuple[str, str]:
 
 
 def _started(pid: int) -> int | None:
-    """None when there is no such process, or only what is left of it until its parent asks how it ended."""
+    """None when there is no such process, or only a zombie."""
     try:
         fields = Path("/proc", str(pid), "stat").read_text("utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -111,11 +116,11 @@ def _started(pid: int) -> int | None:
     return None if state in ("Z", "X") else started
 
 
-# -- writing and reading ----------------------------------------------------------------------------------------------------------
+# -- writing and reading ---------------------------------------------------------------------
 
 
-class Heart:
-    """Beats for several pipelines of one process."""
+class HeartbeatWriter:
+    """Writes heartbeats for several pipelines of one process."""
 
     def __init__(self, writes: Sequence[Write]) -> None:
         self._writes = writes
@@ -147,10 +152,10 @@ class Heart:
 
 
 @contextmanager
-def beating(pipelines: Sequence[PipelineDeclaration], checkpoint: str | None) -> Iterator[Heart]:
-    """From ``starting`` on. How it ends follows from how the block ends."""
+def heartbeats(pipelines: Sequence[PipelineDeclaration], checkpoint: str | None) -> Iterator[HeartbeatWriter]:
+    """Starts with ``starting``. The final state follows from how the block ends."""
     with ExitStack() as at_end:
-        heart = Heart([_writer(pipeline, checkpoint, at_end) for pipeline in pipelines])
+        heart = HeartbeatWriter([_writer(pipeline, checkpoint, at_end) for pipeline in pipelines])
         heart.beat()
         thread = threading.Thread(target=heart.beat_until_ended, name="heartbeat", daemon=True)
         thread.start()
@@ -166,7 +171,7 @@ def beating(pipelines: Sequence[PipelineDeclaration], checkpoint: str | None) ->
 
 
 def newest_heartbeat(pipeline: PipelineDeclaration, checkpoint: str | None, reports: Mapping[str, Mapping[str, Any]]) -> Heartbeat | None:
-    """``reports`` are the progress topic's. None where no run ever wrote one."""
+    """``reports`` are the progress topic's. None if no run ever wrote a heartbeat."""
     path = _local(pipeline, checkpoint)
     try:
         found = reports.get(HeartbeatTopic.key_of(pipeline.name)) if path is None else json.loads(path.read_text("utf-8"))
@@ -190,7 +195,8 @@ def _writer(pipeline: PipelineDeclaration, checkpoint: str | None, at_end: ExitS
 
 
 def _replace(path: Path, text: str) -> None:
-    """A pipeline does not fail because it cannot be watched: a disk that is full or gone is for the queries to report."""
+    """A pipeline does not fail because it cannot be watched: the queries report a disk that is full
+    or gone."""
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         fresh = path.with_suffix(".new")

@@ -1,4 +1,6 @@
-"""A run as a process: files in, an exit in order out. The command, ``python -m barnabas.pipelines`` and spark-submit all end up here."""
+"""A run as a process: files in, a clean exit out. The command, ``python -m barnabas.pipelines`` and
+spark-submit all end up here.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.read import read_pipeline
-from barnabas.pipelines.running.heartbeat import Heart, beating
+from barnabas.pipelines.running.heartbeat import HeartbeatWriter, heartbeats
 from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.runner import Run, start
-from barnabas.pipelines.running.stop_signals import failures_while_stopping_pass, stop_signals
+from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
 from barnabas.pipelines.running.watching import watching
 from barnabas.pipelines.session import check_spark, close_session, open_session
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def run_files(files: Sequence[str], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None) -> None:
-    """``PipelineError`` in one sentence when a file is wrong, Spark cannot start, or a query failed."""
+    """Raises ``PipelineError`` with one sentence when a file is invalid, Spark cannot start, or a
+    query failed."""
     run_declarations([read_pipeline(path) for path in files], master=master, available_now=available_now, checkpoint=checkpoint)
 
 
@@ -29,17 +32,23 @@ def run_declarations(
 ) -> None:
     check_spark()
     run = Run()
-    with stop_signals(run.stop_asked), beating(pipelines, checkpoint) as heart, failures_while_stopping_pass(run.stop_asked):
+    with stop_signals(run.stop_asked), heartbeats(pipelines, checkpoint) as heart, ignore_failures_while_stopping(run.stop_asked):
         for pipeline in pipelines:
-            # Spark takes seconds to start; a topic that is missing is known before.
+            # Spark takes seconds to start; find a missing topic before that.
             check_topics(pipeline)
-            _say_what_is_promised(pipeline)
+            _warn_of_at_least_once(pipeline)
         if not run.stop_asked.is_set():
             _run(pipelines, run, heart, master=master, available_now=available_now, checkpoint=checkpoint)
 
 
 def _run(
-    pipelines: Sequence[PipelineDeclaration], run: Run, heart: Heart, *, master: str | None, available_now: bool, checkpoint: str | None
+    pipelines: Sequence[PipelineDeclaration],
+    run: Run,
+    heart: HeartbeatWriter,
+    *,
+    master: str | None,
+    available_now: bool,
+    checkpoint: str | None,
 ) -> None:
     with ExitStack() as at_end:
         session = open_session(pipelines, master)
@@ -51,7 +60,7 @@ def _run(
         run.wait(observers)
 
 
-def _say_what_is_promised(pipeline: PipelineDeclaration) -> None:
+def _warn_of_at_least_once(pipeline: PipelineDeclaration) -> None:
     for sink in pipeline.sinks:
         if getattr(sink.settings, "guarantee", None) == "at_least_once":
             promise = "writes at least once: after a failure, rows of its last batch may be there twice"

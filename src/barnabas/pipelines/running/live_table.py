@@ -1,4 +1,6 @@
-"""The table on a terminal while pipelines run: one line per query, always the newest numbers."""
+"""The table on a terminal while pipelines run: one line per query, always with the newest
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _COLUMNS = ("Query", "Batch", "In rows/s", "Out rows/s", "Batch time", "Lag", "S
 
 
 class LiveTable:
-    """Called with progress; shown between ``with`` and its end, and left standing then."""
+    """Called with progress; shown inside its ``with`` block, and left on the terminal after it."""
 
     def __init__(self, pipelines: Sequence[PipelineDeclaration], console: Console | None = None) -> None:
         self._newest: dict[str, Progress | None] = {f"{each.name}.{sink.name}": None for each in pipelines for sink in each.sinks}

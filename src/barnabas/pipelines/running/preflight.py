@@ -1,6 +1,7 @@
-"""Before anything starts: does a broker answer, does it take the credentials, are the topics there?
+"""Checks before the start: a broker answers and accepts the credentials, and the topics exist.
 
-Spark would find out too, after a minute of retries and with a page of Java. Here it is one question to the cluster.
+Spark would find out too, after a minute of retries and with a page of Java. Here it takes one
+request to the cluster.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
     from barnabas.pipelines.kafka_settings import ClusterAddress
 
-# A cluster that is starting answers within this; somebody at a terminal does not wait longer gladly.
+# A starting cluster answers within this; users at a terminal do not like to wait longer.
 ANSWER_SECONDS_MAX = 10.0
 
 
 def check_topics(pipeline: PipelineDeclaration) -> None:
-    """``CannotRun`` when a topic that is read does not exist. Those that are only written are made, with the broker's defaults."""
+    """Raises ``CannotRun`` when a topic to read does not exist. Topics that are only written are
+    created, with the broker's defaults."""
     if not uses_topics(pipeline):
         return
     read, written = _read(pipeline), _written(pipeline)
@@ -35,7 +37,7 @@ def check_topics(pipeline: PipelineDeclaration) -> None:
             if name not in existing and name not in written:
                 raise place.error(
                     f"there is no topic {name!r} at {pipeline.bootstrap}; "
-                    f"make it with `barnabas topics create {name} --bootstrap {pipeline.bootstrap}`."
+                    f"create it with `barnabas topics create {name} --bootstrap {pipeline.bootstrap}`."
                 )
         for name in written:
             if name not in existing:
@@ -60,7 +62,8 @@ def _written(pipeline: PipelineDeclaration) -> dict[str, Place]:
 
 
 class ClusterTopics:
-    """A client of the cluster, for the length of a ``with``: its threads and connections end there."""
+    """A client of the cluster, for the length of a ``with`` block: its threads and connections end
+    there."""
 
     def __init__(self, pipeline: PipelineDeclaration | ClusterAddress) -> None:
         from confluent_kafka import KafkaException
@@ -71,8 +74,8 @@ class ClusterTopics:
         config = {**for_librdkafka(pipeline.bootstrap, pipeline.kafka), "error_cb": self._complaints.append}
         try:
             self.client = AdminClient(config)
-        except (KafkaException, ValueError) as wrong:
-            raise CannotRun(f"The Kafka client cannot be configured: {_words(wrong)}.") from wrong
+        except (KafkaException, ValueError) as error:
+            raise CannotRun(f"The Kafka client cannot be configured: {_words(error)}.") from error
 
     def __enter__(self) -> Self:
         return self
@@ -85,12 +88,12 @@ class ClusterTopics:
 
         try:
             return set(self.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
-        except KafkaException as wrong:
+        except KafkaException as error:
             self.client.poll(0)
-            raise self._refusal(wrong) from wrong
+            raise self._refusal(error) from error
 
     def create(self, name: str, *, partitions: int = -1, config: dict[str, str] | None = None) -> None:
-        """One that is there by now is as good."""
+        """A topic that exists by now is fine too."""
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 
@@ -98,13 +101,13 @@ class ClusterTopics:
         (future,) = self.client.create_topics([new], request_timeout=ANSWER_SECONDS_MAX).values()
         try:
             future.result(timeout=ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            if wrong.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise CannotRun(f"Topic {name!r} is not there and cannot be made: {_words(wrong)}.") from wrong
-        except TimeoutError as wrong:
-            raise CannotRun(f"Topic {name!r} is not there and was not made within {ANSWER_SECONDS_MAX:g} seconds.") from wrong
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise CannotRun(f"Topic {name!r} does not exist and cannot be created: {_words(error)}.") from error
+        except TimeoutError as error:
+            raise CannotRun(f"Topic {name!r} does not exist and was not created within {ANSWER_SECONDS_MAX:g} seconds.") from error
 
-    def _refusal(self, wrong: Exception) -> CannotRun:
+    def _refusal(self, exception: Exception) -> CannotRun:
         from confluent_kafka import KafkaError
 
         bootstrap = self._pipeline.bootstrap
@@ -112,7 +115,7 @@ class ClusterTopics:
         if KafkaError._AUTHENTICATION in codes:  # noqa: SLF001 - librdkafka's own errors begin with an underscore
             return CannotRun(f"The broker at {bootstrap} refuses the credentials: {self._last(KafkaError._AUTHENTICATION)}.")  # noqa: SLF001
         if KafkaError._SSL in codes:  # noqa: SLF001
-            return CannotRun(f"There is no secure connection to {bootstrap}: {self._last(KafkaError._SSL)}.")  # noqa: SLF001
+            return CannotRun(f"No secure connection to {bootstrap}: {self._last(KafkaError._SSL)}.")  # noqa: SLF001
         why = f" ({_phrase(self._complaints[0])})" if self._complaints else ""
         return CannotRun(f"No broker answers at {bootstrap} within {ANSWER_SECONDS_MAX:g} seconds{why}.")
 
@@ -125,9 +128,9 @@ def _topics(kinds: Kinds[Any], kind: str, settings: object) -> Iterable[str]:
     return () if named is None else named(settings)
 
 
-def _words(wrong: Exception) -> str:
-    error = wrong.args[0] if wrong.args else wrong
-    return _phrase(error) if hasattr(error, "str") else str(wrong)
+def _words(exception: Exception) -> str:
+    error = exception.args[0] if exception.args else exception
+    return _phrase(error) if hasattr(error, "str") else str(exception)
 
 
 def _phrase(error: Any) -> str:

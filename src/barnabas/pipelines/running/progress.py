@@ -1,4 +1,6 @@
-"""What a query did in one batch, as numbers. Spark's own report is a nested document; these are the numbers people watch."""
+"""The work of a query in one batch, as numbers. Spark's own report is a nested document; these are
+the numbers that people watch.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-# Spark says so of sinks that do not count, such as foreachBatch.
+# Spark's value for sinks that do not count, such as foreachBatch.
 _UNCOUNTED = -1
 
 
@@ -55,7 +57,8 @@ def progress_of(pipeline: str, query: str, report: Mapping[str, Any]) -> Progres
 
 
 def _rate(value: Any) -> float:
-    # The first batch has nothing before it to measure from: Spark says NaN or infinity, which is no JSON.
+    # The first batch has no predecessor to measure from: Spark reports NaN or infinity, which JSON
+    # does not have.
     number = float(value or 0.0)
     return round(number, 1) if abs(number) != float("inf") and number == number else 0.0
 
@@ -70,7 +73,8 @@ def _lags(sources: list[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _behind(end: Any, latest: Any) -> int | None:
-    """Offsets by topic and partition, as Kafka's connector reports them; other sources report other things, and have no lag."""
+    """From offsets by topic and partition, as Kafka's connector reports them; other sources report
+    other things, and have no lag."""
     end, latest = _parsed(end), _parsed(latest)
     if not (isinstance(end, dict) and isinstance(latest, dict)):
         return None

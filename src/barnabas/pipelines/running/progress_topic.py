@@ -1,8 +1,10 @@
-"""The progress topic: everything that reports say, for whoever wants to watch; and what ``status`` reads.
+"""The progress topic: all reports, for any watcher, and the source of ``status``.
 
-``barnabas.pipelines.progress`` has one record per batch of each query, its key ``<pipeline>.<query>``, and one when a query ended; for
-pipelines whose checkpoint is not on a local disk also their heartbeats (:mod:`heartbeat`). It is compacted, so the newest of each stays.
-Watching must never hurt what is watched: when the topic cannot be written, one sentence goes to stderr and the pipeline runs on.
+``barnabas.pipelines.progress`` has one record per batch of each query, its key
+``<pipeline>.<query>``, and one when a query ended; for pipelines whose checkpoint is not on a local
+disk also their heartbeats (:mod:`heartbeat`). It is compacted, so the newest record of each key
+stays. Watching must never disturb a pipeline: when the topic cannot be written, one sentence goes
+to stderr and the pipeline continues.
 """
 
 from __future__ import annotations
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
 
 TOPIC = "barnabas.pipelines.progress"
-# A week: history for those who look back; the newest of each query stays anyway while it is written.
+# A week of history; compaction keeps the newest record of each query anyway while it is written.
 _CONFIG = {"cleanup.policy": "compact,delete", "retention.ms": str(7 * 24 * 3600 * 1000)}
-# Reports wait here while the broker is away; older than the queue is long they are lost.
+# Reports wait here while the broker is down; when the queue is full, new ones are lost.
 _QUEUED_REPORTS_MAX = 1000
 _FLUSH_SECONDS_MAX = 5.0
 READ_SECONDS_MAX = 10.0
@@ -37,7 +39,8 @@ _RECORDS_AT_ONCE = 1000
 
 
 class _Reports:
-    """A producer to the topic, made if need be. Without one, what is sent is dropped."""
+    """A producer to the topic, which is created if need be. Without a producer, reports are
+    dropped."""
 
     def __init__(self, pipeline: PipelineDeclaration) -> None:
         from confluent_kafka import Producer
@@ -46,8 +49,8 @@ class _Reports:
         try:
             with ClusterTopics(pipeline) as cluster:
                 cluster.create(TOPIC, partitions=1, config=_CONFIG)
-        except CannotRun as wrong:
-            sys.stderr.write(f"barnabas: progress of {pipeline.name!r} is not published: {wrong}\n")
+        except CannotRun as error:
+            sys.stderr.write(f"barnabas: progress of {pipeline.name!r} is not published: {error}\n")
             return
         config = for_librdkafka(pipeline.bootstrap, pipeline.kafka)
         self._producer = Producer({**config, "queue.buffering.max.messages": _QUEUED_REPORTS_MAX, "linger.ms": 50})
@@ -55,7 +58,8 @@ class _Reports:
     def send(self, key: str, value: str) -> None:
         if self._producer is None:
             return
-        with suppress(BufferError):  # the queue is full: this report is lost, as the module says
+        # The queue is full: this report is lost, as the module docstring states.
+        with suppress(BufferError):
             self._producer.produce(TOPIC, key=key, value=value)
         self._producer.poll(0)
 
@@ -78,7 +82,7 @@ class ProgressTopic:
             self._send(progress.query, {"event": "progress", **asdict(progress)})
 
     def ended(self, queries: Mapping[str, str], reason: str | None) -> None:
-        """``queries``: their runs by name. ``reason``: why, when it was no end in order."""
+        """``queries``: their runs by name. ``reason``: why, unless it was a clean end."""
         for query, run in queries.items():
             at = datetime.now(UTC).isoformat()
             self._send(query, {"event": "ended", "pipeline": self.pipeline, "query": query, "run": run, "at": at, "reason": reason})
@@ -91,7 +95,8 @@ class ProgressTopic:
 
 
 class HeartbeatTopic:
-    """Heartbeats of a pipeline whose checkpoint is not on a local disk, under a key that no query can have."""
+    """Heartbeats of a pipeline whose checkpoint is not on a local disk, under a key that no query
+    can have."""
 
     def __init__(self, pipeline: PipelineDeclaration) -> None:
         self._key = self.key_of(pipeline.name)
@@ -112,7 +117,7 @@ class HeartbeatTopic:
 
 
 def newest_reports(pipeline: PipelineDeclaration) -> dict[str, dict[str, Any]]:
-    """The newest report of each query by ``<pipeline>.<query>``; none where nobody ever reported."""
+    """The newest report of each query by ``<pipeline>.<query>``; empty if there are no reports."""
     from confluent_kafka import Consumer, TopicPartition
 
     with ClusterTopics(pipeline) as cluster:
@@ -130,7 +135,8 @@ def newest_reports(pipeline: PipelineDeclaration) -> dict[str, dict[str, Any]]:
             message: Any
             for message in consumer.consume(_RECORDS_AT_ONCE, timeout=0.2):
                 if message.error() is not None:
-                    # Among these is the end of the partition: its last offsets may be markers, or compacted away.
+                    # Also for the end of the partition: its last offsets may be markers, or
+                    # compacted away.
                     reached = end
                     break
                 reached = message.offset() + 1

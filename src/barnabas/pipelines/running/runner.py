@@ -1,12 +1,14 @@
 """Pipelines from their first check to their end.
 
-check topics -> build frames -> start one query per sink -> watch until all ended, one failed, or somebody says stop -> stop the rest.
+check topics -> build frames -> start one query per sink -> watch until all ended, one failed, or a
+stop is requested -> stop the rest.
 
-A source whose new columns were accepted (``schema_changes: accept``) makes the whole run begin again with them: frames have their columns
-from the beginning to the end.
+A source whose new columns were accepted (``schema_changes: accept``) makes the whole run start
+again with them: frames keep their columns from start to end.
 
-All or nothing: a query that fails takes its pipeline's others and the other pipelines of the same run with it, because half a pipeline
-that looks alive is worse than one that is seen to be down. What was written is safe: every query has its own checkpoint.
+All or nothing: a query that fails stops the other queries of its pipeline and the other pipelines
+of the run, because half a pipeline that looks alive is worse than one that is visibly down. Written
+data is safe: every query has its own checkpoint.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ if TYPE_CHECKING:
 
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
 
-# How often queries are asked how they are. Spark keeps the last hundred reports of each, so none is missed in between.
+# How often queries are polled. Spark keeps the last hundred reports of each, so none is missed in
+# between.
 WATCH_SECONDS = 0.2
 
 Observer = Callable[[Progress], None]
@@ -51,11 +54,13 @@ class RunningQuery:
     pipeline: str
     part: str
     query: StreamingQuery
-    run_id: str  # known from the start: a JVM that has ended cannot be asked
-    # The time of the last report that observers know of. Not its batch: a query that waits reports under the number of the batch that
-    # comes next, and that one must be told of when it has come.
+    run_id: str  # saved at the start: a JVM that has ended cannot be asked
+    # The time of the last report that observers got. Not its batch: a waiting query reports under
+    # the number of the next batch, and the report of that batch must still be passed on when it
+    # comes.
     reported: str = ""
-    observed: Callable[[Mapping[str, Any]], None] = lambda _: None  # is given the metrics that a report has beside Spark's own
+    # Called with the metrics that a report has beside Spark's own.
+    observed: Callable[[Mapping[str, Any]], None] = lambda _: None
 
     def new_progress(self) -> list[Progress]:
         reports = [json.loads(each.json) for each in self.query.recentProgress]
@@ -69,32 +74,35 @@ class RunningQuery:
 
 @dataclass(slots=True)
 class Run:
-    """Queries that live and die together."""
+    """Queries that start and stop together."""
 
     queries: list[RunningQuery] = field(default_factory=list)
     stop_asked: threading.Event = field(default_factory=threading.Event)
-    # Given a pipeline and why one of its queries ended: True when all queries were started again, with the new columns of a source.
-    begun_again: Callable[[str, BaseException], bool] = lambda _, __: False
+    # Called with a pipeline and the error of one of its queries: True when all queries were started
+    # again, with the new columns of a source.
+    restarted: Callable[[str, BaseException], bool] = lambda _, __: False
 
     def add(self, pipeline: str, part: str, query: StreamingQuery, observed: Callable[[Mapping[str, Any]], None] = lambda _: None) -> None:
         self.queries.append(RunningQuery(pipeline, part, query, str(query.runId), observed=observed))
 
     def wait(self, observers: Sequence[Observer] = (), seconds_max: float | None = None) -> None:
-        """Until all ended or ``stop_asked``. ``RunFailed`` when one failed; the others are stopped then."""
+        """Waits until all ended or ``stop_asked``. Raises ``RunFailed`` when one failed; the others
+        are stopped then."""
         try:
             self._watch(observers, seconds_max)
         except RunFailed:
-            # The signal that asks us to stop may have ended Spark's workers as well.
+            # The signal that requests the stop may have ended Spark's workers as well.
             if not self.stop_asked.wait(SIGNAL_SECONDS_MAX):
                 raise
         except jvm_gone() as gone:
             if not self.stop_asked.wait(SIGNAL_SECONDS_MAX):
-                raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
+                raise RunFailed(f"Spark's process ended; {log_name()} may have the reason.") from gone
 
     def _watch(self, observers: Sequence[Observer], seconds_max: float | None) -> None:
         deadline = None if seconds_max is None else time.monotonic() + seconds_max
         while not self.stop_asked.is_set():
-            # Asked before the reports are read: the last report of a query that ends in between is not missed.
+            # Checked before the reports are read: so the last report of a query that ends in
+            # between is not missed.
             active = any(each.query.isActive for each in self.queries)
             self._report(observers)
             if self._check():
@@ -118,11 +126,11 @@ class Run:
     def _check(self) -> bool:
         """True when one ended and all were started again."""
         for each in self.queries:
-            wrong = None if each.query.isActive else each.query.exception()
-            if wrong is not None:
-                if self.begun_again(each.pipeline, wrong):
+            error = None if each.query.isActive else each.query.exception()
+            if error is not None:
+                if self.restarted(each.pipeline, error):
                     return True
-                raise RunFailed(f"Pipeline {each.pipeline!r} failed at {each.part!r}: {sentence_of(wrong)}") from wrong
+                raise RunFailed(f"Pipeline {each.pipeline!r} failed at {each.part!r}: {sentence_of(error)}") from error
         return False
 
 
@@ -134,16 +142,16 @@ def start(
     available_now: bool = False,
     run: Run | None = None,
 ) -> Run:
-    """All queries of all pipelines, or none: when one cannot be started, those that were are stopped. ``run`` is for those who want to say
-    stop meanwhile."""
+    """Starts all queries of all pipelines, or none: if one cannot be started, the others are
+    stopped. ``run`` lets the caller request a stop meanwhile."""
     names = [pipeline.name for pipeline in pipelines]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise CannotRun(f"Two of the pipelines are called {twice[0]!r}; the checkpoint's folder is called after it.")
+        raise CannotRun(f"Two of the pipelines are called {twice[0]!r}; the checkpoint's folder is named after it.")
     for pipeline in pipelines:
         check_topics(pipeline)
     run = Run() if run is None else run
     beginning = _Beginning(pipelines, session, checkpoint, available_now, run)
-    run.begun_again = beginning.again
+    run.restarted = beginning.restart
     beginning.begin()
     return run
 
@@ -166,21 +174,22 @@ class _Beginning:
                 _start_pipeline(context, self.run)
             undo.pop_all()
 
-    def again(self, name: str, wrong: BaseException) -> bool:
-        """``SchemaChanged`` when a source's columns are why the query ended, and the change is not accepted."""
+    def restart(self, name: str, error: BaseException) -> bool:
+        """Raises ``SchemaChanged`` when the query ended because of a source's columns, and the
+        change is not accepted."""
         pipeline = next(each for each in self.pipelines if each.name == name)
-        ending = ending_of(wrong, pipeline)
+        ending = ending_of(error, pipeline)
         if ending is None:
             return False
-        # Each time round the remembered columns are others than before, so this ends.
-        if not ending.taken_over and not self._took_over(pipeline, ending):
-            raise ending.error from wrong
+        # Each round remembers other columns than before, so this terminates.
+        if not ending.taken_over and not self._accepted_columns(pipeline, ending):
+            raise ending.error from error
         self.run.stop()
         self.run.queries.clear()
         self.begin()
         return True
 
-    def _took_over(self, pipeline: PipelineDeclaration, ending: SchemaEnding) -> bool:
+    def _accepted_columns(self, pipeline: PipelineDeclaration, ending: SchemaEnding) -> bool:
         if ending.source is None or ending.source.schema_changes != "accept":
             return False
         context = context_of(pipeline, self.session, checkpoint=self.checkpoint)
@@ -190,7 +199,8 @@ class _Beginning:
 def prepare(
     pipeline: PipelineDeclaration, session: SparkSession, *, checkpoint: str | None = None, available_now: bool = False
 ) -> RunContext:
-    """Its frames, built but not started. Each pipeline has a session of its own inside Spark's, so that views may have the same names."""
+    """The frames of a pipeline, built but not started. Each pipeline has a session of its own
+    inside Spark's, so that views may have the same names."""
     context = context_of(pipeline, session, checkpoint=checkpoint, available_now=available_now)
     build(context)
     return context

@@ -1,18 +1,20 @@
-"""How far pipelines came and whether they run: from their heartbeats, checkpoints, the progress topic and the ends of the topics.
+"""The progress of pipelines and whether they run: from their heartbeats, checkpoints, the progress
+topic and the ends of the topics.
 
-The heartbeat knows whether the process is alive (:mod:`heartbeat`). A checkpoint on this machine knows the last batch that was finished and
-the offsets it reached; the progress topic knows when that was and why a query failed. Where none of them knows anything the query never
-ran.
+The heartbeat shows whether the process is alive (:mod:`heartbeat`). A checkpoint on this machine
+has the last finished batch and the offsets it reached; the progress topic has its time and the
+reason of a failure. A query without any of these never ran.
 
 state       meaning
-=========   ====================================================================================================
+=========   ========================================================================================
 never ran   no trace of it
-starting    the process is alive, and its queries are not all started
+starting    the process is alive, and some of its queries are not started
 running     the process is alive, and its queries are started
-ended       the process said so: it was stopped, or had done all there was (``--available-now``)
-failed      the process said so, with the reason
-died        the process is gone and did not say so: kill -9, no memory, no power. When it was last alive is known
-unknown     it has run, but there is no heartbeat to tell how it is
+ended       the process reported it: it was stopped, or had processed all data (``--available-now``)
+failed      the process reported it, with the reason
+died        the process is gone without a report: kill -9, out of memory, power loss. The time of
+            its last heartbeat is known
+unknown     it has run, but there is no heartbeat
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
 from barnabas.pipelines.kept_text import local_path
-from barnabas.pipelines.running.heartbeat import Heartbeat, is_there, life_of, newest_heartbeat
+from barnabas.pipelines.running.heartbeat import Heartbeat, is_there, liveness_of, newest_heartbeat
 from barnabas.pipelines.running.preflight import ANSWER_SECONDS_MAX, uses_topics
 from barnabas.pipelines.running.progress_topic import newest_reports
 
@@ -44,14 +46,14 @@ class QueryStatus:
     state: str
     batch: int | None
     at: str | None  # of the last report
-    alive_at: str | None  # when the process last said that it is alive
+    alive_at: str | None  # the time of the last heartbeat
     lag: int | None
     rows_per_second: float | None
     reason: str | None
 
 
 def status_of(pipeline: PipelineDeclaration, checkpoint: str | None = None) -> list[QueryStatus]:
-    """``CannotRun`` when the cluster does not answer."""
+    """Raises ``CannotRun`` when the cluster does not answer."""
     reports = newest_reports(pipeline) if uses_topics(pipeline) else {}
     folder = f"{(checkpoint or pipeline.checkpoint).rstrip('/')}/{pipeline.name}"
     parts = [sink.name for sink in pipeline.sinks]
@@ -77,11 +79,11 @@ def _status(pipeline: PipelineDeclaration, part: str, folder: str, report: Mappi
 
 
 def state_of(beat: Heartbeat | None, report: Mapping[str, Any] | None, *, has_batch: bool) -> tuple[str, str | None]:
-    """The state, and for one that needs it the reason."""
-    life = None if beat is None else life_of(beat, datetime.now(UTC), is_there=is_there(beat.process))
+    """The state, and the reason if it needs one."""
+    life = None if beat is None else liveness_of(beat, datetime.now(UTC), is_there=is_there(beat.process))
     if beat is not None and life == "died":
-        who = f"Process {beat.process.pid} on {beat.process.host}"
-        return "died", f"{who} is gone and did not say that it ended; it was last alive at {beat.at}."
+        process = f"Process {beat.process.pid} on {beat.process.host}"
+        return "died", f"{process} ended without a report; its last heartbeat was at {beat.at}."
     if beat is not None and life is not None:
         return life, beat.reason
     if report is not None and report["event"] == "ended":
@@ -90,7 +92,7 @@ def state_of(beat: Heartbeat | None, report: Mapping[str, Any] | None, *, has_ba
 
 
 def last_batch(folder: str) -> int | None:
-    """The last one that was finished."""
+    """The number of the last finished batch."""
     try:
         return max((int(name) for name in os.listdir(os.path.join(folder, "commits")) if name.isdigit()), default=None)
     except FileNotFoundError:
@@ -98,7 +100,8 @@ def last_batch(folder: str) -> int | None:
 
 
 def batch_offsets(folder: str, batch: int) -> dict[str, dict[str, int]]:
-    """Where a batch ended, over all of its topics. Spark's file: a version, what the batch was run with, then a line for each source."""
+    """The end offsets of a batch, over all of its topics. The file is Spark's: a version, the
+    settings of the batch, then a line for each source."""
     try:
         with open(os.path.join(folder, "offsets", str(batch)), encoding="utf-8") as file:
             lines = file.read().splitlines()[2:]
@@ -126,7 +129,7 @@ def _lag(pipeline: PipelineDeclaration, offsets: Offsets) -> int | None:
                 _, end = consumer.get_watermark_offsets(TopicPartition(topic, int(partition)), timeout=ANSWER_SECONDS_MAX)
                 behind += max(0, end - reached)
         return behind
-    except KafkaException as wrong:
-        raise CannotRun(f"The ends of the topics of {pipeline.name!r} cannot be found: {wrong.args[0].str()}.") from wrong
+    except KafkaException as error:
+        raise CannotRun(f"The ends of the topics of {pipeline.name!r} cannot be found: {error.args[0].str()}.") from error
     finally:
         consumer.close()

@@ -1,11 +1,12 @@
-"""Ctrl-C and SIGTERM as a request to end in order.
+"""Ctrl-C and SIGTERM as a request for a clean end.
 
-The signal rarely comes alone. ``timeout`` signals its child and then the child's whole group, systemd signals every process of the unit:
-the driver may get it twice, Spark's JVM and its Python workers get it too. So the second signal of one request does not count, the JVM
-ignores SIGTERM once it runs (:mod:`barnabas.pipelines.session`), and whatever fails because the others are ending already is part of
-the end.
+The signal rarely comes alone. ``timeout`` signals its child and then the child's whole group,
+systemd signals every process of the unit: the driver may get it twice, Spark's JVM and its Python
+workers get it too. So the second signal of one request does not count, the JVM ignores SIGTERM once
+it runs (:mod:`barnabas.pipelines.session`), and failures that follow from the end of other
+processes count as part of the end.
 
-An end that was asked for is a success: the exit code is 0 and stderr stays empty, for Ctrl-C as for SIGTERM.
+A requested end is a success: the exit code is 0 and stderr stays empty, for Ctrl-C as for SIGTERM.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from contextlib import contextmanager
 from barnabas.pipelines.errors import PipelineError, RunFailed
 from barnabas.pipelines.session import jvm_gone, log_name
 
-# Signals this close together are one request. A second Ctrl-C by an impatient person comes later than this.
+# Signals this close together are one request. A second Ctrl-C by an impatient user comes later than
+# this.
 SAME_REQUEST_SECONDS = 2.0
-# A process of ours may be seen to fail before the signal that ended it has reached this one.
+# A process of ours may fail visibly before the signal that ended it reaches this one.
 SIGNAL_SECONDS_MAX = 0.5
 
 
@@ -30,7 +32,8 @@ SIGNAL_SECONDS_MAX = 0.5
 def stop_signals(asked: threading.Event) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM sets ``asked``; a later one ends the process at once."""
     if threading.current_thread() is not threading.main_thread():
-        # Only the main thread may have handlers; a program that runs pipelines in another thread stops them in another way.
+        # Only the main thread can have handlers; a program that runs pipelines in another thread
+        # stops them in another way.
         yield
         return
     first: float | None = None
@@ -39,7 +42,8 @@ def stop_signals(asked: threading.Event) -> Iterator[None]:
         nonlocal first
         if first is None:
             first = time.monotonic()
-            # In a thread: the handler runs in the main thread, which may be inside a method of this very event and hold its lock.
+            # In a thread: the handler runs in the main thread, which may be inside a method of this
+            # event and hold its lock.
             threading.Thread(target=asked.set, daemon=True).start()
         elif time.monotonic() - first >= SAME_REQUEST_SECONDS:
             signal.signal(number, signal.SIG_DFL)
@@ -54,8 +58,8 @@ def stop_signals(asked: threading.Event) -> Iterator[None]:
 
 
 @contextmanager
-def failures_while_stopping_pass(asked: threading.Event) -> Iterator[None]:
-    """The same signal may have ended what we were talking to."""
+def ignore_failures_while_stopping(asked: threading.Event) -> Iterator[None]:
+    """The same signal may have ended the process at the other end of a call."""
     try:
         yield
     except PipelineError:
@@ -63,4 +67,4 @@ def failures_while_stopping_pass(asked: threading.Event) -> Iterator[None]:
             raise
     except jvm_gone() as gone:
         if not asked.wait(SIGNAL_SECONDS_MAX):
-            raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
+            raise RunFailed(f"Spark's process ended; {log_name()} may have the reason.") from gone

@@ -1,4 +1,6 @@
-"""Who is told of progress: a table on a terminal, else lines of JSON on stdout; and the progress topic."""
+"""The observers of progress: a table on a terminal, otherwise lines of JSON on stdout; and the
+progress topic.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def watching(pipelines: Sequence[PipelineDeclaration], run: Run) -> Iterator[list[Observer]]:
-    """Also tells the progress topic how it ended."""
+    """Also reports the end to the progress topic."""
     published = [ProgressTopic(pipeline) for pipeline in pipelines if uses_topics(pipeline)]
     reason: str | None = None
     with ExitStack() as shown:

@@ -1,4 +1,4 @@
-"""``barnabas pipelines accept-schema``: the columns that sources have now, taken over."""
+"""``barnabas pipelines accept-schema``: accept the current columns of the sources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _log = logging.getLogger("barnabas.pipelines")
 
 
 def accept_declared(pipelines: Sequence[PipelineDeclaration], *, checkpoint: str | None = None, master: str | None = None) -> Iterator[str]:
-    """The command: a line for each source and each of its changes."""
+    """The command: yields a line for each source and each of its changes."""
     session = open_session(pipelines, master)
     try:
         contexts = [RunContext(session.newSession(), each, checkpoint or each.checkpoint) for each in pipelines]
@@ -46,15 +46,16 @@ def _line(change: SchemaChange) -> str:
 
 
 def take_over(source: SourceDeclaration, context: RunContext) -> tuple[SchemaChange, ...]:
-    """In a run, for a source whose declaration says so. Nothing when the columns are the remembered ones."""
+    """During a run, for a source whose declaration accepts changes. Returns nothing when the
+    columns are the remembered ones."""
     changes = _accept(source, context)
     if changes:
-        _log.warning("Source %r takes over the new columns: %s.", source.name, describe(changes))
+        _log.warning("Source %r accepts the new columns: %s.", source.name, describe(changes))
     return changes
 
 
 def accept(contexts: Sequence[RunContext]) -> Iterator[tuple[RunContext, SourceDeclaration, tuple[SchemaChange, ...]]]:
-    """What changed in each source whose columns are remembered."""
+    """The changes of each source with remembered columns."""
     for context in contexts:
         for source in context.pipeline.sources:
             if SOURCES.constant(source.kind, "REMEMBERS_SCHEMA", False):
@@ -63,6 +64,6 @@ def accept(contexts: Sequence[RunContext]) -> Iterator[tuple[RunContext, SourceD
 
 def _accept(source: SourceDeclaration, context: RunContext) -> tuple[SchemaChange, ...]:
     if RememberedSchema(source, context).read() is None or (source.decoding is not None and source.decoding.format.schema is not None):
-        return ()  # nothing was read yet, or the declaration says what the columns are
+        return ()  # nothing was read yet, or the declaration has the columns
     with located_errors(source.place, f"source {source.name!r}"):
         return cast(AcceptsSchema, SOURCES.of(source.kind)).accept(context.session, source, context)

@@ -1,8 +1,10 @@
-"""Columns, and the difference between two lists of them. Pure: a schema comes in as the JSON value that Spark makes of it.
+"""Columns, and the difference between two lists of them. Pure: a schema is the JSON value that
+Spark makes of it.
 
-Fields of structs are columns of their own here (``place.city``), so that a field that joins a struct is an addition and not a new type of
-the whole. Structs inside arrays and maps are part of their type. Names are compared as they are written: a column whose name changes from
-``qty`` to ``Qty`` has gone and another one has come, which errs on the side of stopping.
+Fields of structs are columns of their own here (``place.city``), so that a new field of a struct is
+an addition and not a new type of the whole struct. Structs inside arrays and maps are part of their
+type. Names are compared exactly: a column that is renamed from ``qty`` to ``Qty`` counts as a
+removed and a new one, which errs on the side of stopping.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
-# Spark's own JSON of a StructType: {"type": "struct", "fields": [{"name": ..., "type": ..., "nullable": ...}]}.
+# Spark's own JSON of a StructType: {"type": "struct", "fields": [{"name": ..., "type": ...,
+# "nullable": ...}]}.
 Struct: TypeAlias = Mapping[str, Any]
 
 
-# A sentence with more of them is not read to its end.
+# A longer list is not read to its end.
 DESCRIBED_MAX = 8
 
 
@@ -23,7 +26,7 @@ DESCRIBED_MAX = 8
 class Column:
     name: str  # with the names of the structs around it, separated by dots
     type: str
-    required: bool = False  # of fields of records: every record that was looked at had it
+    required: bool = False  # for fields of records: every sampled record had it
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Loosened:
-    """A field that every record had, and that some do not have now."""
+    """A field that every record had, and that some lack now."""
 
     name: str
 
@@ -60,7 +63,8 @@ def columns(schema: Struct, prefix: str = "") -> tuple[Column, ...]:
 
 
 def changes(before: Struct, after: Struct) -> tuple[SchemaChange, ...]:
-    """Removed ones first, then retyped, loosened and added ones, each in the order of the columns."""
+    """Removed columns first, then retyped, loosened and added ones, each in the order of the
+    columns."""
     old = {each.name: each for each in columns(before)}
     new = {each.name: each for each in columns(after)}
     return (
@@ -72,25 +76,26 @@ def changes(before: Struct, after: Struct) -> tuple[SchemaChange, ...]:
 
 
 def breaking(found: Iterable[SchemaChange]) -> tuple[SchemaChange, ...]:
-    """Those that would turn values into nulls: all but additions."""
+    """The changes that would turn values into nulls: all but additions."""
     return tuple(each for each in found if not isinstance(each, Added))
 
 
 def describe(found: Sequence[SchemaChange]) -> str:
     """``'qty' (bigint) is missing, 'quantity' (bigint) is new``."""
-    told = [_describe(each) for each in found[:DESCRIBED_MAX]]
-    return ", ".join(told) + (f" and {len(found) - DESCRIBED_MAX} more changes" if len(found) > DESCRIBED_MAX else "")
+    described = [_describe(each) for each in found[:DESCRIBED_MAX]]
+    return ", ".join(described) + (f" and {len(found) - DESCRIBED_MAX} more changes" if len(found) > DESCRIBED_MAX else "")
 
 
 def ddl(schema: Struct) -> str:
-    """As Spark reads it back, whatever characters the names have."""
+    """Spark can read it back, whatever characters the names have."""
     return ", ".join(f"{_quoted(each['name'])} {type_text(each['type'], quoted=True)}{_not_null(each)}" for each in schema["fields"])
 
 
 def type_text(kind: Any, *, quoted: bool = False) -> str:
-    """``kind`` is the type of a field in Spark's JSON: a name, or a mapping for arrays, maps and structs."""
+    """``kind`` is the type of a field in Spark's JSON: a name, or a mapping for arrays, maps and
+    structs."""
     if isinstance(kind, str):
-        # Spark calls it integer in JSON and int everywhere else.
+        # Spark writes integer in JSON and int everywhere else.
         return {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}.get(kind, kind)
     match kind["type"]:
         case "array":

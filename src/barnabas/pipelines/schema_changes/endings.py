@@ -1,9 +1,10 @@
-"""A query that ended: was it because a source has other columns now?
+"""Decides whether a query ended because a source's columns changed.
 
-Sources say so in two ways. A source that looks at the columns itself raises ``SchemaChanged`` or ``SchemaTakenOver`` in the driver, which
-comes back from Spark as text. A record that does not fit fails in a task, as an undecodable record whose reason says that the columns may
-be out of date. And Spark's readers of CSV and Parquet refuse files whose header, or whose
-types, are not those of the schema.
+Sources report a change in two ways. A source that checks the columns itself raises
+``SchemaChanged`` or ``SchemaTakenOver`` in the driver, which comes back from Spark as text. A
+record that does not fit fails in a task, as an undecodable record with the reason that the columns
+may be out of date. And Spark's readers of CSV and Parquet refuse files whose header or types differ
+from the schema.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ _TAKEN_OVER = "barnabas.pipelines.errors.SchemaTakenOver: "
 class SchemaEnding:
     error: SchemaChanged
     taken_over: bool = False  # the new columns are remembered already
-    source: SourceDeclaration | None = None  # set when its new columns are still to be looked for
+    source: SourceDeclaration | None = None  # set when its new columns are still to be found
 
 
-def ending_of(wrong: BaseException, pipeline: PipelineDeclaration) -> SchemaEnding | None:
-    text = text_of(wrong)
+def ending_of(error: BaseException, pipeline: PipelineDeclaration) -> SchemaEnding | None:
+    text = text_of(error)
     if _TAKEN_OVER in text:
         return SchemaEnding(SchemaChanged(text.rpartition(_TAKEN_OVER)[2].partition("\n")[0]), taken_over=True)
     if found := _CHANGED.search(text):
@@ -63,7 +64,7 @@ def ending_of(wrong: BaseException, pipeline: PipelineDeclaration) -> SchemaEndi
 
 
 def _refused_file(text: str) -> tuple[str, str] | None:
-    """Its path, and what Spark says is wrong with it."""
+    """Its path, and Spark's error about it."""
     if (header := _CSV_HEADER.search(text)) is not None:
         return header["file"], f"the header is {header['header']!r} and not {header['schema']!r}"
     if (length := _CSV_LENGTH.search(text)) is not None:
@@ -74,13 +75,16 @@ def _refused_file(text: str) -> tuple[str, str] | None:
 
 
 def _of_file(file: str, what: str, pipeline: PipelineDeclaration) -> SchemaEnding | None:
-    """The source is the one whose folder the file is in; a file below the folder of a sink or of a landing is none of its."""
+    """The source is the one whose folder holds the file; a file below the folder of a sink or of a
+    landing does not count."""
     path = plain_path(unquote(file))
     for source in pipeline.sources:
         if source.kind == "files" and is_below(path, getattr(source.settings, "path", "")):
-            told = f"file {path} does not have the remembered columns: {what}"
+            sentence = f"file {path} does not have the remembered columns: {what}"
             return (
-                SchemaEnding(changed(source, pipeline.path, told), source=source) if is_inferred(source) else _declared(source, path, what)
+                SchemaEnding(changed(source, pipeline.path, sentence), source=source)
+                if is_inferred(source)
+                else _declared(source, path, what)
             )
     return None
 

@@ -1,15 +1,18 @@
 """The columns of JSON records after a change was accepted. Pure, like :mod:`columns`.
 
-Records have no columns, only fields, and every record may have others. So the new columns are not simply those of some sample of the
-records that were not read yet: that would forget a rare field that is not in the sample.
+Records have no columns, only fields, and every record may have others. So the new columns are not
+simply those of a sample of the unread records: that would drop a rare field that is not in the
+sample.
 
-a field is remembered and              the new columns
-====================================   ====================================================================
-in the sample, and its values fit      have it as it was
-in the sample, and they do not         have it with the sample's type
-in no record that is not read yet      do not have it, if every record had it before; else they have it as it was
+a remembered field                            in the new columns
+===========================================   ======================================================
+is in the sample, and its values fit          as it was
+is in the sample, and its values do not fit   with the sample's type
+is in no unread record                        left out if every record had it before; otherwise as
+                                              it was
 
-New fields come behind the others. A field is required that every record has which is not read yet, if it is new or was required before.
+New fields come after the others. A field is required if every unread record has it and it is new or
+was required before.
 """
 
 from __future__ import annotations
@@ -20,13 +23,13 @@ from typing import Any
 
 from barnabas.pipelines.schema_changes.columns import Struct, is_struct
 
-# Numbers that a column takes besides its own, without a loss.
+# Types of numbers that a column can hold besides its own, without loss.
 _FITS = {"double": ("long", "integer", "float"), "long": ("integer",), "decimal": ("long", "integer")}
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Of one field: how many objects could have it, and how many do."""
+    """For one field: how many objects could have it, and how many do."""
 
     objects: int
     having: int
@@ -54,7 +57,7 @@ def optional(schema: Struct) -> dict[str, Any]:
 
 
 def news(schema: Struct, known: Collection[str], wanted: Callable[[str], bool], prefix: str = "") -> dict[str, Any]:
-    """Of the schema, the columns that are not known and are wanted."""
+    """The columns of the schema that are unknown and wanted."""
     fields = []
     for field in schema["fields"]:
         name = prefix + field["name"]
@@ -66,7 +69,7 @@ def news(schema: Struct, known: Collection[str], wanted: Callable[[str], bool], 
 
 
 def merged(known: Struct, sampled: Struct, present: Mapping[str, Presence], prefix: str = "") -> dict[str, Any]:
-    """``present`` counts all records that are not read yet, over the fields of both."""
+    """``present`` counts all unread records, over the fields of both."""
     new = {field["name"]: field for field in sampled["fields"]}
     fields = []
     for field in known["fields"]:
@@ -89,7 +92,8 @@ def _merged_type(known: Any, sampled: Any, present: Mapping[str, Presence], pref
 
 
 def _fits(known: Any, sampled: Any) -> bool:
-    """Whether Spark reads values of the one as the other. A text takes everything: what is no text arrives as its JSON."""
+    """Whether Spark reads values of one type as the other. A text column takes everything: other
+    values arrive as their JSON."""
     if known in ("string", sampled):
         return True
     if isinstance(known, str) and isinstance(sampled, str):

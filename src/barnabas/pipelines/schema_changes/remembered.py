@@ -1,12 +1,13 @@
 """The columns that a source had when it was first read, or when a change was last accepted.
 
-    -kept/schemas/<source>         `id` bigint, `item` string, `place` struct<`city`:string NOT NULL>
+    -kept/schemas/<source>         `id` bigint, `place` struct<`city`:string NOT NULL>
     -kept/schema_notes/<source>    {"announced": ["note"], "removed": ["qty"]}
 
-Texts beside the checkpoint, wherever that is, each replaced as a whole. NOT NULL marks a field that every record had that was looked at
-(JSON), or a column that every file had (Parquet); columns of tables have no such mark. A checkpoint without the text remembers what is
-found first. The notes are there for records and files that were read already when a change is accepted: new columns are looked for in
-them too, but one that an earlier acceptance removed comes back only if it was announced since.
+Texts beside the checkpoint, wherever that is, each replaced atomically. NOT NULL marks a field that
+every sampled record had (JSON), or a column that every file had (Parquet); columns of tables have
+no such mark. A checkpoint without the text remembers the first columns found. The notes are for
+records and files that were read before a change is accepted: new columns are searched in them too,
+but a column that an earlier acceptance removed comes back only if it was announced since.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
     from barnabas.pipelines.kept_text import KeptText
 
-# Observed metrics of queries begin with this; the source's name follows.
+# Observed metrics of queries start with this; the source's name follows.
 UNKNOWN_FIELDS = "barnabas.unknown_fields."
-# Names of fields may be ids; the notes do not grow with them.
+# Names of fields may be ids; this keeps the notes from growing with them.
 ANNOUNCED_MAX = 100
 _log = logging.getLogger("barnabas.pipelines")
 
@@ -37,7 +38,7 @@ _log = logging.getLogger("barnabas.pipelines")
 @dataclass(frozen=True, slots=True)
 class Notes:
     announced: tuple[str, ...] = ()  # since the last acceptance
-    removed: tuple[str, ...] = ()  # by acceptances so far, and not there again
+    removed: tuple[str, ...] = ()  # by acceptances so far, and not found again
 
 
 class _KeptNotes:
@@ -53,7 +54,7 @@ class _KeptNotes:
 
 
 class RememberedSchema:
-    """Of one source in one run."""
+    """The remembered columns of one source in one run."""
 
     def __init__(self, source: SourceDeclaration, context: RunContext) -> None:
         self.source = source
@@ -79,12 +80,12 @@ class RememberedSchema:
         self._kept.write(ddl(schema.jsonValue()))
 
     def wants(self) -> Callable[[str], bool]:
-        """Whether a new column of what was read already is taken over, by its name."""
+        """Whether a new column of records that were read already is accepted, by its name."""
         notes = self._notes.read()
         return lambda name: name in notes.announced or name not in notes.removed
 
     def changes(self, found: StructType) -> tuple[SchemaChange, ...]:
-        """Nothing, where nothing is remembered."""
+        """Empty if nothing is remembered."""
         known = self.read()
         return () if known is None else changes(known.jsonValue(), found.jsonValue())
 
@@ -116,7 +117,8 @@ class RememberedSchema:
 
 
 def announce_unknown_fields(context: RunContext, metrics: Mapping[str, Any]) -> None:
-    """``metrics`` are those that a query's report has, some of them from :mod:`barnabas.pipelines.formats.decoding`."""
+    """``metrics`` are those of a query's report, some of them from
+    :mod:`barnabas.pipelines.formats.decoding`."""
     for source in context.pipeline.sources:
         found = metrics.get(f"{UNKNOWN_FIELDS}{source.name}") or {}
         for name in (found.get("first"), found.get("last")):
@@ -125,12 +127,12 @@ def announce_unknown_fields(context: RunContext, metrics: Mapping[str, Any]) -> 
 
 
 def changed(source: SourceDeclaration, path: str, what: str) -> SchemaChanged:
-    remedy = f"`barnabas pipelines accept-schema {path}` takes that over, and the pipeline goes on where it was"
+    remedy = f"`barnabas pipelines accept-schema {path}` accepts the change, and the pipeline continues where it stopped"
     return SchemaChanged(f"{source.place.path}:{source.place.line}: source {source.name!r}: {what}; {remedy}.")
 
 
 def struct(text: str) -> StructType:
-    """Of DDL. Needs a session."""
+    """Parsed from DDL. Needs a session."""
     from pyspark.sql.types import StructType
 
     parsed = StructType.fromDDL(text)

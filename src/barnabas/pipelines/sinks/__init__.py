@@ -1,4 +1,14 @@
-"""Sinks: where frames end. A sink is a module with the two functions of :class:`Sink`."""
+"""Sinks: the ends of frames. A sink is a module with the two functions of :class:`Sink`.
+
+Read this module first, then :mod:`~.topic`, :mod:`~.files`, :mod:`~.console`, :mod:`~.lake` and
+:mod:`~.jdbc` (with :mod:`~.jdbc_statements`). :mod:`~.changed_rows` is shared by the last two: it
+reduces a batch to one row per key.
+
+Invariants: every sink is one query with its own checkpoint; declaring needs no Spark. Each module
+states its guarantee after a failure.
+
+Not here: transactions into topics (:mod:`barnabas.pipelines.exactly_once`).
+"""
 
 from __future__ import annotations
 
@@ -16,14 +26,16 @@ if TYPE_CHECKING:
 
 
 class Sink(Protocol):
-    """What a module may have besides: ``PACKAGES`` or ``packages(settings)``, the Maven packages it needs; ``topics(settings)``, those it
-    writes to."""
+    """A module may also have ``PACKAGES`` or ``packages(settings)``, the Maven packages it needs,
+    and ``topics(settings)``, the topics it writes to."""
 
     def declare(self, fields: Fields) -> object:
-        """The settings of this kind. Fields that all sinks share (from, mode) are taken already."""
+        """The settings of this kind. The fields that all sinks share (from, mode) have been read
+        already."""
 
     def start(self, frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:
-        """Begin with ``context.writer(frame, declaration)``: it has the query's name, checkpoint, trigger and output mode."""
+        """Starts with ``context.writer(frame, declaration)``, which has the query's name,
+        checkpoint, trigger and output mode."""
 
 
 SINKS: Kinds[Sink] = Kinds("sink", __name__, {"topic": "topic", "jdbc": "jdbc", "lake": "lake", "files": "files", "console": "console"})

@@ -1,7 +1,9 @@
-"""A batch as what it changes in a table with keys: one row per key, the latest, and whether it is to be deleted.
+"""A batch as changes of a table with keys: one row per key, the latest, and whether it deletes the
+key.
 
-Which row is the latest, ``latest_by`` says: SQL over the columns. Without it the order in the topic counts, where the rows still know it
-(``_offset``); and where they do not, one of them is taken, always the same one.
+``latest_by``, SQL over the columns, decides which row is the latest. Without it the order in the
+topic counts, if the rows still have it (``_offset``); otherwise one row is chosen, always the same
+one.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def declare_changes(own: Fields, keys: str) -> ChangeSettings:
     settings = ChangeSettings(own.optional_texts(keys) or (), own.optional_text("latest_by"), own.optional_text("delete"))
     for name, value in (("latest_by", settings.latest_by), ("delete", settings.delete)):
         if value is not None and not settings.keys:
-            raise own.error(f"{name!r} of {own.what} needs {keys!r}, for without keys no row is another's successor.", name)
+            raise own.error(f"{name!r} of {own.what} needs {keys!r}, because without keys no row replaces another.", name)
     return settings
 
 

@@ -1,7 +1,9 @@
-"""Files in a folder, exactly once: ``out: {from: x, files: {path: out/, format: json, partition_by: [day]}}``.
+"""Files in a folder, exactly once: ``out: {from: x, files: {path: out/, format: json, partition_by:
+[day]}}``.
 
-Spark's file sink writes files first and then, in ``_spark_metadata``, which of them count; Spark reads only those. Other readers of the
-folder may see files of a batch that failed: for them a lake table is better. Results that change (``mode: update``) have no place in files.
+Spark's file sink writes files first and then records in ``_spark_metadata`` which of them count;
+Spark reads only those. Other readers of the folder may see files of a failed batch: for them a lake
+table is better. Files cannot hold results that change (``mode: update``).
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ class FilesSinkSettings:
     path: str
     format: str
     partition_by: tuple[str, ...]
-    options: dict[str, str]  # of Spark's writer, as they are
+    options: dict[str, str]  # passed on to Spark's writer
 
 
 def declare(fields: Fields) -> FilesSinkSettings:

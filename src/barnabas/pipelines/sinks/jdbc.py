@@ -1,12 +1,16 @@
-"""Tables of a database, upserted: ``db: {from: large, jdbc: {url: ..., table: alerts, keys: [account]}}``.
+"""Tables of a database, upserted: ``db: {from: large, jdbc: {url: ..., table: alerts, keys:
+[account]}}``.
 
-A batch is written by Spark's own writer, from all executors, into a staging table of its own. One transaction then takes it over: rows
-whose key is there replace, others are inserted, those that meet ``delete`` are deleted, and the batch's number is noted in
-``barnabas_batches``. So readers see whole batches, and a batch that runs again changes nothing: exactly once, also for tables without
-``keys``, to which rows are only added. Upserting from each executor's task would be simpler and show half batches.
+Spark's own writer writes a batch, from all executors, into a staging table. One transaction then
+applies it: rows replace existing rows with the same key, other rows are inserted, those that meet
+``delete`` are deleted, and the batch's number is recorded in ``barnabas_batches``. So readers see
+whole batches, and a batch that runs again changes nothing: exactly once, also for tables without
+``keys``, to which rows are only added. Upserting from each executor's task would be simpler but
+show half batches.
 
-A table that is not there is made, with the columns of the rows and a unique index on the keys. One that is there needs such an index or a
-primary key. Needed is the right to make tables. When the database is away, the batch is tried again for ``retry`` (a minute).
+A missing table is created, with the columns of the rows and a unique index on the keys. An existing
+one needs such an index or a primary key. The sink needs the right to create tables. When the
+database is down, the batch is retried for ``retry`` (a minute).
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import CannotRun
-from barnabas.pipelines.jdbc_database import JdbcConnection, JdbcDatabase, declare_database, is_away
+from barnabas.pipelines.jdbc_database import JdbcConnection, JdbcDatabase, declare_database, is_unavailable
 from barnabas.pipelines.kept_text import KeptText
 from barnabas.pipelines.sinks.changed_rows import DELETED, ChangeSettings, changed_rows, declare_changes
 from barnabas.pipelines.sinks.jdbc_statements import JdbcStatements
@@ -82,8 +86,8 @@ class UpsertedTable:
                 try:
                     self._write_once(rows, number)
                     return
-                except Exception as wrong:
-                    if not is_away(wrong) or time.monotonic() > deadline:
+                except Exception as error:
+                    if not is_unavailable(error) or time.monotonic() > deadline:
                         raise
                     time.sleep(_PAUSE_SECONDS)
         finally:
@@ -102,7 +106,7 @@ class UpsertedTable:
             self._ensure_table(connection, statements, rows)
             connection.execute(statements.drop_staging())
             connection.execute(statements.create_staging())
-            # SQLite has one writer at a time, so more tasks would only wait for each other.
+            # SQLite allows one writer at a time, so more tasks would only wait for each other.
             staged = rows.coalesce(1) if settings.database.is_sqlite else rows
             staged.write.format("jdbc").mode("append").options(**settings.database.spark_options(), dbtable=self._staging).save()
             with connection.transaction():
@@ -118,7 +122,7 @@ class UpsertedTable:
         if _exists(connection, statements):
             return
         writer = rows.drop(DELETED).limit(0).write.format("jdbc").mode("append")
-        # MariaDB has no index over a text of any length.
+        # MariaDB cannot index a text of unlimited length.
         narrow = [
             field.name for field in rows.schema.fields if field.name in settings.changes.keys and field.dataType.simpleString() == "string"
         ]
@@ -129,7 +133,8 @@ class UpsertedTable:
             connection.execute(statements.create_index())
 
     def _query_id(self, rows: DataFrame) -> str:
-        """Spark's, of the checkpoint: a new checkpoint's batches begin at zero, and must not be taken for an old one's."""
+        """Spark's id of the checkpoint: a new checkpoint's batches start at zero, and must not be
+        confused with an old one's."""
         text = KeptText(rows.sparkSession, f"{self._checkpoint}/metadata").read()
         if text is None:
             raise CannotRun(f"The checkpoint {self._checkpoint} is gone.")
@@ -139,15 +144,16 @@ class UpsertedTable:
 def _exists(connection: JdbcConnection, statements: JdbcStatements) -> bool:
     try:
         connection.value(statements.probe())
-    except Exception as wrong:
-        if is_away(wrong):
+    except Exception as error:
+        if is_unavailable(error):
             raise
         return False
     return True
 
 
 def _storable(rows: DataFrame, database: JdbcDatabase) -> DataFrame:
-    """SQLite keeps times as texts that its own functions understand; its driver would store numbers. Structures are texts everywhere."""
+    """SQLite keeps times as texts that its own functions understand; its driver would store
+    numbers. Structures are stored as text in every database."""
     from pyspark.sql import functions as F
 
     columns = []

@@ -1,4 +1,4 @@
-"""What is said to a database to take a staged batch over."""
+"""The SQL statements that apply a staged batch."""
 
 # ruff: noqa: S608 - names are quoted, and values are literals of our own making or parameters
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from barnabas.pipelines.jdbc_database import JdbcDatabase
 from barnabas.pipelines.sinks.changed_rows import DELETED
 
-# One row for every query: the last batch that it took over.
+# One row for every query: the last batch that was applied.
 BATCHES = "barnabas_batches"
 
 
@@ -45,11 +45,13 @@ class JdbcStatements:
         return f"DROP TABLE IF EXISTS {self._staged}"
 
     def create_staging(self) -> str:
-        """With the types that the table has, whatever Spark would have made of the columns."""
+        """With the types of the target table, not those that Spark would derive from the
+        columns."""
         return f"CREATE TABLE {self._staged} AS SELECT {self._names}, 0 AS {DELETED} FROM {self._target} WHERE 1 = 0"
 
     def take_over(self) -> str:
-        # The WHERE is needed also where it selects all: without one SQLite takes ON for the beginning of a join's condition.
+        # The WHERE is needed even if it selects all rows: without one SQLite parses ON as the
+        # condition of a join.
         insert = f"INSERT INTO {self._target} ({self._names}) SELECT {self._names} FROM {self._staged} WHERE {DELETED} = 0"
         name = self.database.dialect.name
         others = [name(each) for each in self.columns if each not in self.keys]

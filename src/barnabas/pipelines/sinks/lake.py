@@ -1,17 +1,21 @@
-"""Lake tables: ``lake: {from: large, lake: {format: delta, path: lake/alerts, partition_by: [day], merge_on: [account]}}``.
+"""Lake tables: ``lake: {from: large, lake: {format: delta, path: lake/alerts, partition_by: [day],
+merge_on: [account]}}``.
 
-format     without merge_on               with merge_on
-========   ============================   ====================================================================
-parquet    rows are added, exactly once   not possible: a Parquet folder has no way to replace a row
-delta      rows are added, exactly once   MERGE: a row whose keys are there replaces it, ``delete`` removes it
-iceberg    rows are added, exactly once   the same
+format    without merge_on               with merge_on
+=======   ============================   ===========================================================
+parquet   rows are added, exactly once   not possible: a Parquet folder cannot replace a row
+delta     rows are added, exactly once   MERGE: a row replaces the one with the same keys,
+                                         ``delete`` removes it
+iceberg   rows are added, exactly once   the same
 
-Added rows are exactly once because Spark's file sink and both formats note the batch together with its files. A merge is a batch's own
-MERGE, which run again changes nothing: that is exactly once in effect. Of several rows with the same keys in a batch the latest counts
-(:mod:`barnabas.pipelines.sinks.changed_rows`). The table is made at the first batch when it is not there.
+Added rows are exactly once because Spark's file sink and both formats record the batch together
+with its files. A merge is one MERGE per batch, which changes nothing when it runs again: that is
+exactly once in effect. Of several rows with the same keys in a batch the latest counts
+(:mod:`barnabas.pipelines.sinks.changed_rows`). A missing table is created with the first batch.
 
-An Iceberg table lies in ``path`` as a Hadoop catalogue keeps it; with ``table: catalogue.schema.name`` instead it is one of a catalogue
-that the pipeline's ``spark`` settings describe. ``evolve: true`` adds columns that a Delta table does not have yet.
+An Iceberg table lies in ``path`` as a Hadoop catalogue keeps it; with ``table:
+catalogue.schema.name`` instead it belongs to a catalogue that the pipeline's ``spark`` settings
+describe. ``evolve: true`` adds columns that a Delta table does not have yet.
 """
 
 # ruff: noqa: S608 - names are quoted, and there are no values
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration
 
 FORMATS = ("delta", "iceberg", "parquet")
-# Delta looks at a table's log with 50 tasks in every batch, which is for clusters.
+# Delta reads a table's log with 50 tasks in every batch by default, which suits clusters.
 _LOCAL_SNAPSHOT_PARTITIONS = "2"
 
 
@@ -42,7 +46,7 @@ _LOCAL_SNAPSHOT_PARTITIONS = "2"
 class LakeSettings:
     format: str
     path: str | None
-    table: str | None  # of a catalogue, instead of a path
+    table: str | None  # of a catalogue, in place of a path
     partition_by: tuple[str, ...]
     changes: ChangeSettings
     evolve: bool
@@ -61,9 +65,9 @@ def declare(fields: Fields) -> LakeSettings:
     if (settings.path is None) == (settings.table is None):
         raise own.error(f"{own.what} has either a 'path' or a 'table'.")
     if settings.table is not None and settings.format != "iceberg":
-        raise own.error(f"{own.what} has a 'table', but only iceberg's are found by a name; say its 'path'.", "table")
+        raise own.error(f"{own.what} has a 'table', but only Iceberg tables have names; give its 'path'.", "table")
     if settings.changes.keys and settings.format == "parquet":
-        raise own.error(f"{own.what} cannot merge into parquet, which has no way to replace a row; use delta or iceberg.", "merge_on")
+        raise own.error(f"{own.what} cannot merge into parquet, which cannot replace rows; use delta or iceberg.", "merge_on")
     own.end()
     return settings
 
@@ -86,7 +90,7 @@ def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -
     if settings.format == "iceberg":
         table = iceberg_table(context.session, settings, _catalogue(declaration.name))
         _create(shown.sparkSession, shown, settings, table)
-        # A batch goes to all partitions it has rows for, whatever order they come in.
+        # A batch may have rows for many partitions, in any order.
         return writer.option("fanout-enabled", "true").toTable(table)
     if settings.partition_by:
         writer = writer.partitionBy(*settings.partition_by)
@@ -128,7 +132,8 @@ def merge_statement(table: str, columns: list[str], changes: ChangeSettings) -> 
 
 
 def iceberg_table(session: SparkSession, settings: LakeSettings, catalogue: str) -> str:
-    """The table's name in SQL. A path becomes a table of a catalogue of its own, made here because Spark looks catalogues up when used."""
+    """The table's name in SQL. A path becomes a table of a catalogue of its own, defined here
+    because Spark looks up catalogues when they are used."""
     if settings.table is not None:
         return settings.table
     assert settings.path is not None

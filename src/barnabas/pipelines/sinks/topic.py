@@ -1,16 +1,19 @@
 """Topics.
 
-    alerts_out: {from: large, topic: alerts, key: account, value: [account, amount], format: json, guarantee: at_least_once}
+    alerts_out: {from: large, topic: alerts, key: account, value: [account, amount],
+                 format: json, guarantee: at_least_once}
 
-``key`` and the headers are SQL over the view's columns; ``value`` names columns (``all``: those without an underscore in front).
-``tombstone`` is a condition: rows that meet it are written without a value, which in a compacted topic deletes their key.
-``route`` is SQL for a row's topic, as in ``concat('orders.', country)``; where it gives null, it is ``topic``. Topics that it names are
-not made beforehand.
+``key`` and the headers are SQL over the view's columns; ``value`` names columns (``all``: those
+without a leading underscore). ``tombstone`` is a condition: rows that meet it are written without a
+value, which in a compacted topic deletes their key. ``route`` is SQL for a row's topic, as in
+``concat('orders.', country)``; where it is null, the row goes to ``topic``. Topics that only
+``route`` names are not created beforehand.
 
-guarantee       who writes                                  after a failure
-=============   =========================================   =================================================
-exactly_once    :mod:`barnabas.pipelines.exactly_once`      no row is missing, none is there twice
-at_least_once   Spark's own Kafka sink                      no row is missing; those of a batch may be twice
+guarantee       writer                                   after a failure
+=============   ======================================   ===========================================
+exactly_once    :mod:`barnabas.pipelines.exactly_once`   no row is missing, none is there twice
+at_least_once   Spark's own Kafka sink                   no row is missing; those of a batch may be
+                                                         there twice
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ class TopicSinkSettings:
     tombstone: str | None  # SQL, a condition
     route: str | None  # SQL; None: all rows go to the topic
     guarantee: str
-    options: dict[str, str]  # for the producer or the exactly-once writers, as they are
+    options: dict[str, str]  # passed on to the producer or the exactly-once writers
 
 
 def declare(fields: Fields) -> TopicSinkSettings:
@@ -76,7 +79,7 @@ def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -
     assert isinstance(settings, TopicSinkSettings)
     encoded = records(frame, settings)
     if settings.guarantee == "exactly_once":
-        # Reached by name, because it stands on top of the sinks and knows this module.
+        # Imported by name, because it is built on the sinks and imports this module.
         query: StreamingQuery = import_module("barnabas.pipelines.exactly_once.sink").start(encoded, declaration, context)
         return query
     writer = context.writer(encoded, declaration.name, declaration.mode).format("kafka")
@@ -84,13 +87,13 @@ def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -
 
 
 def records(frame: DataFrame, settings: TopicSinkSettings) -> DataFrame:
-    """The rows as Kafka's columns: ``topic`` (text), ``key`` and ``value`` (binary), ``headers`` (null without any), and ``partition``
-    (a number) when it is declared."""
+    """The rows as Kafka's columns: ``topic`` (text), ``key`` and ``value`` (binary), ``headers``
+    (null without any), and ``partition`` (a number) when it is declared."""
     from pyspark.sql import functions as F
 
     columns = settings.value or tuple(name for name in frame.columns if not name.startswith("_"))
     if missing := [name for name in columns if name not in frame.columns]:
-        raise CannotRun(f"Topic {settings.topic!r} shall get the column {missing[0]!r}, but there are only {', '.join(frame.columns)}.")
+        raise CannotRun(f"Topic {settings.topic!r} needs the column {missing[0]!r}, but the columns are {', '.join(frame.columns)}.")
     value = FORMATS.of(settings.format.kind).encode(columns, settings.format).cast("binary")
     if settings.tombstone is not None:
         value = F.when(~F.coalesce(F.expr(settings.tombstone).cast("boolean"), F.lit(False)), value)
@@ -110,7 +113,7 @@ def records(frame: DataFrame, settings: TopicSinkSettings) -> DataFrame:
 
 
 def _bytes(expression: str, frame: DataFrame) -> Column:
-    """Binary as it is, anything else as its text."""
+    """Binary values as they are, others as text."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import BinaryType
 

@@ -2,25 +2,29 @@
 
     drops: {files: {path: in/, format: csv}, schema: "account STRING, amount DOUBLE"}
 
-Each file is read once, whole, when it is first seen: write it elsewhere and move it in. Without a schema the files that are there at the
-first start are looked at, and their columns are remembered. Beside its columns a row has ``_file``, where it came from.
+Each file is read once, whole, when it is first seen: write it elsewhere and move it in. Without a
+schema, the columns are inferred from the files that exist at the first start, and remembered.
+Beside its columns a row has ``_file``, the path of its file.
 
-format     a row is                              a bad one is
-========   ===================================   ===========================================================
-csv        a line; ``header`` (true) is checked   one with other values than the schema's
-json       a line with an object                 the same
-text       a line, in the column ``value``       none
-parquet    a row                                 a file that is none: ``tolerance: all`` leaves it out
+format    a row is                               a bad one is
+=======   ====================================   ===================================================
+csv       a line; ``header`` (true) is checked   one whose values do not fit the schema
+json      a line with an object                  the same
+text      a line, in the column ``value``        none
+parquet   a row                                  a file that is not Parquet: ``tolerance: all``
+                                                 leaves it out
 
-``tolerance`` and ``dead_letters`` are those of topics; a dead letter of a line has the file in its headers instead of a position.
+``tolerance`` and ``dead_letters`` are those of topics; a dead letter of a line has the file in its
+headers in place of a position.
 
-Files whose columns are others than the remembered ones, before the change is accepted:
+Files whose columns differ from the remembered ones, before the change is accepted:
 
-format     a column or field is missing           a new column or field
-========   ====================================   ===================================================================
-csv        stops at the file's header             the same: values are found by their place in a line
-json       stops at the line, if all had it       announced (not with the option multiLine, where only types are checked)
-parquet    stops at the file, if all had it       announced
+format    a column or field is missing       a new column or field
+=======   ================================   =======================================================
+csv       stops at the file's header         the same: values are found by their place in a line
+json      stops at the line, if all had it   announced (not with the option multiLine, where only
+                                             types are checked)
+parquet   stops at the file, if all had it   announced
 """
 
 from __future__ import annotations
@@ -45,7 +49,7 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.fields import Fields
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
 
-DECODES = True  # not by the formats of records, but with their schema, tolerance and dead letters
+DECODES = True  # with the schema, tolerance and dead letters of records, but not their formats
 REMEMBERS_SCHEMA = True
 FORMATS = ("csv", "json", "parquet", "text")
 _LINES = ("csv", "json")
@@ -56,12 +60,12 @@ _CORRUPT = "_corrupt"
 class FilesSettings:
     path: str
     format: str
-    header: bool  # of CSV: the first line names the columns
+    header: bool  # for CSV: the first line names the columns
     separator: str
     pattern: str | None  # a glob on the names
     rate: int | None  # files in one batch at most
     recursive: bool
-    options: dict[str, str]  # of Spark's reader, as they are
+    options: dict[str, str]  # passed on to Spark's reader
     dead_letters: bool
 
 
@@ -79,13 +83,13 @@ def declare(fields: Fields) -> FilesSettings:
         dead_letters="dead_letters" in fields,
     )
     if "format" in fields:
-        raise fields.error(f"the format of {fields.what} is that of its files: it stands inside 'files'.", "format")
+        raise fields.error(f"the format of {fields.what} belongs inside 'files'.", "format")
     own.end()
     return settings
 
 
 def packages(settings: object) -> tuple[str, ...]:
-    """Files need nothing; dead letters go to a topic."""
+    """Files need no packages; dead letters go to a topic."""
     assert isinstance(settings, FilesSettings)
     return ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",) if settings.dead_letters else ()
 
@@ -145,17 +149,18 @@ def _with_file(frame: DataFrame) -> DataFrame:
 def _readable(whole: DataFrame, declaration: SourceDeclaration, context: RunContext, schema: str) -> DataFrame:
     from pyspark.sql import functions as F
 
-    reason = f"this line is not of the declared columns ({schema})"
-    # What could be read is part of the reason also because Spark refuses to read a file for the sake of this one column alone.
+    reason = f"this line does not have the declared columns ({schema})"
+    # The decoded columns are part of the condition also because Spark refuses to read a file for
+    # this one column alone.
     columns = [name for name in whole.columns if name not in (_CORRUPT, "_file")]
     understood = F.to_json(F.struct(*(f"`{name}`" for name in columns)))
-    said = F.when(F.col(_CORRUPT).isNotNull(), F.concat(F.lit(f"{reason}; understood was "), understood))
-    told = whole.select("*", F.col(_CORRUPT).cast("binary").alias("_value"), said.alias("_reason"))
-    return _tolerated(told, declaration, context).select(*columns, "_file")
+    text = F.when(F.col(_CORRUPT).isNotNull(), F.concat(F.lit(f"{reason}; decoded: "), understood))
+    with_reasons = whole.select("*", F.col(_CORRUPT).cast("binary").alias("_value"), text.alias("_reason"))
+    return _tolerated(with_reasons, declaration, context).select(*columns, "_file")
 
 
 def _decoded_lines(lines: DataFrame, declaration: SourceDeclaration, context: RunContext, schema: str) -> DataFrame:
-    """JSON through the same decoder as records of topics, which knows which fields are there."""
+    """JSON through the decoder of topics, which sees which fields a record has."""
     from pyspark.sql import functions as F
 
     assert declaration.decoding is not None
@@ -164,8 +169,8 @@ def _decoded_lines(lines: DataFrame, declaration: SourceDeclaration, context: Ru
     declared = replace(declaration.decoding.format, kind="json", schema=schema, settings=settings.options, inferred=True)
     decoded = json_format.decode(F.col("_value"), declared)
     texts = lines.where(F.trim("value") != "").select("_file", F.col("value").cast("binary").alias("_value"))
-    told = with_reason(texts, decoded, ["_file", "_value"], decoded.reason)
-    good = note_unknown(_tolerated(told, declaration, context), declaration, F.col("_file"))
+    with_reasons = with_reason(texts, decoded, ["_file", "_value"], decoded.reason)
+    good = note_unknown(_tolerated(with_reasons, declaration, context), declaration, F.col("_file"))
     return good.select("_row.*", "_file")
 
 
@@ -179,23 +184,23 @@ def _checked_columns(whole: DataFrame, declaration: SourceDeclaration, schema: s
     return note_unknown(good, declaration, F.col("_file")).drop("_looked", "_unknown")
 
 
-def _tolerated(told: DataFrame, declaration: SourceDeclaration, context: RunContext) -> DataFrame:
+def _tolerated(with_reasons: DataFrame, declaration: SourceDeclaration, context: RunContext) -> DataFrame:
     """Lines with a ``_reason`` stop the query, or are left out, or become dead letters."""
     from pyspark.sql import functions as F
 
     assert declaration.decoding is not None
     if declaration.decoding.tolerance == "none":
-        said = F.concat(F.col("_reason"), F.lit(": "), F.col("_value").cast("string"))
-        return told.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(stop(declaration.name, F.col("_file"), said)))
-    bad = told.where(F.col("_reason").isNotNull()).select(
+        text = F.concat(F.col("_reason"), F.lit(": "), F.col("_value").cast("string"))
+        return with_reasons.where(F.when(F.col("_reason").isNull(), F.lit(True)).otherwise(stop(declaration.name, F.col("_file"), text)))
+    bad = with_reasons.where(F.col("_reason").isNotNull()).select(
         F.col("_value").alias("value"), F.col("_reason").alias("reason"), F.col("_file").alias("file")
     )
     context.undecodable.append(Undecodable(declaration, bad))
-    return told.where(F.col("_reason").isNull())
+    return with_reasons.where(F.col("_reason").isNull())
 
 
 def _schema(session: SparkSession, declaration: SourceDeclaration, settings: FilesSettings, context: RunContext) -> str:
-    """Declared; or found at the first start, and remembered."""
+    """The declared schema, or the one inferred at the first start and remembered."""
     assert declaration.decoding is not None
     if settings.format == "text":
         return "value STRING"
@@ -206,10 +211,10 @@ def _schema(session: SparkSession, declaration: SourceDeclaration, settings: Fil
     if schema is None:
         try:
             schema = _first_columns(session, declaration, settings)
-        except Exception as wrong:
+        except Exception as error:
             raise CannotRun(
                 f"The columns of source {declaration.name!r} cannot be inferred from the files in {settings.path}; declare its 'schema'."
-            ) from wrong
+            ) from error
         if not schema.fields:
             raise CannotRun(
                 f"The columns of source {declaration.name!r} cannot be inferred, because {settings.path} is empty; declare its 'schema'."
@@ -238,7 +243,7 @@ def _csv_columns(session: SparkSession, unread: list[str], options: dict[str, st
         (first, of_first), (second, of_second), *_ = headers.items()
         raise CannotRun(
             f"The files that source {declaration.name!r} has not read yet have different headers, and CSV is read by the order of columns: "
-            f"{of_first} has {', '.join(first)}, {of_second} has {', '.join(second)}; bring them into one form and accept that."
+            f"{of_first} has {', '.join(first)}, {of_second} has {', '.join(second)}; give them all the same header and accept again."
         )
     return reader.options(inferSchema="true").load([spark_path(each) for each in unread]).schema
 
@@ -274,7 +279,7 @@ def _options(settings: FilesSettings, declaration: SourceDeclaration) -> dict[st
     if settings.format in _LINES:
         options |= {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
     if settings.format == "csv":
-        # A header with other names than the schema's is an error, not a line that is lost.
+        # A header with other names than the schema's is an error, not a lost line.
         options |= {"header": str(settings.header).lower(), "enforceSchema": "false", "sep": settings.separator, "escape": '"'}
     if settings.format == "parquet":
         options["ignoreCorruptFiles"] = str(declaration.decoding.tolerance == "all").lower()

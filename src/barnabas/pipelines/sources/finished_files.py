@@ -1,10 +1,11 @@
-"""Which files of a folder a query is done with, as its checkpoint tells.
+"""The files of a folder that a query has finished, according to its checkpoint.
 
     offsets/41                 of a source that reads files: {"logOffset": 7}
     sources/0/7                the files that source 0 found for its seventh offset, a line for each
     sources/0/9.compact        all up to its ninth
 
-A file is done when it belongs to an offset that the last finished batch has reached. Whatever cannot be read is not done.
+A file is finished when it belongs to an offset that the last finished batch has reached. A file
+whose record cannot be read is not finished.
 """
 
 from __future__ import annotations
@@ -29,15 +30,16 @@ class FinishedFiles:
         self._checkpoint = QueryCheckpoint(session, checkpoint)
 
     def names(self, folder: str) -> set[str]:
-        """Of files in a folder whose path ends like this."""
+        """The names of finished files in a folder whose path ends like this."""
         found = (
             {path.rpartition("/")[2] for path in paths if path.rpartition("/")[0].endswith(folder)} for paths in self._of_each_source()
         )
-        # A query that reads the folder twice has two sources for it; those without any of its files read other folders.
+        # A query that reads the folder twice has two sources for it; sources without any of its
+        # files read other folders.
         return set.intersection(*ours) if (ours := [names for names in found if names]) else set()
 
     def paths(self) -> set[str]:
-        """All, whichever source found them."""
+        """All finished files, of any source."""
         return set().union(*self._of_each_source())
 
     def _of_each_source(self) -> Iterator[set[str]]:

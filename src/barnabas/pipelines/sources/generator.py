@@ -1,6 +1,8 @@
-"""Rows made up at a steady pace, for demos: ``ticks: {generator: {rows_per_second: 100}, columns: {account: "value % 10"}}``.
+"""Generated rows at a steady rate, for demos: ``ticks: {generator: {rows_per_second: 100}, columns:
+{account: "value % 10"}}``.
 
-The columns are SQL over ``value`` (0, 1, 2, ...) and ``timestamp``; without any, those two are the columns.
+The columns are SQL over ``value`` (0, 1, 2, ...) and ``timestamp``; without any, those two are the
+columns.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ DEFAULT_ROWS_PER_SECOND = 10
 
 @dataclass(frozen=True, slots=True)
 class GeneratorSettings:
-    rows_per_batch: int | None  # as many in every batch, however long that takes; for tests and benchmarks
+    # A fixed number in every batch, however long that takes; for tests and benchmarks.
+    rows_per_batch: int | None
     rows_per_second: int
     columns: dict[str, str]
 

@@ -1,22 +1,28 @@
 """Tables of a database, polled.
 
-    orders: {jdbc: {url: "jdbc:postgresql://db/shop", table: orders, mode: incrementing, incrementing: id, poll: 5 seconds}}
+    orders: {jdbc: {url: "jdbc:postgresql://db/shop", table: orders, mode: incrementing,
+                    incrementing: id, poll: 5 seconds}}
 
-mode (see :mod:`barnabas.pipelines.sources.jdbc_query`) says how new rows are found. Spark reads databases but does not stream them, so
-polled rows land in files beside the checkpoint and are streamed from there (:mod:`barnabas.pipelines.sources.landing`): where polling went
-on to is known exactly, and a batch that runs again has the same rows.
+``mode`` (see :mod:`barnabas.pipelines.sources.jdbc_query`) decides how new rows are found. Spark
+reads databases but does not stream them, so polled rows land in files beside the checkpoint and are
+streamed from there (:mod:`barnabas.pipelines.sources.landing`): the position of the poll is known
+exactly, and a batch that runs again has the same rows.
 
-The poll is a query of its own beside the sinks', with its own line in the progress. A database that is away is asked again at every poll;
-one that says no (the table is gone) ends the pipeline. With ``available_now`` what is there by now is read before the sinks start, and
-then nothing more.
+The poll is a query of its own beside the sinks', with its own line in the progress. A database that
+is down is tried again at every poll; one that returns an error (the table is gone) ends the
+pipeline. With ``available_now`` the available rows are read before the sinks start, and then
+nothing more.
 
-Every poll looks at the table's columns before it reads rows, and once more afterwards: rows that were read while the columns changed are
-read again. When a remembered column is missing or has another type, nothing lands any more; once every sink has written the rows that
-landed before, the pipeline stops, or takes the new columns over (``schema_changes: accept``) and begins again. So no landed row is ever
-read with other columns than it was polled with. A new column lands with the rows, and sinks see it when it is accepted.
+Every poll checks the table's columns before it reads rows, and once more afterwards: rows that were
+read while the columns changed are read again. When a remembered column is missing or has another
+type, no more rows land; once every sink has written the rows that landed before, the pipeline
+stops, or accepts the new columns (``schema_changes: accept``) and starts again. So no landed row is
+ever read with other columns than it was polled with. A new column lands with the rows, and sinks
+see it when it is accepted.
 
-SQLite has types for values, not for columns: declare ``schema`` where the guess by the columns' declared types is wrong. Its times are
-texts or numbers; as TIMESTAMP they are read as UTC, numbers as milliseconds since 1970.
+SQLite has types for values, not for columns: declare ``schema`` where the guess from the columns'
+declared types is wrong. Its times are texts or numbers; as TIMESTAMP they are read as UTC, numbers
+as milliseconds since 1970.
 """
 
 from __future__ import annotations
@@ -30,7 +36,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import CannotRun, SchemaTakenOver
-from barnabas.pipelines.jdbc_database import JdbcDatabase, declare_database, is_away
+from barnabas.pipelines.jdbc_database import JdbcDatabase, declare_database, is_unavailable
 from barnabas.pipelines.schema_changes.columns import SchemaChange, breaking, describe
 from barnabas.pipelines.schema_changes.remembered import RememberedSchema
 from barnabas.pipelines.sources.jdbc_query import AT, MODES, NUMBER, ROW, JdbcQuery, Position
@@ -49,11 +55,13 @@ if TYPE_CHECKING:
 
 REMEMBERS_SCHEMA = True
 DEFAULT_POLL_MS = 5_000
-# How often a run that has met a change looks whether the sinks have written what landed before it.
+# How often a run that has met a change checks whether the sinks have written the rows that landed
+# before it.
 _DRAIN_POLL_MS = 500
-# One poll's rows: a file of some megabytes. More wait for the next poll, which follows at once.
+# The rows of one poll: a file of some megabytes. More rows wait for the next poll, which follows at
+# once.
 DEFAULT_ROWS_MAX = 100_000
-# How long a database may be away before a run that shall end (available_now) gives up.
+# How long a database may be down before a run with available_now gives up.
 AWAY_SECONDS_MAX = 60.0
 _AWAY_PAUSE_SECONDS = 1.0
 
@@ -66,7 +74,8 @@ class JdbcSettings:
     schema: str | None
     poll_ms: int
     rows_max: int
-    keep_ms: int  # how long rows that every sink has are kept for sinks that are added later
+    # How long rows that every sink has written are kept for sinks that are added later.
+    keep_ms: int
 
     @property
     def database(self) -> JdbcDatabase:
@@ -102,14 +111,15 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
     assert isinstance(settings, JdbcSettings)
     table = PolledTable(session, settings, declaration, context)
     schema = table.remembered.read() or _first_schema(table, declaration)
-    context.before_start.append(partial(_meet_readers, table, context))
+    context.before_start.append(partial(_record_readers, table, context))
     part = f"{declaration.name}.poll"
     if context.available_now or context.pipeline.trigger.available_now:
         try:
             table.catch_up()
         except _TableChanged as change:
-            # The sinks have not written all that landed before the change: they do it now, and the change is met afterwards.
-            context.beside[part] = partial(_start_ticking, partial(table.meet, change), _DRAIN_POLL_MS, part, context)
+            # The sinks have not written all rows that landed before the change: they do it now, and
+            # the change is handled afterwards.
+            context.beside[part] = partial(_start_ticking, partial(table.handle_change, change), _DRAIN_POLL_MS, part, context)
         else:
             schema = table.remembered.read() or schema
     else:
@@ -126,14 +136,14 @@ def accept(session: SparkSession, declaration: SourceDeclaration, context: RunCo
     if breaking(changes) and not table.is_drained():
         raise CannotRun(
             f"Rows of source {declaration.name!r} were polled with the old columns and are not written yet: "
-            "run the pipeline with the file as it was, until it stops at the change, and accept it then."
+            "run the pipeline with the old file until it stops at the change, and accept it then."
         )
     table.take_over(found, changes)
     return changes
 
 
 class _TableChanged(Exception):
-    """Met by a poll, which read nothing."""
+    """Raised by a poll, which read nothing."""
 
     def __init__(self, found: StructType, changes: tuple[SchemaChange, ...]) -> None:
         super().__init__(describe(changes))
@@ -149,13 +159,15 @@ class PolledTable:
         self.remembered = RememberedSchema(declaration, context)
         self.landing = Landing(session, context.checkpoint_of(f"-landed/{declaration.name}"))
         self._away = False
-        # Names of the sinks that read the rows. Kept, because plans know them, and there is no plan where a change is accepted: by then
-        # the steps may speak of columns that are not remembered yet.
+        # Names of the sinks that read the rows. They are kept because only plans contain them, and
+        # there is no plan when a change is accepted: by then the steps may refer to columns that
+        # are not remembered yet.
         self._kept_readers = context.kept(f"readers/{declaration.name}")
 
     @property
     def readers(self) -> tuple[str, ...] | None:
-        """Checkpoints of the sinks that read the rows, as they were when the pipeline last started; None before that is known."""
+        """Checkpoints of the sinks that read the rows, as of the last start of the pipeline; None
+        before the first."""
         text = self._kept_readers.read()
         if text is None:
             return None
@@ -170,7 +182,8 @@ class PolledTable:
         self._kept_readers.write(json.dumps(names))
 
     def poll(self) -> int:
-        """How many rows landed. Raises ``_TableChanged`` before anything is read when the columns are not the remembered ones."""
+        """Returns the number of rows that landed. Raises ``_TableChanged`` before reading when the
+        columns differ from the remembered ones."""
         from pyspark.sql import functions as F
 
         settings = self._settings
@@ -180,15 +193,16 @@ class PolledTable:
         try:
             staged = self.landing.stage(self._rows(settings.query.rows_after(position, settings.rows_max)))
         except Exception:
-            # A column that goes while rows are read may be why; then that is what there is to say.
+            # A column that was dropped during the read may be the cause; report that instead.
             self._unchanged_schema()
             raise
         places = [name for name in (AT, NUMBER) if name in staged.columns]
         last = F.max_by(F.struct(*places), ROW) if places else F.lit(None)
         count, end = staged.agg(F.count("*"), last).collect()[0]
         if count and self.schema() != found:
-            # The columns changed between the look and the read. SQLite answers with a column's *name* where the column is gone, so
-            # these rows are not to be trusted: the next poll reads them again.
+            # The columns changed between the check and the read. SQLite returns a column's *name*
+            # where the column is gone, so these rows cannot be trusted: the next poll reads them
+            # again.
             self._unchanged_schema()
             return self.poll()
         if count:
@@ -204,21 +218,22 @@ class PolledTable:
         self.remembered.announce(changes)
         return found
 
-    def meet(self, change: _TableChanged) -> None:
-        """Returns while there are rows that landed before the change and are not written."""
+    def handle_change(self, change: _TableChanged) -> None:
+        """Returns while rows that landed before the change are not written yet."""
         if breaking(change.changes) and not self.is_drained():
             return
         if not self.remembered.accepts:
             raise self.remembered.changed(change.changes, f"table {self._settings.query.table}")
         self.take_over(change.found, change.changes)
-        _log.warning("Source %r takes over the new columns: %s.", self.remembered.source.name, describe(change.changes))
+        _log.warning("Source %r accepts the new columns: %s.", self.remembered.source.name, describe(change.changes))
         raise SchemaTakenOver(f"Source {self.remembered.source.name!r} has new columns.")
 
     def is_drained(self) -> bool:
         return self.landing.is_empty or ((readers := self.readers) is not None and self.landing.is_read_by(readers))
 
     def take_over(self, found: StructType, changes: tuple[SchemaChange, ...]) -> None:
-        """Rows of the old shape that are kept for later sinks go: read with the new columns, their values would be null."""
+        """Rows of the old shape that are kept for later sinks are removed: read with the new
+        columns, their values would be null."""
         if not changes:
             return
         if breaking(changes):
@@ -231,16 +246,16 @@ class PolledTable:
         self.landing.forget(self.readers or (), self._settings.keep_ms)
 
     def poll_patiently(self) -> None:
-        """All there is; or nothing, where the database is away."""
+        """Reads all available rows; none if the database is down."""
         try:
             self._poll_all()
         except _TableChanged as change:
-            self.meet(change)
-        except Exception as wrong:
-            if not is_away(wrong):
+            self.handle_change(change)
+        except Exception as error:
+            if not is_unavailable(error):
                 raise
             if not self._away:
-                _log.warning("The database of table %s is away; it is asked again at every poll.", self._settings.query.table)
+                _log.warning("The database of table %s is down; every poll tries it again.", self._settings.query.table)
             self._away = True
         else:
             if self._away:
@@ -249,7 +264,8 @@ class PolledTable:
             self.forget()
 
     def catch_up(self) -> None:
-        """All there is. ``_TableChanged`` when the columns changed and rows of the old shape are not written yet."""
+        """Reads all available rows. Raises ``_TableChanged`` when the columns changed and rows of
+        the old shape are not written yet."""
         deadline = time.monotonic() + AWAY_SECONDS_MAX
         while True:
             try:
@@ -259,9 +275,9 @@ class PolledTable:
                 if breaking(change.changes) and not self.is_drained():
                     raise
                 with suppress(SchemaTakenOver):
-                    self.meet(change)
-            except Exception as wrong:
-                if not is_away(wrong) or time.monotonic() > deadline:
+                    self.handle_change(change)
+            except Exception as error:
+                if not is_unavailable(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(_AWAY_PAUSE_SECONDS)
 
@@ -288,14 +304,16 @@ class PolledTable:
 
 
 def _start_ticking(tick: Callable[[], None], every_ms: int, part: str, context: RunContext) -> StreamingQuery:
-    """A query that reads nothing but the clock, and so is seen, reported and stopped like the others."""
+    """A query that reads only the clock, so that it is shown, reported and stopped like the
+    others."""
     ticks = context.session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
     writer = ticks.writeStream.queryName(context.query_name(part)).option("checkpointLocation", context.checkpoint_of(part))
     return writer.trigger(processingTime=f"{every_ms} milliseconds").foreachBatch(lambda _, __: tick()).start()
 
 
-def _meet_readers(table: PolledTable, context: RunContext) -> None:
-    """By Spark's plans, not by the words of the declaration: who is overlooked here would lose rows."""
+def _record_readers(table: PolledTable, context: RunContext) -> None:
+    """Uses Spark's plans, not the text of the declaration: a sink that is missed here would lose
+    rows."""
     table.set_readers([sink.name for sink in context.pipeline.sinks if _reads(context.frame(sink.source), table.landing.rows)])
     table.forget()
 
@@ -306,12 +324,12 @@ def _reads(frame: DataFrame, folder: str) -> bool:
 
 
 def _first_schema(table: PolledTable, declaration: SourceDeclaration) -> StructType:
-    """Remembered from now on: a later start goes on also while the database is away."""
+    """Remembers the columns: a later start works even while the database is down."""
     try:
         schema = table.schema()
-    except Exception as wrong:
-        if is_away(wrong):
-            raise CannotRun(f"The database of source {declaration.name!r} does not answer: {_first_line(wrong)}.") from wrong
+    except Exception as error:
+        if is_unavailable(error):
+            raise CannotRun(f"The database of source {declaration.name!r} does not answer: {_first_line(error)}.") from error
         raise
     have = {name.lower() for name in schema.names}
     for name in _types(table.declared or ""):
@@ -337,12 +355,12 @@ def _types(schema: str) -> dict[str, str]:
 
 
 def _wide(guess: str) -> str:
-    """SQLite's numbers have 64 bits, whatever the column's declared type says to its driver."""
+    """SQLite's numbers have 64 bits, whatever type the column declares to its driver."""
     return {"int": "bigint", "smallint": "bigint", "tinyint": "bigint", "float": "double"}.get(guess, guess)
 
 
 def _sqlite_storage(guess: str) -> str:
-    """As what the driver is asked for a value: what it can give without losing anything."""
+    """The type to request from the driver: one that loses nothing."""
     wide = _wide(guess)
     return wide if wide in ("bigint", "double", "binary") else "string"
 

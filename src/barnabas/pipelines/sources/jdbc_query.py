@@ -1,14 +1,18 @@
-"""The next rows of a table, as a question to its database, and how far the answer came.
+"""The SQL for the next rows of a table, and the position after them.
 
-mode                     the next rows                                                              finds
-======================   ========================================================================   ========================
-bulk                     all, every time                                                            everything, again and again
-incrementing             those whose number is larger than the last one                             new rows
-timestamp+incrementing   those changed later than the last one, or then and with a larger number     new rows and changed ones
+mode                     the next rows                                   finds
+======================   =============================================   ===========================
+bulk                     all, every time                                 everything, again and again
+incrementing             those whose number is larger than the last      new rows
+                         one
+timestamp+incrementing   those changed later than the last one, or       new rows and changed ones
+                         then and with a larger number
 
-Positions are texts that the database made of its values and will read again: no type, precision or time zone is lost on a way through the
-JVM and Python. Rows without the number, or without the time, are never found. Neither are rows whose transaction ends after a later number
-was read: ``delay`` (of timestamp+incrementing) leaves the latest moments alone until such transactions are over.
+Positions are texts that the database made of its values and parses again: no type, precision or
+time zone is lost on the way through the JVM and Python. Rows without the number, or without the
+time, are never found. Neither are rows whose transaction ends after a later number was read:
+``delay`` (of timestamp+incrementing) leaves out the latest moments until such transactions are
+over.
 """
 
 # ruff: noqa: S608 - names are quoted, and values are literals of our own making or parameters
@@ -22,16 +26,16 @@ from dataclasses import dataclass
 from barnabas.pipelines.jdbc_database import JdbcDatabase
 
 MODES = ("bulk", "incrementing", "timestamp+incrementing")
-# Beside the table's columns.
+# Columns added to the table's own.
 ROW, AT, NUMBER = "barnabas_row", "barnabas_at", "barnabas_number"
 _WHOLE_NUMBER = re.compile(r"-?\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Of the last row that was read."""
+    """The position of the last row that was read."""
 
-    at: str | None  # None but with timestamp+incrementing
+    at: str | None  # None except with timestamp+incrementing
     number: str
 
     def to_json(self) -> str:
@@ -39,7 +43,7 @@ class Position:
 
     @staticmethod
     def from_json(text: str) -> Position | None:
-        """None for bulk's, which says nothing."""
+        """None for the position of bulk, which is empty."""
         said = json.loads(text)
         return Position(said["at"], said["number"]) if said is not None else None
 
@@ -54,7 +58,8 @@ class JdbcQuery:
     delay_ms: int
 
     def rows_after(self, position: Position | None, rows_max: int) -> str:
-        """The next ``rows_max`` rows, in their order: ``barnabas_row`` counts them. Bulk has no maximum and no order."""
+        """The next ``rows_max`` rows, in their order: ``barnabas_row`` numbers them. Bulk has no
+        maximum and no order."""
         name, text = self.database.dialect.name, self.database.dialect.text_type
         if self.mode == "bulk":
             return f"SELECT t.*, 0 AS {ROW} FROM {name(self.table)} t"
@@ -70,7 +75,8 @@ class JdbcQuery:
             texts.append(f"CAST(t.{name(self.at)} AS {text}) AS {AT}")
         by = ", ".join(f"t.{each}" for each in order)
         rows = f"SELECT t.*, {', '.join(texts)} FROM {name(self.table)} t WHERE {' AND '.join(where)} ORDER BY {by} LIMIT {rows_max}"
-        # Counted outside, so that the limit comes first and the database need not count the whole table.
+        # Numbered outside, so that the limit comes first and the database need not number the whole
+        # table.
         return f"SELECT n.*, ROW_NUMBER() OVER (ORDER BY {', '.join(f'n.{each}' for each in order)}) AS {ROW} FROM ({rows}) n"
 
     def schema(self) -> str:
@@ -94,5 +100,5 @@ class JdbcQuery:
 
 
 def literal(text: str) -> str:
-    """A number stays one: SQLite orders numbers before texts where a column has no type of its own."""
+    """A number stays a number: SQLite sorts numbers before texts in a column without a type."""
     return text if _WHOLE_NUMBER.fullmatch(text) else "'" + text.replace("'", "''") + "'"

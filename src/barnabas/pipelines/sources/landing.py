@@ -1,13 +1,16 @@
-"""Rows on their way from something that Spark cannot stream (a database) to something it can: files beside the checkpoint.
+"""Rows on their way from a source that Spark cannot stream (a database) to one it can: files beside
+the checkpoint.
 
     -landed/<source>/rows/00000000000000000007.parquet    the rows of the seventh poll
-    -landed/<source>/positions/00000000000000000007       where the eighth goes on
-    -landed/<source>/staging/                             a poll under way
+    -landed/<source>/positions/00000000000000000007       where the eighth continues
+    -landed/<source>/staging/                             a poll in progress
 
-A poll writes its rows to staging, then its position, then moves the rows: that move is the moment they have landed. Whatever is cut off
-before it is done again from the same position, and what was done after it is not, so every row lands exactly once. A batch that is run
-again reads the same files, even when the rows in the database have changed since: that is what exactly-once sinks need. A file goes when
-all queries that read it have finished their batches with it and it is older than ``keep_ms``, which is for sinks that are added later.
+A poll writes its rows to staging, then its position, then moves the rows: with that move they have
+landed. A poll that is interrupted before it is repeated from the same position, and one interrupted
+after it is not, so every row lands exactly once. A batch that runs again reads the same files, even
+when the rows in the database have changed since, as exactly-once sinks require. A file is deleted
+when all queries that read it have finished their batches with it and it is older than ``keep_ms``,
+which is for sinks that are added later.
 """
 
 from __future__ import annotations
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SUFFIX = ".parquet"
-# Checkpoints are looked at when this many files may have become superfluous, or twice as many as could not go the last time.
+# Checkpoints are read when this many files may be obsolete, or twice as many as could not be
+# deleted the last time.
 _FORGOTTEN_MIN = 20
 
 
@@ -36,7 +40,7 @@ class Landing:
         self._path = jvm.org.apache.hadoop.fs.Path
         self._files = self._path(folder).getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
         self._files.mkdirs(self._path(self.rows))
-        self._looked_at_next = 1  # at the first look, what earlier runs have left
+        self._looked_at_next = 1  # the first check also finds leftovers of earlier runs
 
     @property
     def rows(self) -> str:
@@ -47,12 +51,12 @@ class Landing:
         return f"{self._folder}/staging"
 
     def position(self) -> str | None:
-        """Where the last poll that landed ended; None before the first."""
+        """The position of the last poll that landed; None before the first."""
         last = self._last()
         return None if last is None else self._position(last).read()
 
     def stage(self, rows: DataFrame) -> DataFrame:
-        """Runs the query, once; the answer reads what it wrote."""
+        """Runs the query, once; the result reads the staged rows."""
         # One file, because one file can be moved in one step.
         rows.coalesce(1).write.mode("overwrite").parquet(self._staging)
         return self._session.read.schema(rows.schema).parquet(self._staging)
@@ -67,7 +71,8 @@ class Landing:
         assert moved, f"{part.toString()} was not moved, though nothing is in its way"
 
     def land_nothing(self) -> None:
-        """A file without rows that has the position from now on. Its one column is none of the source's, so that it fits every schema."""
+        """A file without rows that carries the position. Its one column does not exist in the
+        source, so that it fits every schema."""
         position = self.position()
         if position is not None:
             self.stage(self._session.createDataFrame([], "barnabas_nothing INT"))
@@ -78,7 +83,7 @@ class Landing:
         return not self._landed()
 
     def is_read_by(self, readers: Sequence[str]) -> bool:
-        """Whether every one of these queries has finished its batches with all that landed."""
+        """Whether every one of these queries has finished its batches with all landed rows."""
         landed = {_name(number) for number, _ in self._landed()}
         return all(landed <= self._finished(each) for each in readers)
 
@@ -87,7 +92,8 @@ class Landing:
             self._delete(number)
 
     def forget(self, readers: Sequence[str], keep_ms: int) -> None:
-        """``readers`` are the checkpoints of all queries that read what landed. The last file stays: its number is the next one's."""
+        """``readers`` are the checkpoints of all queries that read the landed rows. The last file
+        stays: the next number follows from its number."""
         landed = self._landed()[:-1]
         if not readers or len(landed) < self._looked_at_next:
             return
@@ -112,7 +118,7 @@ class Landing:
         return landed[-1][0] if landed else None
 
     def _landed(self) -> list[tuple[int, int]]:
-        """Numbers, and when they landed."""
+        """Their numbers, and when they landed."""
         found = ((each.getPath().getName(), each.getModificationTime()) for each in self._files.listStatus(self._path(self.rows)))
         return sorted((int(name.removesuffix(_SUFFIX)), modified_ms) for name, modified_ms in found if name.endswith(_SUFFIX))
 

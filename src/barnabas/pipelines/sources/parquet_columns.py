@@ -1,8 +1,9 @@
-"""Which columns each Parquet file has: Spark reads a column that a file does not have as null, and does not read one that the schema lacks.
+"""Finds the columns of each Parquet file: Spark reads a column that a file lacks as null, and
+ignores one that the schema lacks.
 
-Tasks look at the footer of every file they read, once. They can do that for files that Python can open, which is to say on local and
-mounted disks; files behind ``s3a:`` and the like are read without this look. A column with another type than remembered stops Spark's own
-reader, wherever the file is.
+Tasks read the footer of every file they read, once. They can do that for files that Python can
+open, that is, on local and mounted disks; files behind ``s3a:`` and the like are read without this
+check. A column with another type than remembered stops Spark's own reader, wherever the file is.
 """
 
 from __future__ import annotations
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
     from pyspark.sql.types import StructType
 
-# A footer is read in some milliseconds; with more files than this, those that come first by name speak for all.
+# A footer is read in some milliseconds; with more files than this, only the first ones by name are
+# checked.
 FILES_LOOKED_AT_MAX = 200
 LOOK = "missing STRING, unknown ARRAY<STRING>"
 
 
 def look(path: Column, schema: Struct) -> Column:
-    """Of the file at ``path``: the first required column it lacks, or null, and the columns that the schema lacks."""
+    """For the file at ``path``: the first required column it lacks, or null, and the columns that
+    the schema lacks."""
     import pandas as pd
     from pyspark.sql.pandas.functions import pandas_udf
 
@@ -43,16 +46,18 @@ def look(path: Column, schema: Struct) -> Column:
                 looked_at[each] = lacks, [] if found is None else sorted(found - known)
         return pd.DataFrame([looked_at[each] for each in paths], columns=["missing", "unknown"])
 
-    # Spark asks for the types themselves, and not for their names.
+    # Spark needs the types themselves, not their names.
     looked.__annotations__ = {"paths": pd.Series, "return": pd.DataFrame}
-    # Else Spark filters rows before this sees them, by columns that may be missing, and a file whose rows are all filtered goes unseen.
+    # Otherwise Spark filters rows before this function, by columns that may be missing, and a file
+    # whose rows are all filtered is never checked.
     udf: Any = pandas_udf(looked, LOOK)  # type: ignore[call-overload]
     column: Column = udf.asNondeterministic()(path)
     return column
 
 
 def names_in(path: str) -> set[str] | None:
-    """Of a file's columns and of the folders that are columns (``zone=a``); None when this process cannot read it."""
+    """The names of a file's columns and of the folders that are columns (``zone=a``); None when
+    this process cannot read the file."""
     from urllib.parse import unquote
 
     import pyarrow.parquet
@@ -63,7 +68,7 @@ def names_in(path: str) -> set[str] | None:
     try:
         schema = pyarrow.parquet.read_schema(here)
     except (OSError, pyarrow.ArrowInvalid):
-        return None  # Spark's reader says what is wrong with it
+        return None  # Spark's reader reports the error
     return set(_names(schema, "")) | {part.partition("=")[0] for part in here.split("/") if "=" in part}
 
 
@@ -77,7 +82,7 @@ def _names(fields: Iterable[Any], prefix: str) -> Iterable[str]:
 
 
 def infer(session: SparkSession, files: list[str], options: dict[str, str]) -> StructType:
-    """The columns of all files; required are those that all of them have."""
+    """The columns of all files; those that all of them have are required."""
     schemas = _schemas(session, files, options)
     union = _union(schemas)
     return as_struct(marked(union, _presence(schemas, union)))
@@ -91,10 +96,10 @@ def reinfer(
     wanted: Callable[[str], bool],
     options: dict[str, str],
 ) -> StructType:
-    """As :func:`barnabas.pipelines.formats.json.reinfer`, with files in the place of records."""
+    """Like :func:`barnabas.pipelines.formats.json.reinfer`, with files in place of records."""
     schemas = _schemas(session, unread, options)
     names = {each.name for each in columns(known.jsonValue())}
-    # The newest names last, as most writers count.
+    # The newest names last, as most writers count upwards.
     read = _schemas(session, sorted(set(files) - set(unread))[-FILES_LOOKED_AT_MAX:], options)
     sampled = merged(_union(schemas), news(_union(read), names, wanted), {})
     return as_struct(merged(known.jsonValue(), sampled, _presence(schemas, known.jsonValue(), sampled)))

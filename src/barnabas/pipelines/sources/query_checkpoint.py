@@ -1,7 +1,8 @@
-"""What Spark notes about a query, wherever Hadoop's file systems reach.
+"""Spark's record of a query, on any of Hadoop's file systems.
 
 commits/41                 batch 41 is done
-offsets/41                 a version, how it was run, then a line for each source: what it has reached when batch 41 is done
+offsets/41                 a version, the settings of the batch, then a line for each source:
+                           the position it has reached when batch 41 is done
 """
 
 from __future__ import annotations
@@ -33,14 +34,16 @@ class QueryCheckpoint:
         return KeptText(self._session, f"{self._folder}/{name}").read()
 
     def reached(self) -> list[Any]:
-        """Of every source, where the last finished batch ended, as Spark noted it; nothing before the first."""
+        """The end of the last finished batch for every source, as Spark wrote it; empty before the
+        first."""
         batch = max((int(name) for name in self.names("commits") if name.isdecimal()), default=None)
         offsets = None if batch is None else self.text(f"offsets/{batch}")
         return [] if offsets is None else [_parsed(line) for line in offsets.splitlines()[_HEADER_LINES:]]
 
 
 def topic_offsets(reached: list[Any], topic: str) -> dict[int, int] | None:
-    """The next record of each partition; the earliest where several sources of a query read the topic. None when none does."""
+    """The next offset of each partition; the earliest if several sources of a query read the topic.
+    None if none does."""
     found = [source[topic] for source in reached if isinstance(source, dict) and isinstance(source.get(topic), dict)]
     if not found:
         return None

@@ -1,20 +1,25 @@
-"""A compacted topic as a table: the latest value of every key; a record without a value (a tombstone) deletes its key.
+"""A compacted topic as a table: the latest value of every key; a record without a value (a
+tombstone) deletes its key.
 
     limits: {table: limits, key: "account STRING", schema: "limit DOUBLE"}
 
-There are two ways to join a stream with it, and they differ in what the stream's rows see:
+There are two ways to join a stream with it:
 
-way           what a row of the stream sees                 cost of a batch               run again after a failure
-===========   ===========================================   ===========================   ==============================
-``JOIN`` in   the table as it is when the batch begins;     reads the whole topic         sees the table of that later
-``sql``       any condition, several tables                                               moment
-``join``      the table as it is after the batch's own       the batch's rows alone        sees the same
-step          changes; by the table's key
+way                   a row of the stream sees    cost of a batch          run again after a failure
+===================   =========================   ======================   =========================
+``JOIN`` in ``sql``   the table as it is when     reads the whole topic    sees the table of that
+                      the batch begins; any                                later moment
+                      condition, several tables
+``join`` step         the table as it is after    the batch's rows alone   sees the same
+                      the batch's own changes;
+                      by the table's key
 
-In SQL the table is a frame that does not stream: Spark reads it anew in every batch, sorts by key where memory ends, and joins. That is
-right for small tables and for conditions other than "the same key". It is not for ``guarantee: exactly_once``: a batch that runs again
-would see another table, so a declaration that says both is refused. The ``join`` step (:mod:`barnabas.pipelines.steps.join`) keeps the
-latest values in Spark's state store, RocksDB, which is as large as the disk and goes back with the batch.
+In SQL the table is a frame that does not stream: Spark reads it again in every batch, sorts by key
+(spilling to disk if need be), and joins. That suits small tables and conditions other than "the
+same key". It does not suit ``guarantee: exactly_once``: a batch that runs again would see another
+table, so a declaration with both is refused. The ``join`` step
+(:mod:`barnabas.pipelines.steps.join`) keeps the latest values in Spark's state store, RocksDB,
+which may be as large as the disk and is rolled back with the batch.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 
 DECODES = True
 REMEMBERS_SCHEMA = True
-# In SQL, by every batch and by every run of a batch.
+# In SQL, every batch and every rerun of a batch reads the table again.
 READ_ANEW = True
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
 _RECORD = ("value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
@@ -44,11 +49,11 @@ _RECORD = ("value", "topic", "partition", "offset", "timestamp", "timestampType"
 @dataclass(frozen=True, slots=True)
 class TableSettings:
     topic: str
-    options: dict[str, str]  # of the connector, as they are
+    options: dict[str, str]  # passed on to the connector
 
     @property
     def as_topic(self) -> TopicSettings:
-        """All of it, from the beginning, without a limit: half a table is none."""
+        """From the beginning and without a limit: a table must be complete."""
         return TopicSettings((self.topic,), None, {"startingOffsets": "earliest"}, None, "read_committed", self.options)
 
 
@@ -69,7 +74,8 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
     settings = declaration.settings
     assert isinstance(settings, TableSettings)
     if declaration.decoding is not None and declaration.decoding.dead_letters is not None:
-        # Bad records are told of once, by a stream over the topic, and not again in every batch that reads the table.
+        # Bad records are reported once, by a stream over the topic, and not again in every batch
+        # that reads the table.
         decode(read_records(session, settings.as_topic, context), declaration, context, nulls_pass=True)
     options = {
         **context.spark_kafka_options(),
@@ -82,7 +88,7 @@ def read(session: SparkSession, declaration: SourceDeclaration, context: RunCont
 
 
 def accept(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> tuple[SchemaChange, ...]:
-    """Looks at the whole topic: the table is all of it, read or not."""
+    """Scans the whole topic: all of it belongs to the table, read or not."""
     settings = declaration.settings
     assert isinstance(settings, TableSettings)
     options = {**context.spark_kafka_options(), "subscribe": settings.topic, "kafka.isolation.level": "read_committed"}
@@ -91,21 +97,24 @@ def accept(session: SparkSession, declaration: SourceDeclaration, context: RunCo
 
 
 def changes(session: SparkSession, declaration: SourceDeclaration, context: RunContext) -> tuple[DataFrame, SourceDeclaration]:
-    """The stream of changes, as Kafka's columns ``key``, ``value`` (null deletes) and ``offset``; and the source with its schema.
+    """The stream of changes, as Kafka's columns ``key``, ``value`` (null deletes) and ``offset``;
+    and the source with its schema.
 
-    Those that do not decode are left out, or stop the query, as the tolerance says."""
+    Undecodable records are left out, or stop the query, according to the tolerance."""
     declaration = _with_schema(session, declaration, context)
     settings = declaration.settings
     assert isinstance(settings, TableSettings)
     records = read_records(session, settings.as_topic, context).where("key IS NOT NULL")
-    # The value once more as a header: a decoded frame has its columns instead, and state shall hold the bytes.
+    # Copy the value into a header: a decoded frame has columns in place of the value, and the state
+    # must hold the bytes.
     raw = records.selectExpr(*(each for each in records.columns if each != "headers"), "array(struct('' AS key, value)) AS headers")
     decoded = decode(raw, declaration, replace(context, undecodable=[]), nulls_pass=True)
     return decoded.selectExpr("_key AS key", "_headers[0].value AS value", "_offset AS offset"), declaration
 
 
 def latest(records: DataFrame) -> DataFrame:
-    """A key's records are all in one partition, so the largest offset is the latest. Records without a key say nothing of any."""
+    """All records of a key are in one partition, so the largest offset is the latest. Records
+    without a key do not count."""
     from pyspark.sql import functions as F
 
     present = [name for name in _RECORD if name in records.columns]

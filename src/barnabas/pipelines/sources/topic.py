@@ -1,9 +1,11 @@
 """Topics, through Spark's own connector.
 
-    payments: {topic: payments, format: json, schema: "account STRING, amount DOUBLE", start: earliest, rate: 10000}
+    payments: {topic: payments, format: json, schema: "account STRING, amount DOUBLE",
+               start: earliest, rate: 10000}
 
-``topic`` names one, ``topics`` several, ``pattern`` is a regular expression for all that match, also those made later. ``start`` counts
-only at the first start: afterwards the checkpoint knows better. Only committed records are read, unless ``isolation: read_uncommitted``.
+``topic`` names one, ``topics`` several, ``pattern`` is a regular expression for all that match,
+also those created later. ``start`` counts only at the first start: afterwards the checkpoint has
+the position. Only committed records are read, unless ``isolation: read_uncommitted``.
 """
 
 from __future__ import annotations
@@ -30,11 +32,12 @@ if TYPE_CHECKING:
 DECODES = True
 REMEMBERS_SCHEMA = True
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
-# Enough to have seen every field a producer writes now and then; read once, at the first start.
+# Enough to see every field that a producer writes now and then; read once, at the first start.
 INFERENCE_RECORDS_MAX = 1000
-# When a change is accepted, new fields are looked for in so many records of each partition that were read already: some seconds of reading.
+# When a change is accepted, new fields are searched in this many records of each partition that
+# were read already: some seconds of reading.
 LOOK_BACK_RECORDS_MAX = 100_000
-# How long a cluster may take to say which partitions there are.
+# How long a cluster may take to list its partitions.
 ANSWER_SECONDS_MAX = 10.0
 _OFFSETS = {"earliest": -2, "latest": -1}
 
@@ -46,7 +49,7 @@ class TopicSettings:
     start: dict[str, str]  # the connector's options for it
     rate: int | None  # records in one batch at most
     isolation: str
-    options: dict[str, str]  # of the connector, as they are
+    options: dict[str, str]  # passed on to the connector
 
 
 def declare(fields: Fields) -> TopicSettings:
@@ -81,15 +84,18 @@ def accept(session: SparkSession, declaration: SourceDeclaration, context: RunCo
 
 
 def _records_before(session: SparkSession, settings: TopicSettings, context: RunContext, back: int) -> DataFrame:
-    """Values from so many before the first that some sink has not written yet, as a frame that does not stream."""
+    """Values from this many records before the first unwritten record of any sink, as a frame that
+    does not stream."""
     reached = [QueryCheckpoint(session, context.checkpoint_of(sink.name)).reached() for sink in context.pipeline.sinks]
     starts: dict[str, dict[str, int]] = {}
     for topic, partitions in _partitions(settings, context).items():
-        # A sink that has finished no batch says nothing of any topic, and may have all of it before it.
+        # A sink without a finished batch has no offsets, and may still have to read all of the
+        # topic.
         found = [{} if not each else topic_offsets(each, topic) for each in reached]
         first = {each: min((offsets.get(each, 0) for offsets in found if offsets is not None), default=0) for each in partitions}
         starts[topic] = {str(each): offset - back if offset > back else _OFFSETS["earliest"] for each, offset in first.items()}
-    # Retention may have taken records that no sink has read; what there is to infer from is what is left.
+    # Retention may have deleted records that no sink has read; the schema is inferred from the
+    # rest.
     options = {**_options(settings, context), "startingOffsets": json.dumps(starts), "failOnDataLoss": "false"}
     return session.read.format("kafka").options(**options).load().select("value").where("value IS NOT NULL")
 
@@ -113,7 +119,7 @@ def read_records(session: SparkSession, settings: TopicSettings, context: RunCon
 
 
 def sample(session: SparkSession, settings: TopicSettings, context: RunContext) -> DataFrame:
-    """The first values there are, as a frame that does not stream."""
+    """The first values of the topic, as a frame that does not stream."""
     return session.read.format("kafka").options(**_options(settings, context)).load().select("value").limit(INFERENCE_RECORDS_MAX)
 
 
@@ -127,10 +133,10 @@ def _declare_topics(fields: Fields) -> tuple[tuple[str, ...], str | None]:
         pattern = fields.text("pattern")
         try:
             re.compile(pattern)
-        except re.error as wrong:
+        except re.error as error:
             raise fields.error(
-                f"'pattern' of {fields.what} is a regular expression, but {pattern!r} is not: {wrong}.", "pattern"
-            ) from wrong
+                f"'pattern' of {fields.what} is a regular expression, but {pattern!r} is not: {error}.", "pattern"
+            ) from error
         return (), pattern
     return (fields.topics("topics") if "topics" in fields else (fields.topic("topic"),)), None
 
@@ -144,7 +150,7 @@ def _declare_start(fields: Fields, names: tuple[str, ...]) -> dict[str, str]:
     if isinstance(found.value, dict) and len(found.value) == 1:
         ((kind, value),) = found.value.items()
         if kind == "timestamp":
-            # Where nothing is that new yet, what comes from now on is.
+            # If no record is that new yet, start with the next one.
             return {"startingTimestamp": str(_epoch_ms(value, fields.what)), "startingOffsetsByTimestampStrategy": "latest"}
         if kind == "offsets":
             return {"startingOffsets": json.dumps(_offsets(value, names, fields.what))}
@@ -159,16 +165,17 @@ def _epoch_ms(found: Located, what: str) -> int:
         return value
     try:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
-    except ValueError as wrong:
+    except ValueError as error:
         raise found.place.error(
             f"'timestamp' of {what} is milliseconds since 1970 or a time such as 2030-01-31T12:00:00Z, not {value!r}."
-        ) from wrong
-    # A time without a zone is UTC, as it is in YAML: the same file must mean the same on every machine.
+        ) from error
+    # A time without a zone is UTC, as in YAML: the same file must mean the same on every machine.
     return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def _offsets(found: Located, names: tuple[str, ...], what: str) -> dict[str, dict[str, int]]:
-    """``{0: 100, 1: latest}``, or the same by topic where there are several. Partitions that are not named begin at the beginning."""
+    """``{0: 100, 1: latest}``, or the same by topic where there are several. Partitions that are
+    not named start at the beginning."""
     offsets = plain(found)
     by_topic = offsets if isinstance(offsets, dict) and all(isinstance(each, dict) for each in offsets.values()) else None
     if by_topic is None and len(names) == 1:
@@ -179,7 +186,7 @@ def _offsets(found: Located, names: tuple[str, ...], what: str) -> dict[str, dic
             topic: {str(int(partition)): _OFFSETS.get(offset, offset) + 0 for partition, offset in partitions.items()}
             for topic, partitions in by_topic.items()
         }
-    except (AssertionError, AttributeError, TypeError, ValueError) as wrong:
+    except (AssertionError, AttributeError, TypeError, ValueError) as error:
         raise found.place.error(
             f"'offsets' of {what} maps partitions to offsets, earliest or latest, as in {{0: 100, 1: latest}}; several topics: by topic."
-        ) from wrong
+        ) from error

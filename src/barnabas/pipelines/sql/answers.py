@@ -1,7 +1,8 @@
-"""Rows of a query: all of them once, or those that each batch of a stream brings.
+"""Rows of a query: all of them once, or those of each batch of a stream.
 
-How a stream answers depends on what is asked. Without aggregation each row is final, and comes once. With it, rows that changed come again.
-Where the answer is sorted all of it comes again, because any row may have changed its place.
+The output of a stream depends on the query. Without aggregation each row is final, and comes once.
+With aggregation, changed rows come again. If the query sorts, all rows come again, because any row
+may have changed its place.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def batch_rows(frame: DataFrame, limit: int | None) -> Iterator[Row]:
     try:
         # A limited answer is small, and counting to a limit by partitions would run a job for each.
         yield from bounded.toLocalIterator() if limit is None else bounded.collect()
-    except PySparkException as wrong:
-        raise RunFailed(f"The query failed: {sentence_of(wrong)}") from wrong
+    except PySparkException as error:
+        raise RunFailed(f"The query failed: {sentence_of(error)}") from error
 
 
 class StreamedAnswer:
@@ -53,21 +54,21 @@ class StreamedAnswer:
         """Until ``stop_asked`` or the limit is reached."""
         from pyspark.errors import PySparkException
 
-        # An answer that is asked for anew begins anew: nobody resumes a SELECT.
+        # A query always starts from scratch: a SELECT is not resumed.
         checkpoint = tempfile.mkdtemp(prefix="barnabas-sql-")
         try:
             writer = self._frame.writeStream.outputMode(output_mode(self._frame)).option("checkpointLocation", checkpoint)
             try:
                 query = writer.foreachBatch(self._take).start()
-            except PySparkException as wrong:
-                raise CannotRun(f"The query cannot go on answering: {sentence_of(wrong)}") from wrong
+            except PySparkException as error:
+                raise CannotRun(f"The query cannot continue: {sentence_of(error)}") from error
             try:
                 while query.isActive and not self.stop_asked.wait(_WATCH_SECONDS):
                     pass
                 wrong_end = None if query.isActive else query.exception()
                 query.stop()
             except jvm_gone() as gone:
-                raise RunFailed(f"Spark's own process ended; {log_name()} may say why.") from gone
+                raise RunFailed(f"Spark's process ended; {log_name()} may have the reason.") from gone
             if wrong_end is not None:
                 raise RunFailed(f"The query failed: {sentence_of(wrong_end)}") from wrong_end
         finally:

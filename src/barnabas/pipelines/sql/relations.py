@@ -1,7 +1,7 @@
-"""Names of tables in a query, found by Spark's own parser.
+"""Finds the names of tables in a query, with Spark's own parser.
 
-A walk over the tree it makes of the text, before anything is looked up: relations wherever they stand, in joins, in subqueries of
-expressions, in common table expressions, whose own names are no tables.
+Walks over the parsed tree, before anything is looked up: relations at any place, in joins, in
+subqueries of expressions, in common table expressions, whose own names are not tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 @dataclass(frozen=True, slots=True)
 class Relation:
     parts: tuple[str, ...]  # ``orders.eu`` has two, unless it is quoted
-    start: int  # where in the text it stands, and its last character
+    start: int  # the position in the text, and that of its last character
     stop: int
 
     @property
@@ -32,29 +32,31 @@ class Relation:
 
 
 def parse(session: SparkSession, query: str) -> Any:
-    """Spark's tree. ``CannotRun`` says what is wrong with the text, and refuses statements that change something."""
+    """Spark's parsed tree. ``CannotRun`` has the error in the text, and refuses statements that
+    change something."""
     java: Any = session._jsparkSession  # noqa: SLF001 - PySpark shows no parser
     try:
         plan = java.sessionState().sqlParser().parsePlan(query)
-    except Exception as wrong:  # py4j's and PySpark's, whichever sees it first
-        if type(wrong).__module__.split(".")[0] not in ("py4j", "pyspark"):
+    except Exception as error:  # py4j's or PySpark's, whichever detects it first
+        if type(error).__module__.split(".")[0] not in ("py4j", "pyspark"):
             raise
-        raise CannotRun(f"The query is not SQL that Spark understands: {_syntax_error(wrong)}") from wrong
+        raise CannotRun(f"The query is not SQL that Spark understands: {_syntax_error(error)}") from error
     if _is(session, plan, f"{_LOGICAL}.ParsedStatement") or (
         _is(session, plan, f"{_LOGICAL}.Command") and _kind(plan) != "DescribeRelation"
     ):
-        raise CannotRun("Topics are read by a SELECT, and by nothing else: barnabas sql changes nothing.")
+        raise CannotRun("Only SELECT is supported: barnabas sql changes nothing.")
     return plan
 
 
 def relations(plan: Any) -> list[Relation]:
-    """In the order of the text; one that is named twice is there twice."""
+    """In the order of the text; a relation that is named twice is there twice."""
     found = [each for each, hidden in _walk(plan, frozenset()) if each.name.lower() not in hidden]
     return sorted(found, key=lambda each: each.start)
 
 
-def unquoted_dots_quoted(query: str, found: list[Relation]) -> str:
-    """``FROM orders.eu`` as ``FROM `orders.eu```: to Spark it would be the table eu of a database called orders."""
+def quote_dotted_names(query: str, found: list[Relation]) -> str:
+    """``FROM orders.eu`` as ``FROM `orders.eu```: Spark would look for the table eu of a database
+    called orders."""
     for each in sorted(found, key=lambda relation: relation.start, reverse=True):
         if len(each.parts) > 1:
             query = f"{query[: each.start]}`{each.name}`{query[each.stop + 1 :]}"
@@ -70,7 +72,8 @@ def _walk(plan: Any, hidden: frozenset[str]) -> Iterator[tuple[Relation, frozens
         yield Relation(parts, int(origin.startIndex().get()), int(origin.stopIndex().get())), hidden
     if kind == "UnresolvedWith":
         for each in _sequence(plan.cteRelations()):
-            # Those before it are tables to it; all of them are to what follows.
+            # A common table expression sees those before it as tables; the query after them sees
+            # all of them.
             yield from _walk(each.productElement(1), hidden)
             hidden = hidden | {str(each.productElement(0)).lower()}
     for child in (*_sequence(plan.children()), *_sequence(plan.subqueries())):
@@ -90,8 +93,8 @@ def _is(session: SparkSession, plan: Any, name: str) -> bool:
     return bool(jvm.java.lang.Class.forName(name, True, plan.getClass().getClassLoader()).isInstance(plan))
 
 
-def _syntax_error(wrong: BaseException) -> str:
-    sentence = sentence_of(wrong)
-    if "INVALID_IDENTIFIER" in str(wrong):
+def _syntax_error(error: BaseException) -> str:
+    sentence = sentence_of(error)
+    if "INVALID_IDENTIFIER" in str(error):
         return f"{sentence} Names with dashes are written in `backquotes`."
     return sentence

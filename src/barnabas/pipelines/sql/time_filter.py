@@ -1,8 +1,9 @@
-"""How far back a query looks, read from the plan that Spark makes of it.
+"""Reads from Spark's plan how far back a query looks.
 
-Once Spark has optimised a query, a condition on ``_timestamp`` stands directly above the scan of its topic, and ``now() - INTERVAL 1 HOUR``
-in it is worked out. Kafka can find the first record of a moment, so the scan need not begin at the beginning. Anything less plain than a
-comparison with a moment is left to Spark, which filters in any case.
+Once Spark has optimised a query, a condition on ``_timestamp`` is directly above the scan of its
+topic, and ``now() - INTERVAL 1 HOUR`` in it is evaluated. Kafka can find the first record at or
+after a time, so the scan need not start at the beginning. Any condition other than a comparison
+with a time is left to Spark, which filters in any case.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ _EVER = -1
 
 
 def oldest_ms(plan: Any, topic: str) -> int | None:
-    """No record of the topic older than this is asked for, in milliseconds since 1970. None: all may be."""
+    """The query needs no record of the topic older than this, in milliseconds since 1970. None: it
+    may need all."""
     moments = [moment for scanned, moment in _scans(plan) if f"Subscribe[{topic}]" in scanned]
     return min(moments) if moments and min(moments) != _EVER else None
 
 
 def _scans(plan: Any) -> Iterator[tuple[str, int]]:
-    """Each scan's description, and the oldest moment that is asked of it."""
+    """Each scan's description, and the oldest time that it must return."""
     for each in _sequence(plan.subqueries()):
         yield from _scans(each)
     children = _sequence(plan.children())

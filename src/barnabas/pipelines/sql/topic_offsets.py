@@ -1,4 +1,6 @@
-"""Offsets that bound a query: where each partition of a topic ends when the query begins, and where a moment or a sample lies in it."""
+"""Offsets that bound a query: the end of each partition of a topic when the query starts, and the
+start for a time or a sample.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from barnabas.pipelines.errors import CannotRun
 
 ANSWER_SECONDS_MAX = 30.0
-# What a sample waits for records that its partitions seem to have: transactions and compaction leave offsets without any.
+# How long a sample waits for records that its partitions seem to have: transactions and compaction
+# leave offsets without records.
 SAMPLE_SECONDS_MAX = 5.0
 _POLL_SECONDS = 0.2
 _RECORDS_AT_ONCE = 1000
@@ -20,7 +23,7 @@ _RECORDS_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of one partition; the end is behind the last record."""
+    """The offsets of one partition; the end is after the last record."""
 
     start: int
     end: int
@@ -33,7 +36,7 @@ class SampleRecord:
 
 
 class TopicOffsets:
-    """What a cluster's topics hold, asked for by a consumer that joins nothing."""
+    """The offsets of a cluster's topics, fetched by a consumer that joins no group."""
 
     def __init__(self, client_config: Mapping[str, Any]) -> None:
         own = {"group.id": "barnabas.sql", "enable.auto.commit": False, "enable.partition.eof": True, "isolation.level": "read_committed"}
@@ -43,15 +46,15 @@ class TopicOffsets:
         self._consumer.close()
 
     def topics(self) -> dict[str, int]:
-        """Names and how many partitions."""
+        """Names, and numbers of partitions."""
         try:
             found: Any = self._consumer.list_topics(timeout=ANSWER_SECONDS_MAX)
-        except KafkaException as wrong:
-            raise CannotRun(f"The cluster does not answer: {wrong.args[0].str()}.") from wrong
+        except KafkaException as error:
+            raise CannotRun(f"The cluster does not answer: {error.args[0].str()}.") from error
         return {name: len(topic.partitions) for name, topic in found.topics.items() if topic.error is None}
 
     def bounds(self, topic: str, partitions: int) -> dict[int, Bounds]:
-        """Up to the first transaction that is open: what comes behind it nobody can read yet."""
+        """Up to the first open transaction: records after it cannot be read yet."""
         found = {}
         for each in range(partitions):
             start, end = self._consumer.get_watermark_offsets(TopicPartition(topic, each), timeout=ANSWER_SECONDS_MAX)
@@ -59,12 +62,12 @@ class TopicOffsets:
         return found
 
     def since(self, topic: str, bounds: Mapping[int, Bounds], moment_ms: int) -> dict[int, Bounds]:
-        """Without the offsets before the first record that is as new as the moment."""
+        """Without the offsets before the first record at or after the time."""
         asked = [TopicPartition(topic, each, max(moment_ms, 0)) for each in bounds]
         narrowed = {}
         for found in self._consumer.offsets_for_times(asked, timeout=ANSWER_SECONDS_MAX):
             whole = bounds[found.partition]
-            # -1: nothing is that new.
+            # -1: no record is that new.
             start = whole.end if found.offset < 0 else min(max(found.offset, whole.start), whole.end)
             narrowed[found.partition] = Bounds(start, whole.end)
         return narrowed
@@ -86,7 +89,8 @@ class TopicOffsets:
             polls_left -= 0 if messages else 1
             for message in messages:
                 if message.error() is not None:
-                    unread.discard(message.partition())  # its end, or one that cannot be read, which the query will say
+                    # Its end, or an error, which the query will report.
+                    unread.discard(message.partition())
                     continue
                 found.append(SampleRecord(message.key(), message.value()))
                 if message.offset() + 1 >= filled[message.partition()].end:
@@ -96,5 +100,5 @@ class TopicOffsets:
 
 
 def as_json(topic: str, offsets: Mapping[int, int]) -> str:
-    """As Spark's connector takes them."""
+    """In the notation of Spark's connector."""
     return json.dumps({topic: {str(partition): offset for partition, offset in offsets.items()}})

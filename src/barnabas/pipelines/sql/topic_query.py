@@ -1,4 +1,6 @@
-"""One query over topics: the names in it become tables, bounded by where the topics end now, or streams that do not end."""
+"""One query over topics: the names in it become tables, bounded by the current ends of the topics,
+or endless streams.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.running.sentences import sentence_of
-from barnabas.pipelines.sql.relations import Relation, parse, relations, unquoted_dots_quoted
+from barnabas.pipelines.sql.relations import Relation, parse, quote_dotted_names, relations
 from barnabas.pipelines.sql.time_filter import oldest_ms
 from barnabas.pipelines.sql.topic_offsets import Bounds, TopicOffsets, as_json
 from barnabas.pipelines.sql.topic_table import TableShape, infer, table
@@ -20,11 +22,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",)
-# Records looked at for a topic's columns.
+# Records to read for a topic's columns.
 SAMPLE_RECORDS = 1000
 _UNKNOWN_COLUMN = re.compile(r"name `(.+?)` cannot be resolved")
 _SETTINGS = {
-    # A header may be there twice; the last one is what most clients answer with.
+    # A header may be there twice; most clients return the last one.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
 }
 
@@ -40,7 +42,7 @@ class TopicQuery:
     """``spark_options`` and ``client_config`` reach the same cluster, each for its client."""
 
     def __init__(self, session: SparkSession, *, spark_options: Mapping[str, str], client_config: Mapping[str, Any]) -> None:
-        # Views of a session of its own: two queries may mean different things by a name.
+        # Views in a session of their own: two queries may use one name for different things.
         self._session = session.newSession()
         for name, value in _SETTINGS.items():
             self._session.conf.set(name, value)
@@ -48,7 +50,7 @@ class TopicQuery:
         self._client_config = dict(client_config)
 
     def batch(self, query: str, *, sample: int = SAMPLE_RECORDS) -> DataFrame:
-        """What is in the topics by now."""
+        """A frame over the records that the topics have now."""
         text, topics = self._find_topics(query, sample)
         for each in topics:
             self._view(each, self._read(each, each.bounds))
@@ -61,7 +63,7 @@ class TopicQuery:
         return frame
 
     def stream(self, query: str, *, sample: int = SAMPLE_RECORDS, from_beginning: bool = False) -> DataFrame:
-        """What is in the topics, from now or from their beginning on, without an end."""
+        """An endless frame over the topics, from now or from their beginning."""
         text, topics = self._find_topics(query, sample)
         for each in topics:
             starts = {partition: bound.start if from_beginning else bound.end for partition, bound in each.bounds.items()}
@@ -74,7 +76,7 @@ class TopicQuery:
         return frame
 
     def _find_topics(self, query: str, sample: int) -> tuple[str, list[TopicToRead]]:
-        """The query as Spark must be told it, and what it reads."""
+        """The query as Spark must get it, and the topics that it reads."""
         found = relations(parse(self._session, query))
         offsets = TopicOffsets(self._client_config)
         try:
@@ -88,10 +90,10 @@ class TopicQuery:
                 topics.append(TopicToRead(name, bounds, infer(self._session, offsets.sample(name, bounds, sample))))
         finally:
             offsets.close()
-        return unquoted_dots_quoted(query, found), topics
+        return quote_dotted_names(query, found), topics
 
     def _narrow(self, topics: list[TopicToRead], plan: Any) -> bool:
-        """Whether there was a topic of which only the newer part is asked for."""
+        """Whether there was a topic of which the query needs only the newer part."""
         moments = {each.name: moment for each in topics if (moment := oldest_ms(plan, each.name)) is not None}
         if not moments:
             return False
@@ -117,7 +119,8 @@ class TopicQuery:
             "subscribe": topic,
             "includeHeaders": "true",
             "kafka.isolation.level": "read_committed",
-            # Retention may take away what the query was about to read; that is no reason not to answer.
+            # Retention may delete records that the query was about to read; the query is answered
+            # anyway.
             "failOnDataLoss": "false",
             "groupIdPrefix": "barnabas.sql",
         }
@@ -137,11 +140,11 @@ def _sentences(topics: list[TopicToRead]) -> Iterator[None]:
 
     try:
         yield
-    except PySparkException as wrong:
-        unknown = _UNKNOWN_COLUMN.search(str(wrong))
+    except PySparkException as error:
+        unknown = _UNKNOWN_COLUMN.search(str(error))
         empty = [each.name for each in topics if each.shape.is_empty]
         if unknown and empty:
             raise CannotRun(
                 f"There is no column {unknown[1].replace('`', '')!r}: topic {empty[0]!r} is empty, so its fields are unknown."
-            ) from wrong
-        raise CannotRun(f"The query cannot be run: {sentence_of(wrong)}") from wrong
+            ) from error
+        raise CannotRun(f"The query cannot be run: {sentence_of(error)}") from error

@@ -1,8 +1,11 @@
-"""A topic as a table: the fields of its JSON values as columns, and with an underscore in front what Kafka knows about each record.
+"""A topic as a table: the fields of its JSON values as columns, and Kafka's fields of each record
+with a leading underscore.
 
-    _key  _partition  _offset  _timestamp  _headers    then the fields, or ``value`` where the values are no JSON objects
+    _key  _partition  _offset  _timestamp  _headers
+    then the fields, or ``value`` if the values are not JSON objects
 
-The columns come from a sample. A field that the sample does not have is not there, one whose type is another in some record is null there.
+The columns come from a sample. A field that is not in the sample has no column; a field is null in
+records where it has another type.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _JSON_OPTIONS = {"inferTimestamp": "true"}
-# Records that are not JSON happen in topics of JSON; when most are not, it is no such topic.
+# Topics of JSON may have some records that are not; when most are not, it is not a topic of JSON.
 _JSON_SHARE_MIN = 0.5
 
 
@@ -35,7 +38,7 @@ class TableShape:
     values: ValueKind
     key_is_text: bool
     fields: StructType | None = None  # of JSON
-    is_empty: bool = False  # nothing to infer from
+    is_empty: bool = False  # there are no records to infer from
 
 
 def infer(session: SparkSession, sample: Sequence[SampleRecord]) -> TableShape:
@@ -70,7 +73,8 @@ _ABOUT = ("key", "partition", "offset", "timestamp", "headers")
 
 
 def _schema(session: SparkSession, objects: list[str]) -> StructType:
-    """As ``session.read.json`` infers it, which PySpark can be asked for only by way of Python workers: seconds for a thousand texts."""
+    """As ``session.read.json`` infers it. PySpark offers that only through Python workers: seconds
+    for a thousand texts."""
     from pyspark.sql.types import StructType
 
     jvm: Any = session._jvm  # noqa: SLF001
@@ -96,7 +100,8 @@ def _all_text(values: Iterable[bytes | None]) -> bool:
 
 
 def _without_clashes(schema: StructType) -> StructType:
-    """Fields called like our own columns cannot be reached: two columns of one name are an error in every query."""
+    """Fields with the names of our own columns cannot be reached: two columns of one name are an
+    error in every query."""
     from pyspark.sql.types import StructField, StructType
 
     taken = {f"_{name}" for name in _ABOUT}

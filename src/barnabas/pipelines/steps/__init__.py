@@ -1,4 +1,14 @@
-"""Steps: frames made of frames. A step is a module with the functions of :class:`Step`; what it makes is a view others name."""
+"""Steps: frames made of frames. A step is a module with the functions of :class:`Step`; its result
+is a view that others can name.
+
+Read this module first, then :mod:`~.sql`, :mod:`~.python`, :mod:`~.deduplicate`, :mod:`~.join` and
+:mod:`~.state`. :mod:`~.loading` finds the functions of users.
+
+Invariants: a step changes nothing outside its frame; its inputs are known from the declaration,
+before Spark starts.
+
+Not here: reading and writing, which sources and sinks do.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +29,8 @@ class Step(Protocol):
         """The settings of this kind."""
 
     def inputs(self, settings: object) -> tuple[str, ...]:
-        """The sources and steps it reads, so that a misspelt one is found before anything starts."""
+        """The sources and steps it reads, so that a misspelt name is found before anything
+        starts."""
 
     def apply(self, declaration: StepDeclaration, context: RunContext) -> DataFrame:
         """Its inputs are in ``context.frame(name)``."""

@@ -1,8 +1,8 @@
 """Each key once: ``{view: unique, deduplicate: {from: payments, keys: [id], within: 1 hour}}``.
 
-``within`` bounds what is remembered: a row is dropped when one with its keys came less than that before it, by the times in ``time``
-(``_timestamp`` unless named: when the record was written). Without it every key there ever was is remembered, unless a column with a
-watermark is among the keys.
+``within`` bounds the memory: a row is dropped when one with its keys came less than that before it,
+by the times in ``time`` (default: ``_timestamp``, when the record was written). Without it every
+key is remembered for ever, unless a column with a watermark is among the keys.
 """
 
 from __future__ import annotations

@@ -1,15 +1,18 @@
-"""A stream joined with a table by the table's key: ``{view: rated, join: {stream: payments, table: limits, on: account, how: left}}``.
+"""A stream joined with a table by the table's key: ``{view: rated, join: {stream: payments, table:
+limits, on: account, how: left}}``.
 
-The result has the stream's columns, and the table's as one column called like the table, so that SQL goes on with
-``amount > limits.limit``. With ``how: left`` (inner is the default) that column is null where the table has no such key.
+The result has the stream's columns, and the table's as one column named like the table, so that SQL
+can continue with ``amount > limits.limit``. With ``how: left`` (inner is the default) that column
+is null where the table has no such key.
 
-The latest value of every key is in Spark's state store, and rows and changes of one key meet there: a batch costs what its own rows cost,
-however large the table. Within a batch changes come first, so a row sees the table as it is at the end of its batch; at the first start the
-first batch has all of the table. A batch that is run again has the same rows and the same changes on the same state, and gives the same. A
-change alone gives nothing: rows that went before are not joined again.
+The latest value of every key is in Spark's state store, where rows and changes of one key meet: a
+batch costs as much as its own rows, however large the table. Within a batch changes come first, so
+a row sees the table as it is at the end of its batch; at the first start the first batch has all of
+the table. A batch that runs again has the same rows and the same changes on the same state, and the
+same result. A change alone produces no rows: earlier rows are not joined again.
 
-Rows travel through Python as JSON beside the key, which keeps all types but maps with other keys than texts. A watermark does not survive
-that: declare it on this step, when windows follow.
+Rows travel through Python as JSON beside the key, which keeps all types except maps with keys other
+than texts. A watermark does not survive that: declare it on this step if windows follow.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
     from barnabas.pipelines.declaration.step_declarations import StepDeclaration
 
-# The table is in the state, which goes back with a batch that is run again.
+# The table is in the state, which is rolled back with a batch that runs again.
 KEEPS_TABLES = True
 _KEY = "barnabas_key"
 # Spark's default has milliseconds.
@@ -78,7 +81,7 @@ def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
         F.lit(None).cast("binary").alias("value"),
         F.lit(None).cast("bigint").alias("offset"),
     )
-    # The key as its type writes it, so that 07 and 7 are one number.
+    # Cast the key to its type and back to text, so that 07 and 7 are one number.
     key = F.col("key").cast("string").cast(table.decoding.key.type).cast("string")
     updates = changes.select(key.alias(_KEY), F.lit(None).cast("string").alias("row"), "value", "offset")
     grouped = rows.unionByName(updates).groupBy(_KEY)
@@ -93,7 +96,7 @@ def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
 
 
 def _meeting() -> StatefulProcessor:
-    """Made here, because without Spark there is no such class to inherit from."""
+    """Defined inside a function, because without Spark the base class does not exist."""
     import pandas as pd
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -141,5 +144,5 @@ def _table(settings: JoinSettings, declaration: StepDeclaration, context: RunCon
             break
     place = f"{declaration.place.path}:{declaration.place.line}"
     raise CannotRun(
-        f"{place}: step {declaration.view!r} joins with {settings.table!r}, which is no source of the kind 'table'; join streams in SQL."
+        f"{place}: step {declaration.view!r} joins with {settings.table!r}, which is not a source of the kind 'table'; join streams in SQL."
     )

@@ -1,7 +1,8 @@
-"""Functions of the user's, found by ``module:name`` beside the pipeline's file or wherever Python looks.
+"""Functions of users, found by ``module:name`` beside the pipeline's file or on Python's path.
 
-Executors have only what is sent to them. Modules that lie beside the file are therefore sent by value with the functions that use them,
-and nothing has to be installed or packed for them; what is installed is named, and must be installed there as well.
+Executors have only what is sent to them. Modules that lie beside the file are therefore sent by
+value with the functions that use them, and need not be installed or packed; installed modules are
+sent by name, and must be installed on the executors as well.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from barnabas.pipelines.declaration.located import Place
 
 
 def declare_function(fields: Fields, name: str) -> Callable[..., Any] | str:
-    """``module:name`` from a file, the thing itself from code."""
+    """``module:name`` from a file, the object itself from code."""
     found = fields.located(name)
     value: Any = None if found is None else found.value
     if callable(value):

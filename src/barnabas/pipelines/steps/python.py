@@ -1,7 +1,8 @@
-"""A function from frames to a frame: ``{view: surge, python: pricing:surge, inputs: [rides, drivers], arguments: {factor: 2}}``.
+"""A function from frames to a frame: ``{view: surge, python: pricing:surge, inputs: [rides,
+drivers], arguments: {factor: 2}}``.
 
-The frames come in the order of ``inputs``, the arguments by name. It is called once, when the pipeline starts, and must not run queries
-of its own on a frame that streams.
+The frames come in the order of ``inputs``, the arguments by name. It is called once, when the
+pipeline starts, and must not run queries of its own on a streaming frame.
 """
 
 from __future__ import annotations
@@ -47,5 +48,5 @@ def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
     function = load(settings.function, declaration.place)
     made = function(*(context.frame(name) for name in settings.inputs), **settings.arguments)
     if not isinstance(made, DataFrame):
-        raise declaration.place.error(f"step {declaration.view!r}: the function gave {type(made).__name__}, not a DataFrame.")
+        raise declaration.place.error(f"step {declaration.view!r}: the function returned {type(made).__name__}, not a DataFrame.")
     return made

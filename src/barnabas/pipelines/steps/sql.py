@@ -1,7 +1,9 @@
-"""SQL over the names of sources and earlier steps: ``{view: large, sql: "SELECT * FROM payments WHERE amount > 100"}``.
+"""SQL over the names of sources and earlier steps: ``{view: large, sql: "SELECT * FROM payments
+WHERE amount > 100"}``.
 
-Windows, joins and aggregations are Spark's SQL. What a query reads is found by its words after FROM and JOIN, which is enough to catch a
-misspelt name with its line before Spark is started; what the words mean is Spark's to say.
+Windows, joins and aggregations are Spark's SQL. The inputs of a query are found by the words after
+FROM and JOIN, which is enough to report a misspelt name with its line before Spark is started;
+Spark itself interprets the query.
 """
 
 from __future__ import annotations
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
 _NOISE = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _NAME = r"`?([A-Za-z_]\w*)`?"
 _COMMON_TABLE = re.compile(rf"(?:\bWITH\s+(?:RECURSIVE\s+)?|,\s*){_NAME}\s*(?:\([^()]*\)\s*)?AS\s*\(", re.IGNORECASE)
-# ``FROM`` is also said of other things (``EXTRACT(day FROM at)``, ``TRIM(BOTH 'x' FROM y)``, ``IS DISTINCT FROM``): those go first.
+# ``FROM`` occurs in other places too (``EXTRACT(day FROM at)``, ``TRIM(BOTH 'x' FROM y)``, ``IS
+# DISTINCT FROM``): remove those first.
 _FROM_OF_OTHERS = re.compile(r"\b(?:EXTRACT|TRIM|SUBSTRING|SUBSTR|OVERLAY|POSITION)\s*\([^()]*\)|\bDISTINCT\s+FROM\b", re.IGNORECASE)
-# A name with a dot is a table of a catalogue, and one with a parenthesis a function that makes rows.
+# A name with a dot is a table of a catalogue, and one with a parenthesis is a table function.
 _TABLE = re.compile(rf"\b(?:FROM|JOIN)\s+{_NAME}(?![\w`]*\s*[.(])", re.IGNORECASE)
 
 

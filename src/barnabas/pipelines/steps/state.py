@@ -1,7 +1,9 @@
-"""State of one's own per key: ``{view: streaks, state: {from: games, keys: [player], function: streaks:Streak, schema: "..."}}``.
+"""Custom state per key: ``{view: streaks, state: {from: games, keys: [player], function:
+streaks:Streak, schema: "..."}}``.
 
-The function is a class, a ``pyspark.sql.streaming.StatefulProcessor``: Spark hands it the rows of a key and keeps its values, lists, maps
-and timers in the state store, with the checkpoint. ``schema`` is what it gives.
+The function is a class, a ``pyspark.sql.streaming.StatefulProcessor``: Spark gives it the rows of a
+key and keeps its values, lists, maps and timers in the state store, with the checkpoint. ``schema``
+describes its output.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ class StateSettings:
     keys: tuple[str, ...]
     function: Callable[..., Any] | str
     schema: str
-    mode: str  # append or update, as the sinks that read it say
-    time: str  # which clock the processor's timers go by
+    mode: str  # append or update, as declared by the sinks that read it
+    time: str  # the clock of the processor's timers
 
 
 def declare(fields: Fields) -> StateSettings:

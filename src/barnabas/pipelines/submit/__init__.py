@@ -1,1 +1,1 @@
-"""The file that spark-submit is given; ``barnabas pipelines submit-script`` says where it lies."""
+"""The script for spark-submit; ``barnabas pipelines submit-script`` prints its path."""

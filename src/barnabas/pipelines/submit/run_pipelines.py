@@ -1,9 +1,11 @@
 """For spark-submit, which runs files and not modules.
 
-    spark-submit --master spark://host:7077 --packages "$(barnabas pipelines packages alerts.yaml)" \\
+    spark-submit --master spark://host:7077 \\
+        --packages "$(barnabas pipelines packages alerts.yaml)" \\
         "$(barnabas pipelines submit-script)" alerts.yaml --checkpoint s3a://bucket/checkpoints
 
-It lies in a folder of its own, because Python puts the folder of a script in front of everything else it imports.
+It lies in a folder of its own, because Python puts the folder of a script in front of its import
+path.
 """
 
 from __future__ import annotations

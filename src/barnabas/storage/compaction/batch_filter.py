@@ -1,23 +1,28 @@
-"""What stays of a batch when a log is cleaned. Pure: batches go in in the order of the log, batches come out.
+"""Which records of a batch survive when a log is cleaned. Pure: batches go in in the order of the
+log, batches come out.
 
-Decided in this order:
+The first rule that applies decides:
 
-====================================================  ===============================================================================
-data of an aborted transaction                        goes
-marker of a transaction with nothing left             stays until its delete horizon, which is set when this is seen first
-other control batches                                 stay
-record behind the end of the key map                  stays: nobody knows yet whether it is the latest of its key
-record without a key                                  goes
-record that is not the latest of its key              goes
-tombstone that is the latest of its key               stays until the delete horizon of its batch, which is set when it is seen first
-====================================================  ===============================================================================
+=========================================  =====================================================
+data of an aborted transaction             removed
+marker of a transaction without records    kept until its delete horizon, which is set the first
+                                           time a pass sees it
+other control batches                      kept
+record behind the end of the key map       kept: it may be the latest of its key
+record without a key                       removed
+record that is not the latest of its key   removed
+tombstone that is the latest of its key    kept until the delete horizon of its batch, which is
+                                           set the first time a pass sees it
+=========================================  =====================================================
 
-A batch with no record left goes as a whole, unless it is the last of an active producer, the last of the pass, or the last of its
-segment: then its header stays. The first keeps sequence numbers, the second is what Kafka does, the third is ours: a segment that always
-reaches to the next one cannot be taken for one that lost its end in a power cut (``storage/recovery.py``).
+A batch without any record left is removed as a whole, unless it is the last of an active producer,
+the last of the pass, or the last of its segment: then its header stays. The first keeps sequence
+numbers. The second is Kafka's rule. The third is ours: recovery cannot mistake a segment that
+always reaches to the next one for one that lost its end in a power cut (``storage/recovery.py``).
 
-Offsets never change. A batch that loses nothing is handed on as it came, still closed. In the range of the key map that is known from the
-offsets of the survivors, without opening it; elsewhere its keys are looked up.
+Offsets never change. A batch that loses nothing passes through unchanged, still closed. In the
+range of the key map that is known from the offsets of the survivors, without opening it; elsewhere
+its keys are looked up.
 """
 
 from __future__ import annotations
@@ -34,7 +39,9 @@ from barnabas.storage.transaction_index import AbortedTransaction
 
 
 class Filtered(NamedTuple):
-    """What is left of a batch; None where nothing is. ``aborted`` is what the transaction index of the cleaned segment must say."""
+    """The rest of a batch, or None. ``aborted`` is the entry for the transaction index of the
+    cleaned segment.
+    """
 
     batch: Batch | None
     aborted: AbortedTransaction | None = None
@@ -50,7 +57,7 @@ class BatchFilter:
         self._transactions = CleanedTransactions(job.aborted)
 
     def filter(self, batch: Batch, *, ends_segment: bool) -> Filtered:
-        """``ValueError`` when the batch cannot be read."""
+        """Raises ``ValueError`` when the batch cannot be read."""
         header = batch.header
         aborted = None
         if header.control:
@@ -63,7 +70,8 @@ class BatchFilter:
             elif self._must_stay(header):
                 kept = emptied(header)
             else:
-                # Nobody needs its time, and who looks for the youngest record of a segment would be led to it.
+                # Its time is not needed, and a search for the newest record of a segment would
+                # find it by mistake.
                 kept = emptied(header._replace(max_timestamp=NO_TIMESTAMP))
         return Filtered(kept, aborted)
 
@@ -75,7 +83,8 @@ class BatchFilter:
             return False
         if last.data_offset is not None:
             return header.last_offset == last.data_offset
-        # It began an epoch and wrote nothing yet, so only a marker knows that epoch, and fences the one before.
+        # The producer began an epoch and has written nothing yet, so only a marker records that
+        # epoch and fences the one before.
         return header.control and header.producer_epoch == last.epoch
 
     def _control(self, batch: Batch) -> tuple[Batch | None, AbortedTransaction | None]:
@@ -104,7 +113,8 @@ class BatchFilter:
             return None
         body = _body(batch)
         if header.record_count == header.last_offset_delta + 1:
-            # It was never compacted, so its records count up from the base offset: the map would not have taken any other.
+            # The batch was never compacted, so its records count up from the base offset: the map
+            # accepts no other batch.
             return reduced(header, body, [offset - base_offset for offset in survivors])
         staying = set(survivors)
         deltas = scan_records(header, body).deltas

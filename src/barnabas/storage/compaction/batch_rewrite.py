@@ -1,6 +1,7 @@
-"""A batch with fewer records: what the cleaner writes in place of one that lost some.
+"""A batch with fewer records, which the cleaner writes in place of one that lost some.
 
-Offsets, sequence numbers, producer and leader epoch stay, and so does where the batch ends, whatever became of its last record.
+Offsets, sequence numbers, producer and leader epoch stay, and so does the last offset of the batch,
+even when its last record is removed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Batch(NamedTuple):
 
 
 def emptied(header: BatchHeader) -> Batch:
-    """The header alone: it still says whose batch it was, and its sequence numbers."""
+    """The header alone, which still holds the producer and its sequence numbers."""
     return _assembled(
         header._replace(attributes=header.attributes & _KINDS_OF_BATCH, base_timestamp=NO_TIMESTAMP, record_count=0),
         b"",
@@ -41,7 +42,9 @@ def emptied(header: BatchHeader) -> Batch:
 
 
 def reduced(header: BatchHeader, body: bytes, kept: list[int]) -> Batch:
-    """Only the records at these indexes, byte for byte; at least one. ``body`` is not compressed, the outcome is as before."""
+    """Only the records at these indexes, byte for byte; at least one. ``body`` is not compressed;
+    the result has the codec of the original.
+    """
     bounds = record_bounds(body, header.record_count)
     pieces = []
     first = following = kept[0]
@@ -59,9 +62,11 @@ def reduced(header: BatchHeader, body: bytes, kept: list[int]) -> Batch:
 
 
 def with_delete_horizon(header: BatchHeader, body: bytes, kept: list[int], horizon_ms: int) -> Batch:
-    """As :func:`reduced`, and from ``horizon_ms`` on what deletes may go too.
+    """Like :func:`reduced`, with a delete horizon: from ``horizon_ms`` on, tombstones and markers
+    may be removed too.
 
-    The horizon takes the place of the base timestamp, from which the records count theirs.
+    The horizon takes the place of the base timestamp, to which the records' timestamp deltas are
+    relative.
     """
     bounds = record_bounds(body, header.record_count)
     shift_ms = header.base_timestamp - horizon_ms

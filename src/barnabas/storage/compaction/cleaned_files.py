@@ -1,7 +1,9 @@
-"""Writing a cleaned segment: ``.log.cleaned`` and its indexes, which nobody reads before they are swapped in.
+"""Writing a cleaned segment: ``.log.cleaned`` and its indexes, which no reader opens before they
+are swapped in.
 
-As long as a cleaning of one segment has found nothing to remove, the new file would be a copy of the beginning of the old one. So it is
-not written before the first difference; most segments of a log that was cleaned before have none.
+As long as the cleaning of one segment has found nothing to remove, the new file would be a copy of
+the beginning of the old one. So it is not written before the first difference; most segments of a
+log that was cleaned before have none.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ WRITE_BYTES = 1024 * 1024
 
 
 def remove_cleaned(disk: Disk, directory: str, base_offset: int) -> None:
-    """Nobody needs them durably gone: whoever opens the log removes them again."""
+    """The removal need not be durable: the next open of the log removes them again."""
     for suffix in SEGMENT_SUFFIXES:
         disk.remove(f"{directory}/{offset_name(base_offset)}{suffix}{CLEANED_SUFFIX}")
 
@@ -52,18 +54,20 @@ class CleanedFiles:
         self._bytes_since_entry = 0
         self._max_timestamp = -1
         self._offset_of_max_timestamp = base_offset
-        # Copied, because what is kept of a large chunk that was read may be one small batch.
+        # Copied, because only one small batch of a large chunk may be kept.
         self._waiting = bytearray()
-        # The segment whose beginning the new one still is.
+        # The segment with which the new one is still identical.
         self._same_as: str | None = None
 
     def begin_as_copy_of(self, base_offset: int) -> None:
-        """Nothing is written until :meth:`differ`: what is appended is also in that segment, at the same positions."""
+        """Nothing is written until :meth:`differ`: appended batches are also in that segment, at
+        the same positions.
+        """
         assert not self.size_bytes
         self._same_as = f"{self._directory}/{offset_name(base_offset)}{LOG_SUFFIX}"
 
     def differ(self) -> None:
-        """From here on the file is its own."""
+        """Start writing a file that differs from the source."""
         if self._same_as is None:
             return
         source, self._same_as = self._same_as, None
@@ -104,7 +108,9 @@ class CleanedFiles:
             self._waiting.clear()
 
     def finish(self) -> None:
-        """Everything durable, names too: once the log is renamed, a crash makes it the segment."""
+        """Make everything durable, names included: once the log is renamed, it is the segment even
+        after a crash.
+        """
         self._write(self.size_bytes)
         self._time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
         self._file.sync()

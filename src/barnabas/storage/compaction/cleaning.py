@@ -1,8 +1,10 @@
-"""Cleaning a log, one pass: the key map is built, then group after group of segments is written anew without what is no longer needed.
+"""One pass of cleaning a log: build the key map, then write group after group of segments again
+without superseded records.
 
-Two readings of the dirty part, one of the clean part. Nothing is written in place: what comes out lies beside the log as ``.cleaned``
-files until somebody swaps it in. Nothing is removed that cannot be read whole: a checksum that does not match or a record that does not fit
-is :class:`Uncleanable`, and everything stays as it was.
+The pass reads the dirty part twice and the clean part once. Nothing is written in place: the output
+lies beside the log as ``.cleaned`` files until the log swaps it in. An unreadable batch, with a
+checksum that does not match or a record that does not fit, raises :class:`Uncleanable`, and nothing
+is changed.
 """
 
 from __future__ import annotations
@@ -37,15 +39,16 @@ def clean(
     should_stop: Callable[[], bool] = lambda: False,
     on_cleaned: Callable[[CleanedSegment], None] = lambda _: None,
 ) -> CleaningResult:
-    """One pass. ``throttle`` hears of every byte read or written and may wait; ``should_stop`` is asked every few megabytes;
-    ``on_cleaned`` gets every group when its files are durable, so that it can be swapped in while the next is cleaned.
+    """One pass. ``throttle`` is called for every byte read or written and may wait; ``should_stop``
+    is asked every few megabytes; ``on_cleaned`` gets every group when its files are durable, so
+    that it can be swapped in while the next is cleaned.
 
-    ``Uncleanable``, ``CleaningStopped``, or ``OSError`` for the directory.
+    Raises ``Uncleanable``, ``CleaningStopped``, or ``OSError`` for the directory.
     """
     try:
         return _Cleaning(job, disk, throttle, should_stop).run(on_cleaned)
     except FileNotFoundError as gone:
-        raise CleaningStopped(f"{gone.filename} is not there any more") from gone
+        raise CleaningStopped(f"{gone.filename} does not exist any more") from gone
 
 
 class _Cleaning:
@@ -61,17 +64,17 @@ class _Cleaning:
         batch_filter = BatchFilter(self._job, key_map)
         cleaned = []
         for group in self._job.groups:
-            # Those behind the map's end would only be copied.
+            # Groups behind the map's end would only be copied.
             sources = tuple(source for source in group if source.base_offset < key_map.end_offset)
             if sources:
                 cleaned.append(self._clean_group(sources, batch_filter))
                 on_cleaned(cleaned[-1])
         return CleaningResult(key_map.end_offset, tuple(cleaned), self._stats)
 
-    # -- the map ----------------------------------------------------------------------------------------------------------------
+    # -- the map
 
     def _build_map(self) -> KeyMap:
-        """Up to the end of what may be cleaned, or to the first batch that does not fit."""
+        """Up to the end of the cleanable part, or to the first batch that does not fit."""
         key_map = KeyMap(self._job.first_dirty_offset, size_bytes_max=self._job.map_bytes_max)
         end_offset = self._job.end_offset
         for batch in self._committed():
@@ -83,7 +86,7 @@ class _Cleaning:
         return key_map
 
     def _committed(self) -> Iterator[Batch]:
-        """The batches of the dirty part whose records count: no markers, and nothing that was aborted."""
+        """The batches of the dirty part whose records count: no markers, and no aborted data."""
         start_offset = self._job.first_dirty_offset
         transactions = CleanedTransactions(self._job.aborted)
         for source in (each for group in self._job.groups for each in group):
@@ -94,8 +97,8 @@ class _Cleaning:
                 if batch.header.control:
                     try:
                         transactions.end(*batch)
-                    except ValueError as wrong:
-                        raise self._unreadable(batch.header, wrong) from wrong
+                    except ValueError as error:
+                        raise self._unreadable(batch.header, error) from error
                 elif not transactions.aborts(batch.header):
                     yield batch
 
@@ -103,8 +106,8 @@ class _Cleaning:
         header, base_offset = batch.header, batch.header.base_offset
         try:
             keys, deltas, tombstones, keyless = scan_records(header, body_of(batch.data, header))
-        except ValueError as wrong:
-            raise self._unreadable(header, wrong) from wrong
+        except ValueError as error:
+            raise self._unreadable(header, error) from error
         if keyless or base_offset < key_map.start_offset:
             skipped, first = set(keyless), key_map.start_offset - base_offset
             kept = [index for index, delta in enumerate(deltas) if delta >= first and index not in skipped]
@@ -113,7 +116,7 @@ class _Cleaning:
             self._stats.keyless_records += len(keyless)
         return key_map.add(keys, [base_offset + delta for delta in deltas], tombstones)
 
-    # -- the groups -------------------------------------------------------------------------------------------------------------
+    # -- the groups
 
     def _clean_group(self, sources: tuple[SourceSegment, ...], batch_filter: BatchFilter) -> CleanedSegment:
         files = CleanedFiles(
@@ -129,8 +132,8 @@ class _Cleaning:
             for batch, ends_segment in _last_marked(batch for source in sources for batch in self._source.read(source)):
                 try:
                     filtered = batch_filter.filter(batch, ends_segment=ends_segment)
-                except ValueError as wrong:
-                    raise self._unreadable(batch.header, wrong) from wrong
+                except ValueError as error:
+                    raise self._unreadable(batch.header, error) from error
                 self._write(files, batch, filtered)
             if files.differs:
                 files.finish()
@@ -154,12 +157,12 @@ class _Cleaning:
             stats.bytes_kept += len(kept.data)
             stats.records_kept += kept.header.record_count
 
-    def _unreadable(self, header: BatchHeader, wrong: ValueError) -> Uncleanable:
-        return Uncleanable(f"{self._job.directory}: the batch of offsets {header.base_offset} to {header.last_offset}: {wrong}")
+    def _unreadable(self, header: BatchHeader, error: ValueError) -> Uncleanable:
+        return Uncleanable(f"{self._job.directory}: the batch of offsets {header.base_offset} to {header.last_offset}: {error}")
 
 
 def _last_marked(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
-    """Each with whether it is the last."""
+    """Each item with a flag that marks the last."""
     held: Batch | None = None
     for batch in batches:
         if held is not None:

@@ -1,4 +1,6 @@
-"""What is found when a crash came in between while a compacted segment was swapped in; see :mod:`~barnabas.storage.compaction.swap`."""
+"""Finishing or undoing the swap of a compacted segment that a crash interrupted; see
+:mod:`~barnabas.storage.compaction.swap`.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ WALK_READ_BYTES = 1024 * 1024
 
 
 def finish_interrupted_swaps(disk: Disk, directory: str) -> list[str]:
-    """Bring to an end, or undo, what the last owner was swapping in, before anybody removes ``.cleaned`` files; what was done."""
+    """Finish or undo the swaps of the last owner, before ``.cleaned`` files are removed; returns a
+    description of each step.
+    """
     notes = _undo_uncommitted(disk, directory)
     for name in disk.names(directory):
         if name.endswith(LOG_SUFFIX + SWAP_SUFFIX) and (parsed := parse_segment_file(name)) is not None:
             notes += _complete(disk, directory, parsed[0])
     placed = [name for name in disk.names(directory) if name.endswith(SWAP_SUFFIX)]
     for name in placed:
-        # Indexes of a log that is in place already.
+        # Indexes of a log that is already in place.
         disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP_SUFFIX)}")
         notes.append(f"finished swapping {name}")
     if placed:
@@ -27,7 +31,9 @@ def finish_interrupted_swaps(disk: Disk, directory: str) -> list[str]:
 
 
 def _undo_uncommitted(disk: Disk, directory: str) -> list[str]:
-    """An index that was renamed when its log was not belongs to nothing. It goes while the log still says so."""
+    """An index that was renamed before its log belongs to nothing. It is removed while the log's
+    name still shows that.
+    """
     names = set(disk.names(directory))
     stray = []
     for name in sorted(names):
@@ -45,8 +51,9 @@ def _undo_uncommitted(disk: Disk, directory: str) -> list[str]:
 
 
 def _complete(disk: Disk, directory: str, base_offset: int) -> list[str]:
-    """A swapped-in log replaces every old segment whose offsets it covers. Its own indexes are derived again: which of those that are
-    here were made for it cannot be told."""
+    """A swapped-in log replaces every old segment whose offsets it covers. Its indexes are derived
+    again, since the ones found here may belong to the old segments.
+    """
     path = f"{directory}/{offset_name(base_offset)}{LOG_SUFFIX}"
     end = _end_of(disk, path + SWAP_SUFFIX, base_offset)
     notes = []
@@ -59,7 +66,8 @@ def _complete(disk: Disk, directory: str, base_offset: int) -> list[str]:
         if replaced or (base == base_offset and suffix != LOG_SUFFIX and mark in ("", SWAP_SUFFIX)):
             disk.remove(f"{directory}/{name}")
             notes.append(f"removed {name}, replaced by a compacted segment")
-    # First the old ones go for good: one that came back beside the compacted segment would hold its offsets a second time.
+    # The old segments are removed durably first: one that came back beside the compacted segment
+    # would hold its offsets a second time.
     disk.sync_directory(directory)
     disk.rename(path + SWAP_SUFFIX, path)
     disk.sync_directory(directory)
@@ -67,7 +75,9 @@ def _complete(disk: Disk, directory: str, base_offset: int) -> list[str]:
 
 
 def _end_of(disk: Disk, path: str, base_offset: int) -> int:
-    """One above the last offset of a log's file. A damaged header ends what the swap can claim to replace."""
+    """One above the last offset of a log's file. The swap replaces nothing behind a damaged
+    header.
+    """
     position, end, size_bytes = 0, base_offset, disk.size_bytes(path)
     while position + HEADER_BYTES <= size_bytes:
         chunk = disk.read_range(path, position, WALK_READ_BYTES)

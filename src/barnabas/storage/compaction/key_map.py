@@ -1,11 +1,12 @@
-"""The latest offset of every key in the dirty part of a log, as far as the memory for it goes.
+"""The latest offset of every key in the dirty part of a log, as far as the memory for it allows.
 
-Kafka's map is an array of 24 bytes a key; a dict of ours takes about five times that, and is what makes Python fast enough. So the same
-``log.cleaner.dedupe.buffer.size`` holds fewer keys here, and a log with more of them takes more passes. What an entry costs is counted
-as it is, not as it would look good: the table, the key, the offset, and the list of survivors that is made of the offsets in the end.
+Kafka's map is an array of 24 bytes a key; a Python dict takes about five times that, and is fast
+enough only because it is a dict. So the same ``log.cleaner.dedupe.buffer.size`` holds fewer keys
+here, and a log with more of them takes more passes. The size counts the real cost of an entry: the
+table, the key, the offset, and the list of survivors that is made of the offsets in the end.
 
-Long keys stand in the map as digests, so that the cost of an entry has a bound. A digest is longer than any key that stands for
-itself, so the two cannot be mixed up.
+Long keys are stored as digests, so that the cost of an entry has a bound. A digest is longer than
+any key that is stored as it is, so the two cannot collide.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from hashlib import blake2b
 KEY_BYTES_MAX = 63
 DIGEST_BYTES = 64
 STRETCH_ENTRIES = 1024
-# The offset as an object, and twice a place in a list while the survivors are sorted.
+# The offset as an object, and two slots in lists while the survivors are sorted.
 _OFFSET_OBJECT_BYTES = 32 + 2 * 8
 _BYTES_OBJECT_BYTES = 33
 _ALLOCATION_BYTES = 16
-# A dict has a table whose size is a power of two and two thirds of it in entries, of which each is three words.
+# The table of a dict has a power of two of slots, and entries for two thirds of them, of three
+# words each.
 _TABLE_BYTES_PER_SLOT = 4 + 24 * 2 // 3
 
 
 def map_key(key: bytes) -> bytes:
-    """What stands for a key in the map."""
+    """The form in which a key is stored in the map."""
     return key if len(key) <= KEY_BYTES_MAX else blake2b(key, digest_size=DIGEST_BYTES).digest()
 
 
@@ -47,9 +49,11 @@ def _table_bytes(entries: int) -> int:
 
 
 class KeyMap:
-    """Complete for ``[start_offset, end_offset)``: the batches in between were all :meth:`add`-ed, or have nothing to say.
+    """Complete for ``[start_offset, end_offset)``: all batches in that range were added, or have no
+    records that count.
 
-    With a key stands its latest offset, doubled, and one more where that record is a tombstone: the sums of both rise with the offset.
+    The value of a key is its latest offset, doubled, plus one where that record is a tombstone, so
+    that values rise with the offset.
     """
 
     def __init__(self, start_offset: int, *, size_bytes_max: int) -> None:
@@ -59,7 +63,7 @@ class KeyMap:
         self._has_tombstones = False
         self._size_bytes_max = size_bytes_max
         self._entries_bytes = 0
-        self._free_entries = 0  # that fit for sure
+        self._free_entries = 0  # that certainly fit
         self._survivors: array[int] | None = None
 
     def __len__(self) -> int:
@@ -70,8 +74,10 @@ class KeyMap:
         return self._entries_bytes + _table_bytes(len(self.latest))
 
     def add(self, keys: list[bytes], offsets: Iterable[int], tombstones: Sequence[int] = ()) -> bool:
-        """All records of one batch, or none of them: False when there is no room. The first batch is always taken: a pass must come
-        further than the one before. ``tombstones`` are indexes of records."""
+        """Add all records of one batch, or none: False when there is no room. The first batch is
+        always added: a pass must get further than the one before. ``tombstones`` are indexes of
+        records.
+        """
         assert self._survivors is None, "the map is complete"
         if not keys:
             return True
@@ -92,7 +98,8 @@ class KeyMap:
         return True
 
     def _has_room(self, keys: list[bytes], entry_bytes: int) -> bool:
-        # So that this is asked seldom, a stretch of entries is found that fit even if all are new and of the costliest kind.
+        # To make this check rare, it finds a number of entries that fit even if all are new and of
+        # the costliest kind.
         for entries in (max(STRETCH_ENTRIES, len(keys)), len(keys)):
             if self._holds(entries, _entry_bytes(DIGEST_BYTES)):
                 self._free_entries = entries
@@ -103,8 +110,10 @@ class KeyMap:
         return self._entries_bytes + more * entry_bytes + _table_bytes(len(self.latest) + more) <= self._size_bytes_max
 
     def survivors(self, start_offset: int, end_offset: int) -> list[int] | None:
-        """The offsets in this range that are their keys' latest, rising; None when a tombstone is among them. Only for ranges within the
-        map, which takes no more keys then."""
+        """The offsets in this range that are the latest of their keys, rising; None when a
+        tombstone is among them. Only for ranges within the map, to which no keys may be added
+        afterwards.
+        """
         if self._survivors is None:
             self._survivors = array("q", sorted(self.latest.values()))
         first = bisect_left(self._survivors, 2 * start_offset)
@@ -114,5 +123,5 @@ class KeyMap:
         return [each >> 1 for each in found]
 
     def is_superseded(self, key: bytes, offset: int) -> bool:
-        """``key`` as :func:`map_keys` gives it."""
+        """``key`` as :func:`map_keys` returns it."""
         return self.latest.get(key, -1) >> 1 > offset

@@ -1,5 +1,8 @@
-"""The batches of a sealed segment, for who reads all of it in another process: by path, because the segment's owner may throw it away
-meanwhile, and then its file must be missed, not made."""
+"""The batches of a sealed segment, for a reader in another process.
+
+Files are opened by path: the log may delete the segment meanwhile, and then the open must fail and
+not create an empty file.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from barnabas.storage.compaction.batch_rewrite import Batch
 from barnabas.storage.compaction.cleaning_job import CleaningStopped, SourceSegment, Uncleanable
 from barnabas.storage.file_names import LOG_SUFFIX, offset_name
 
-# How much is read between two questions whether to stop.
+# How much is read between two checks whether to stop.
 READ_BYTES = 4 * 1024 * 1024
 
 
@@ -28,7 +31,8 @@ class SourceBatches:
     def read(self, source: SourceSegment, start_offset: int = 0) -> Iterator[Batch]:
         """From the batch that holds ``start_offset`` on, checksums verified.
 
-        ``Uncleanable`` where there is no batch as there should be, ``CleaningStopped`` when asked to or when the file became shorter.
+        Raises ``Uncleanable`` for a missing or damaged batch, ``CleaningStopped`` when asked to
+        stop or when the file became shorter.
         """
         path = f"{self._directory}/{offset_name(source.base_offset)}{LOG_SUFFIX}"
         position, expected = 0, source.base_offset
@@ -54,12 +58,12 @@ class SourceBatches:
                     start = stop
                 if not start:
                     raise CorruptBatch(f"the batch at position {position} is cut off")
-            except CorruptBatch as wrong:
-                raise Uncleanable(f"{path}: {wrong}") from wrong
+            except CorruptBatch as error:
+                raise Uncleanable(f"{path}: {error}") from error
             position += start
 
     def _chunk(self, path: str, position: int, source: SourceSegment) -> memoryview:
-        """As much as is read at once, and at least one batch."""
+        """One chunk of the file, at least one batch."""
         if self._should_stop():
             raise CleaningStopped("as asked")
         available = source.size_bytes - position

@@ -1,22 +1,29 @@
-"""Putting a cleaned segment in the place of the segments it was made from, so that a crash at any step leaves one or the other.
+"""Putting a cleaned segment in the place of its sources, so that a crash at any step leaves one or
+the other.
 
-===  ==========================================================================  ==================================================
-     step                                                                        a crash after it
-===  ==========================================================================  ==================================================
-0    the cleaning wrote ``.cleaned`` files and synced them                       they are removed
-1    ``.cleaned`` becomes ``.swap``, the log last; the directory is synced       the log's ``.swap`` decides: with it recovery goes on
-                                                                                 from here, without it the other ``.swap`` are removed
-2    the old segments become ``.deleted``, and the new transaction index         recovery removes the old ones, puts the log in place
-     gets its name; the directory is synced                                      and derives its indexes again
-3    the log and its other two indexes get their names                           likewise, or an index is put in place behind its log
-===  ==========================================================================  ==================================================
+===  ==============================================  =============================================
+     step                                            after a crash
+===  ==============================================  =============================================
+0    the cleaning writes ``.cleaned`` files and      recovery removes them
+     syncs them
+1    ``.cleaned`` becomes ``.swap``, the log last;   if the log's ``.swap`` exists, recovery
+     the directory is synced                         continues from here; otherwise it removes
+                                                     the other ``.swap`` files
+2    the old segments become ``.deleted``, and the   recovery removes the old segments, puts the
+     new transaction index gets its name; the        log in place and derives its indexes again
+     directory is synced
+3    the log and its other two indexes get their     the same, or recovery puts an index in place
+     names                                           after its log
+===  ==============================================  =============================================
 
-Step 2 is durable before step 3 begins: an old segment that came back behind the new one would hold offsets a second time. The
-transaction index goes with step 2 since, unlike the others, nobody misses it when it is not there. Step 3 may be undone by a power cut as
-long as nobody syncs the directory, and that is fine.
+Step 2 is durable before step 3 begins: an old segment that came back behind the new one would hold
+offsets a second time. The transaction index belongs to step 2, since recovery cannot notice that it
+is missing, as it does for the others. A power cut may undo step 3 until the next sync of the
+directory, which is harmless.
 
-All of this runs on the thread that owns the log. It waits for the disk twice, once for every few hundred megabytes that were cleaned.
-What a crash leaves of it is finished by :mod:`~barnabas.storage.compaction.interrupted_swaps` when the log is opened.
+All of this runs on the thread that owns the log. It waits for the disk twice, once for every few
+hundred megabytes that were cleaned. After a crash,
+:mod:`~barnabas.storage.compaction.interrupted_swaps` finishes the swap when the log is opened.
 """
 
 from __future__ import annotations
@@ -42,10 +49,12 @@ _INDEX_SUFFIXES = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 def swap_in(log: Log, cleaned: CleanedSegment) -> Removal | None:
-    """Replace the sources of a cleaned segment by it; the old files, to be removed when nobody reads them any more.
+    """Replace the sources of a cleaned segment by it; returns the old files, to be removed when no
+    reader uses them any more.
 
-    None when the log has changed since: it was cut, or gave segments up. Then the cleaned files are removed and nothing else happens.
-    After an ``OSError`` the directory must be given up.
+    Returns None when the log has changed since: it was truncated, or lost segments. Then the
+    cleaned files are removed and the log stays as it is. After an ``OSError`` the directory must be
+    given up.
     """
     sources = _sources_in(log, cleaned)
     if sources is None:
@@ -56,12 +65,13 @@ def swap_in(log: Log, cleaned: CleanedSegment) -> Removal | None:
     try:
         return _swap(log, cleaned, sources)
     except OSError as error:
-        # Also on a full disk, which other operations leave as they found it: here the names are halfway between old and new.
-        raise OSError(EIO, f"cleaned segment {cleaned.base_offset} was not put in place: {error}", log.directory) from error
+        # Also on a full disk, unlike other operations, which then change nothing: here the names
+        # are halfway between old and new.
+        raise OSError(EIO, f"cleaned segment {cleaned.base_offset} could not be swapped in: {error}", log.directory) from error
 
 
 def _sources_in(log: Log, cleaned: CleanedSegment) -> list[Segment] | None:
-    """The log's own segments that a cleaned one was made from, if they are still what they were, side by side and sealed."""
+    """The sources of a cleaned segment in the log, if they are unchanged, adjacent and sealed."""
     if log.truncations != cleaned.truncations:
         return None
     present = {segment.base_offset: segment for segment in log.segments if segment is not log.segments.active}

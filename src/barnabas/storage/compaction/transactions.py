@@ -1,6 +1,8 @@
-"""Which transactions a cleaning has met: what aborted ones wrote goes, and a marker goes once nothing of its transaction is left.
+"""The transactions that a cleaning has met: data of aborted ones is removed, and a marker too once
+its transaction has no records left.
 
-Batches must be told in the order of the log, from its beginning: a marker can go when no batch of its transaction came by.
+Batches must come in the order of the log, from its beginning: a marker can go when no batch of its
+transaction came before it.
 """
 
 from __future__ import annotations
@@ -15,24 +17,27 @@ from barnabas.storage.transaction_index import AbortedTransaction
 
 class CleanedTransactions:
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
-        # The next to begin is at the end.
+        # Sorted so that the next to begin is at the end.
         self._to_come = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
-        self._aborted: dict[int, AbortedTransaction] = {}  # by producer id: begun, and their markers not met yet
-        self._with_data: set[int] = set()  # producer ids whose transaction under way has a batch in the log
+        # By producer id: begun, and the marker not met yet.
+        self._aborted: dict[int, AbortedTransaction] = {}
+        # Producer ids whose open transaction has a batch in the log.
+        self._with_data: set[int] = set()
 
     def aborts(self, header: BatchHeader) -> bool:
-        """Whether a batch of data belongs to a transaction that was aborted."""
+        """Whether a batch of data belongs to an aborted transaction."""
         if not header.attributes & TRANSACTIONAL_BIT:
             return False
         self._begin(header.last_offset)
         self._with_data.add(header.producer_id)
         aborted = self._aborted.get(header.producer_id)
-        # Who begins in the middle of the log does not meet every marker.
+        # A reader that begins in the middle of the log does not meet every marker.
         return aborted is not None and header.base_offset <= aborted.last_offset
 
     def end(self, header: BatchHeader, batch: Buffer) -> tuple[bool, AbortedTransaction | None]:
-        """A control batch: whether it is the marker of a transaction that has nothing left, and what the index of the cleaned segment
-        must say of it. ``ValueError`` when it cannot be read."""
+        """For a control batch: whether it is the marker of a transaction without records, and its
+        entry for the index of the cleaned segment. Raises ``ValueError`` when it cannot be read.
+        """
         self._begin(header.last_offset)
         if not header.record_count:
             return True, None  # cleaned before

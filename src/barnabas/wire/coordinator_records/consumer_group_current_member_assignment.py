@@ -1,4 +1,4 @@
-"""What one member owns now, and what it must give up first."""
+"""The partitions that one member owns now, and those it must revoke first."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int8, Int32, String, Uuid

@@ -1,4 +1,4 @@
-"""What one member of a new-protocol group asked for."""
+"""The subscription of one member of a consumer-protocol group."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Bytes, Int32, String

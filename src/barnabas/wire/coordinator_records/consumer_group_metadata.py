@@ -1,4 +1,4 @@
-"""A new-protocol group's epoch."""
+"""The epoch of a consumer-protocol group."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field
 from barnabas.wire.types import Int32, Int64, String

@@ -1,4 +1,4 @@
-"""A group's position in one partition, as Kafka before 0.8.3 keyed it. Read, never written."""
+"""A group's offset in one partition, with the key of Kafka before 0.8.3. Read, never written."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field
 from barnabas.wire.types import Int32, Int64, String

@@ -1,4 +1,4 @@
-"""A group's position in one partition."""
+"""A group's offset in one partition."""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import coordinator_key, coordinator_value, field

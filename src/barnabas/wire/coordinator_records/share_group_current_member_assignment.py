@@ -1,4 +1,4 @@
-"""What one member of a share group reads now."""
+"""The current assignment of one member of a share group."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int8, Int32, String, Uuid

@@ -1,4 +1,4 @@
-"""What one member of a share group subscribed to."""
+"""The subscription of one member of a share group."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field
 from barnabas.wire.types import String

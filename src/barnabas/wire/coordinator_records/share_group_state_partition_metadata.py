@@ -1,4 +1,4 @@
-"""Which share partitions have state with the share coordinator."""
+"""The share partitions that have state in the share coordinator."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int32, String, Uuid

@@ -1,4 +1,4 @@
-"""What one member of a share group shall read."""
+"""The target assignment of one member of a share group."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int32, String, Uuid

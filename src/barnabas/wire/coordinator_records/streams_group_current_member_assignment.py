@@ -1,4 +1,4 @@
-"""The tasks one member of a streams group runs now."""
+"""The tasks that one member of a streams group runs now."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int8, Int32, String

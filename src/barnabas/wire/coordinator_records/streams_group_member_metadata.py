@@ -1,4 +1,4 @@
-"""What one member of a streams group said about itself."""
+"""The metadata that one member of a streams group sent."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int32, String, Uint16

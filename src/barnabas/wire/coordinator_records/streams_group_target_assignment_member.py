@@ -1,4 +1,4 @@
-"""The tasks one member of a streams group shall run."""
+"""The target assignment, in tasks, of one member of a streams group."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int32, String

@@ -1,4 +1,4 @@
-"""The topology a streams group runs."""
+"""The topology of a streams group."""
 
 from barnabas.wire.declare import coordinator_key, coordinator_value, field, struct
 from barnabas.wire.types import Int16, Int32, String

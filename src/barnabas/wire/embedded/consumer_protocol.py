@@ -1,7 +1,8 @@
-"""What classic consumers say to each other inside JoinGroup and SyncGroup.
+"""The messages that classic consumers exchange inside JoinGroup and SyncGroup.
 
-The coordinator reads them only to answer for static members and to upgrade a group; other protocol types (Connect, registries)
-put something else in these bytes."""
+The coordinator reads them only to answer for static members and to upgrade a group. Other protocol
+types (Connect, registries) put other data in these bytes.
+"""
 
 from barnabas.wire.declare import data, field, struct
 from barnabas.wire.types import Bytes, Int32, String

@@ -1,4 +1,4 @@
-"""A principal as a broker writes it into an envelope."""
+"""The principal of a forwarded request, which a broker writes into an envelope."""
 
 from barnabas.wire.declare import data, field
 from barnabas.wire.types import Bool, String

@@ -1,4 +1,4 @@
-"""AddOffsetsToTxn: enlist a group's offsets in a transaction."""
+"""AddOffsetsToTxn: add a group's offsets to a transaction."""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Int16, Int32, Int64, String

@@ -1,4 +1,6 @@
-"""AddPartitionsToTxn: enlist partitions in a transaction; from version 4 brokers verify several at once (KIP-890)."""
+"""AddPartitionsToTxn: add partitions to a transaction; from version 4 brokers verify several at
+once (KIP-890).
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int16, Int32, Int64, String

@@ -1,4 +1,6 @@
-"""AlterConfigs: replace all settings of a resource. Old: IncrementalAlterConfigs changes only what it names."""
+"""AlterConfigs: replace all settings of a resource. Deprecated: IncrementalAlterConfigs changes
+only the settings it names.
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int8, Int16, Int32, String

@@ -1,4 +1,4 @@
-"""AlterShareGroupOffsets: move the start of a share group."""
+"""AlterShareGroupOffsets: move the start offsets of a share group."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, String, Uuid

@@ -1,6 +1,8 @@
-"""ApiVersions: what the other side speaks.
+"""ApiVersions: the versions that a broker or controller supports.
 
-The response header is version 0 in every version, because a client that asks does not yet know what we speak."""
+The response header is version 0 in every version, because the client does not yet know which
+versions the broker supports.
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int16, Int32, Int64, String

@@ -1,4 +1,6 @@
-"""AssignReplicasToDirs: a broker tells the controller which directory holds which replica (KIP-858)."""
+"""AssignReplicasToDirs: a broker reports to the controller which directory holds which replica
+(KIP-858).
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, Uuid

@@ -1,4 +1,4 @@
-"""BeginQuorumEpoch: a new quorum leader makes itself known."""
+"""BeginQuorumEpoch: a new quorum leader announces itself to the voters."""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

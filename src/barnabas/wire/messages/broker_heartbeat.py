@@ -1,4 +1,6 @@
-"""BrokerHeartbeat: a broker is alive, wants to be fenced or unfenced, or wants to shut down."""
+"""BrokerHeartbeat: a broker reports that it is alive, and asks to be fenced, unfenced or shut
+down.
+"""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Bool, Int16, Int32, Int64, Uuid

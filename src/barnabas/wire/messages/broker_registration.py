@@ -1,4 +1,4 @@
-"""BrokerRegistration: a broker announces itself to the controller."""
+"""BrokerRegistration: a broker registers with the controller."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int16, Int32, Int64, String, Uint16, Uuid

@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe: the state, members and assignments of new-protocol groups."""
+"""ConsumerGroupDescribe: the state, members and assignments of consumer-protocol groups."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int8, Int16, Int32, String, Uuid

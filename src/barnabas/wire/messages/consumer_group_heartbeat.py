@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: everything a member of a new-protocol group says (KIP-848)."""
+"""ConsumerGroupHeartbeat: the one request of a member of a consumer-protocol group (KIP-848)."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String, Uuid

@@ -1,4 +1,4 @@
-"""ControllerRegistration: a controller announces its endpoints and features."""
+"""ControllerRegistration: a controller registers its endpoints and features."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int16, Int32, String, Uint16, Uuid

@@ -1,4 +1,4 @@
-"""CreateDelegationToken: a short-lived credential for somebody else to use."""
+"""CreateDelegationToken: a short-lived credential that its owner can pass on."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bytes, Int16, Int32, Int64, String

@@ -1,4 +1,4 @@
-"""DeleteGroups: forget empty groups and their offsets."""
+"""DeleteGroups: delete empty groups and their offsets."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String

@@ -1,4 +1,4 @@
-"""DeleteShareGroupOffsets: forget a share group's starts in some topics."""
+"""DeleteShareGroupOffsets: delete a share group's start offsets in some topics."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String, Uuid

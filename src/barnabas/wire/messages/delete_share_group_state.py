@@ -1,4 +1,4 @@
-"""DeleteShareGroupState: the share coordinator forgets share partitions."""
+"""DeleteShareGroupState: delete the state of share partitions from the share coordinator."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String, Uuid

@@ -1,4 +1,6 @@
-"""DescribeCluster: the cluster id and the brokers, or with ``endpoint_type`` 2 the controllers (KIP-919)."""
+"""DescribeCluster: the cluster id and the brokers, or with ``endpoint_type`` 2 the controllers
+(KIP-919).
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int8, Int16, Int32, String

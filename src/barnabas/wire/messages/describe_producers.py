@@ -1,4 +1,4 @@
-"""DescribeProducers: the producers a partition remembers."""
+"""DescribeProducers: the producers with state in a partition."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, String

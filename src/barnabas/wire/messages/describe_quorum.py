@@ -1,4 +1,4 @@
-"""DescribeQuorum: the voters and observers of the metadata log and how far each has come."""
+"""DescribeQuorum: the voters and observers of the metadata log, with the log end offset of each."""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

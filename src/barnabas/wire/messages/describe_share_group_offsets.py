@@ -1,4 +1,4 @@
-"""DescribeShareGroupOffsets: where share groups start in their partitions."""
+"""DescribeShareGroupOffsets: the start offsets of share groups."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, String, Uuid

@@ -1,4 +1,6 @@
-"""DescribeTopicPartitions: partitions of topics in pages, with eligible leader replicas (KIP-966)."""
+"""DescribeTopicPartitions: partitions of topics in pages, with eligible leader replicas
+(KIP-966).
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int16, Int32, String, Uuid

@@ -1,4 +1,4 @@
-"""ElectLeaders: preferred or unclean elections, asked for by hand."""
+"""ElectLeaders: run preferred or unclean elections on request."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int8, Int16, Int32, String

@@ -1,4 +1,6 @@
-"""EndTxn: commit or abort; from version 5 the answer carries the next producer epoch (KIP-890)."""
+"""EndTxn: commit or abort; from version 5 the response carries the next producer epoch
+(KIP-890).
+"""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Bool, Int16, Int32, Int64, String

@@ -1,4 +1,6 @@
-"""Envelope: a request that a broker forwards to the controller in its client's name."""
+"""Envelope: a client's request that a broker forwards to the controller, with the client's
+principal.
+"""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Bytes, Int16

@@ -1,4 +1,4 @@
-"""ExpireDelegationToken: end a delegation token sooner."""
+"""ExpireDelegationToken: shorten the life of a delegation token."""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Bytes, Int16, Int32, Int64

@@ -1,7 +1,9 @@
-"""Fetch: read record batches, by consumers and by followers.
+"""Fetch: read record batches, for consumers and for followers.
 
-Version notes: 7 sessions (KIP-227); 9 leader epochs; 11 rack; 12 flexible, diverging epochs; 13 topic ids; 15 replica state is a
-tagged struct; 16 leader endpoints; 17 directory ids; 18 the follower's high watermark."""
+Version notes: 7 sessions (KIP-227); 9 leader epochs; 11 rack; 12 flexible, diverging epochs; 13
+topic ids; 15 replica state is a tagged struct; 16 leader endpoints; 17 directory ids; 18 the
+follower's high watermark.
+"""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

@@ -1,4 +1,4 @@
-"""FindCoordinator: the broker that keeps a group, a transactional id or a share partition."""
+"""FindCoordinator: the coordinator of a group, a transactional id or a share partition."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int8, Int16, Int32, String

@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions: which metrics a client should push (KIP-714)."""
+"""GetTelemetrySubscriptions: the metrics that a client should push (KIP-714)."""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Bool, Int8, Int16, Int32, String, Uuid

@@ -1,4 +1,6 @@
-"""Heartbeat: a classic group member is alive, and learns whether a rebalance is on."""
+"""Heartbeat: a classic group member reports that it is alive, and learns whether a rebalance is in
+progress.
+"""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Int16, Int32, String

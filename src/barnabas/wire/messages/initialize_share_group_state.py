@@ -1,4 +1,4 @@
-"""InitializeShareGroupState: the share coordinator starts remembering share partitions."""
+"""InitializeShareGroupState: create the state of share partitions in the share coordinator."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, String, Uuid

@@ -1,4 +1,4 @@
-"""JoinGroup: enter a classic group and take part in its next generation."""
+"""JoinGroup: join a classic group and its next generation."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Bytes, Int16, Int32, String

@@ -1,4 +1,4 @@
-"""LeaveGroup: members depart from a classic group; from version 3 several at once."""
+"""LeaveGroup: members leave a classic group; from version 3 several at once."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String

@@ -1,4 +1,4 @@
-"""ListPartitionReassignments: the moves under way."""
+"""ListPartitionReassignments: the reassignments in progress."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String

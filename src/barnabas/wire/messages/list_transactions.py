@@ -1,4 +1,4 @@
-"""ListTransactions: the transactions this coordinator keeps, by state, producer and age."""
+"""ListTransactions: the transactions of this coordinator, by state, producer and age."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, String

@@ -1,7 +1,9 @@
-"""Metadata: which brokers there are and who leads what.
+"""Metadata: the brokers of the cluster, and the leader of each partition.
 
-Version notes: an empty topic list means *all* in version 0, *none* later (null is *all*); 10 topic ids; 12 lookup by id;
-13 a top-level error that sends clients back to their bootstrap servers (KIP-1102)."""
+Version notes: an empty topic list means *all* in version 0, *none* later (null is *all*); 10 topic
+ids; 12 lookup by id; 13 a top-level error that sends clients back to their bootstrap servers
+(KIP-1102).
+"""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

@@ -1,4 +1,4 @@
-"""OffsetCommit: a consumer group's positions, to be remembered."""
+"""OffsetCommit: store a consumer group's offsets."""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

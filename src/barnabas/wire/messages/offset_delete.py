@@ -1,4 +1,4 @@
-"""OffsetDelete: forget a group's positions in some partitions."""
+"""OffsetDelete: delete a group's offsets in some partitions."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String

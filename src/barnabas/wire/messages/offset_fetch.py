@@ -1,4 +1,4 @@
-"""OffsetFetch: a consumer group's remembered positions; from version 8 of several groups at once."""
+"""OffsetFetch: a consumer group's committed offsets; from version 8 of several groups at once."""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

@@ -1,4 +1,6 @@
-"""OffsetForLeaderEpoch: where a leader epoch ended, so that a reader can see whether its log diverged."""
+"""OffsetForLeaderEpoch: the end offset of a leader epoch, from which a reader sees whether its log
+diverged.
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, String

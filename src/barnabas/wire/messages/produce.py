@@ -1,7 +1,9 @@
 """Produce: append record batches to partitions.
 
-Version notes: 9 flexible; 10 leader hints (KIP-951); 12 adds partitions to a transaction implicitly (KIP-890); 13 topic ids
-instead of names. Versions 0-2 are advertised and refused, see ``api/broker_apis/api_versions``."""
+Version notes: 9 flexible; 10 leader hints (KIP-951); 12 adds partitions to a transaction implicitly
+(KIP-890); 13 topic ids instead of names. Versions 0-2 are advertised and refused, see
+``api/broker_apis/api_versions``.
+"""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

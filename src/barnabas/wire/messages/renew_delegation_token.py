@@ -1,4 +1,4 @@
-"""RenewDelegationToken: let a delegation token live longer."""
+"""RenewDelegationToken: extend the life of a delegation token."""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Bytes, Int16, Int32, Int64

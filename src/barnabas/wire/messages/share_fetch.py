@@ -1,4 +1,4 @@
-"""ShareFetch: acquire records for a while, and acknowledge earlier ones."""
+"""ShareFetch: acquire records for a limited time, and acknowledge earlier ones."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int8, Int16, Int32, Int64, Records, String, Uuid

@@ -1,4 +1,4 @@
-"""ShareGroupHeartbeat: everything a member of a share group says (KIP-932)."""
+"""ShareGroupHeartbeat: the one membership request of a share group (KIP-932)."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, String, Uuid

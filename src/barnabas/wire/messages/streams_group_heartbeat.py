@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat: everything a member of a streams group says (KIP-1071)."""
+"""StreamsGroupHeartbeat: the one membership request of a streams group (KIP-1071)."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int8, Int16, Int32, Int64, String, Uint16

@@ -1,4 +1,6 @@
-"""SyncGroup: the leader of a classic group hands out assignments, members receive theirs."""
+"""SyncGroup: the leader of a classic group sends the assignments, and each member receives its
+own.
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bytes, Int16, Int32, String

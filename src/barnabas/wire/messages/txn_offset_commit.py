@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: a group's positions that count only if the transaction commits."""
+"""TxnOffsetCommit: store a group's offsets that take effect only if the transaction commits."""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Int16, Int32, Int64, String

@@ -1,4 +1,4 @@
-"""UnregisterBroker: remove a broker that will not come back."""
+"""UnregisterBroker: remove the registration of a broker for good."""
 
 from barnabas.wire.declare import field, request, response
 from barnabas.wire.types import Int16, Int32, String

@@ -1,4 +1,4 @@
-"""Vote: ask for a vote, or with ``pre_vote`` whether one would be given (KIP-996)."""
+"""Vote: ask for a vote, or with ``pre_vote`` whether the voter would grant one (KIP-996)."""
 
 from barnabas.model.ids import ZERO_UUID
 from barnabas.wire.declare import field, request, response, struct

@@ -1,4 +1,6 @@
-"""WriteTxnMarkers: the transaction coordinator tells partition leaders how a transaction ended."""
+"""WriteTxnMarkers: the transaction coordinator sends the outcome of a transaction to partition
+leaders.
+"""
 
 from barnabas.wire.declare import field, request, response, struct
 from barnabas.wire.types import Bool, Int8, Int16, Int32, Int64, String

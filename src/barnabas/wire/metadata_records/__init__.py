@@ -1,4 +1,12 @@
-"""Records of the metadata log: what they are by key. They are framed as :mod:`~barnabas.wire.framed_records` says."""
+"""Records of the metadata log, one module per record.
+
+:data:`RECORDS` finds a record class by its key, and :data:`MetadataRecord` is the union of all.
+:mod:`~barnabas.wire.framed_records` frames them. The records that every image starts from are
+``register_broker``, ``topic``, ``partition`` and ``config``; ``partition_change`` and
+``broker_registration_change`` update them; ``remove_*`` and ``unregister_broker`` delete.
+
+Not here: the effect of a record on an image (``metadata``), and the controller that writes it.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +107,7 @@ RECORDS: Final = by_key(MetadataRecord.__args__)
 
 
 def encode_metadata_record(record: MetadataRecord) -> bytes:
-    """In the newest version, which metadata.version 4.3 allows for every record."""
+    """The record in its newest version, which metadata.version 4.3 allows for every record."""
     return encode_framed(record)
 
 

@@ -1,4 +1,4 @@
-"""The metadata transaction never happened."""
+"""The metadata transaction is void: readers drop its records."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import String

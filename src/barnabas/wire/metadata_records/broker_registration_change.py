@@ -1,4 +1,4 @@
-"""What changed in a broker's registration: fencing, controlled shutdown, directories."""
+"""A change in a broker's registration: fencing, controlled shutdown, directories."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int8, Int32, Int64, Uuid

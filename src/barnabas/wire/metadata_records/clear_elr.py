@@ -1,4 +1,4 @@
-"""Forget the eligible leader replicas of one topic, or of all."""
+"""Clear the eligible leader replicas of one topic, or of all."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import String

@@ -1,4 +1,4 @@
-"""A broker must not lead and its replicas do not count."""
+"""A broker is fenced: it must not lead, and its replicas do not count."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int32, Int64

@@ -1,4 +1,4 @@
-"""Nothing: it lets followers see that the leader's log moves."""
+"""No change: it lets followers see that the leader's log advances."""
 
 from barnabas.wire.declare import metadata_record
 

@@ -1,4 +1,4 @@
-"""What changed in a partition; absent tags mean *unchanged*."""
+"""A change in a partition; absent tags mean *unchanged*."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int8, Int32, Uuid

@@ -1,4 +1,4 @@
-"""The first producer id that no broker has been given."""
+"""The first producer id that no broker has received yet."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int32, Int64

@@ -1,4 +1,4 @@
-"""The access rule with this id is gone."""
+"""Removes the access rule with this id."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Uuid

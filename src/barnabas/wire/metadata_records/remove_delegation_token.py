@@ -1,4 +1,4 @@
-"""A delegation token is gone."""
+"""Removes a delegation token."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import String

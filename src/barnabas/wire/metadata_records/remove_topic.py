@@ -1,4 +1,4 @@
-"""A topic and all its partitions are gone."""
+"""Removes a topic and all its partitions."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Uuid

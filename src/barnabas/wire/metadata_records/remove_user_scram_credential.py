@@ -1,4 +1,4 @@
-"""A user's SCRAM credential is gone."""
+"""Removes a user's SCRAM credential."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int8, String

@@ -1,4 +1,4 @@
-"""A topic exists, with this id. Its partitions follow as records of their own."""
+"""Creates a topic with this id. Its partitions follow as records of their own."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import String, Uuid

@@ -1,4 +1,4 @@
-"""A broker may lead again."""
+"""A broker is unfenced: it may lead again."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int32, Int64

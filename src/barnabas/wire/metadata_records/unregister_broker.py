@@ -1,4 +1,4 @@
-"""A broker was removed for good."""
+"""Removes the registration of a broker for good."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int32, Int64

@@ -1,4 +1,4 @@
-"""How far a migration from ZooKeeper had come; read, never written."""
+"""The progress of a migration from ZooKeeper; read, never written."""
 
 from barnabas.wire.declare import field, metadata_record
 from barnabas.wire.types import Int8

@@ -1,6 +1,7 @@
-"""Records of ``__remote_log_metadata``: what they are by key, and the frame each is written in.
+"""Records of ``__remote_log_metadata``, one module per record.
 
-Framed as in the metadata log (:mod:`~barnabas.wire.framed_records`).
+:data:`RECORDS` finds a record class by its key. :mod:`~barnabas.wire.framed_records` frames them,
+as in the metadata log. Not here: the state that they build up (the remote log's catalogue).
 """
 
 from __future__ import annotations
@@ -40,6 +41,6 @@ def encode_remote_log_record(record: RemoteLogRecord) -> bytes:
 
 
 def decode_remote_log_record(value: Buffer) -> RemoteLogRecord:
-    """``MalformedMessage`` for bytes that are none of the four, whoever wrote them."""
+    """Raises ``MalformedMessage`` for bytes that are none of the four records."""
     record: RemoteLogRecord = decode_framed(value, RECORDS, "remote log record")
     return record

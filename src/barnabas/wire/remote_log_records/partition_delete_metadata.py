@@ -1,4 +1,4 @@
-"""How far the deletion of a partition's remote segments has come."""
+"""The progress of deleting a partition's remote segments."""
 
 from barnabas.wire.declare import field, metadata_record, struct
 from barnabas.wire.types import Int8, Int32, Int64, String, Uuid

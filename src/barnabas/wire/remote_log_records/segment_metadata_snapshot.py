@@ -1,4 +1,4 @@
-"""A remote segment, as kept in a snapshot of remote metadata."""
+"""A remote segment in a snapshot of remote metadata."""
 
 from barnabas.wire.declare import field, metadata_record, struct
 from barnabas.wire.types import Bool, Bytes, Int8, Int32, Int64, Uuid

@@ -1,4 +1,4 @@
-"""A remote segment's copy finished, or its deletion began or finished."""
+"""A change of a remote segment: its copy finished, or its deletion began or finished."""
 
 from barnabas.wire.declare import field, metadata_record, struct
 from barnabas.wire.types import Bytes, Int8, Int32, Int64, String, Uuid

@@ -1,20 +1,24 @@
-"""A client's request out of a broker's envelope: served as if the client had come, refused where that cannot be."""
+"""A client's request inside a broker's envelope: served as if the client had sent it, or
+refused.
+"""
 
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from barnabas.api.broker import Broker
 from barnabas.api.controller_apis.envelope import unwrapping
-from barnabas.api.envelopes import ANONYMOUS, Principal, envelope_of, principal_bytes, read_principal, read_response
-from barnabas.api.error_responses import error_response
-from barnabas.api.request_context import RequestContext
+from barnabas.controller.envelopes import envelope_of, principal_bytes, read_principal, read_response
+from barnabas.controller.error_responses import error_response
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
+from barnabas.security.principal import ANONYMOUS, Principal
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
@@ -34,21 +38,21 @@ def wrapped(request: Any = CREATE, version: int = 7, **changed: Any) -> Envelope
 
 
 class Controller:
-    """Handlers that note what they see and answer what a test wants."""
+    """Handlers that record their calls and return the responses of a test."""
 
     def __init__(self, answer: Any = CREATED) -> None:
         self.answer = answer
-        self.seen: list[tuple[RequestContext, Any]] = []
+        self.seen: list[tuple[Caller, Any]] = []
 
-    def handle(self, broker: Broker, context: RequestContext, request: Any) -> Any:
+    def handle(self, broker: Broker, context: Caller, request: Any) -> Any:
         self.seen.append((context, request))
         return self.answer
 
     def receives(self, envelope: EnvelopeRequest) -> Any:
         keys = (ApiKey.CREATE_TOPICS, ApiKey.DESCRIBE_QUORUM, ApiKey.METADATA, ApiKey.ENVELOPE)
         handle = unwrapping(dict.fromkeys(keys, self.handle))
-        connection = cast(Connection, None)
-        return handle(cast(Broker, None), RequestContext(connection, 0, 1, "broker"), envelope)
+        connection = cast(Connection, SimpleNamespace(peer_address=("127.0.0.1", 1)))
+        return handle(cast(Broker, None), Caller(connection, 0, 1, "broker"), envelope)
 
 
 @pytest.mark.parametrize("later", [False, True])
@@ -64,8 +68,8 @@ def test_the_request_inside_an_envelope_is_served_and_answered_inside_one(versio
     assert read_response(response.response_data, CREATE, version, 9).topics[0].name == "t"
     ((context, request),) = controller.seen
     assert request == CREATE
-    assert (context.api_version, context.correlation_id, context.client_id, context.client_host) == (version, 9, None, "/fe80::1")
-    assert context.principal == SOMEBODY  # type: ignore[attr-defined]
+    assert (context.version, context.correlation_id, context.client_id, context.host) == (version, 9, None, "/fe80::1")
+    assert context.principal == SOMEBODY
 
 
 def test_an_inactive_controller_answers_not_controller_in_the_envelope() -> None:

@@ -1,4 +1,4 @@
-"""The duties of every assignor, and the promises of each."""
+"""The guarantees of all assignors, and those of each."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_uniform_moves_no_more_than_it_must(crew: list[Subscriber], counts: dict
     changed = [*settled, Subscriber("z", None, crew[0].topic_ids)] if comes else settled[1:]
     moved_to = assign_uniform(changed, counts)
     if comes:
-        # Earlier members give partitions and take none.
+        # The earlier members only give partitions away.
         assert all(moved_to[name] <= share for name, share in before.items())
     else:
         assert all(before[each.member_id] <= moved_to[each.member_id] for each in changed)

@@ -1,14 +1,15 @@
-"""A play of classic members and their coordinator at a desk: a script in, a transcript out.
+"""A play of classic members and their coordinator: a script in, a transcript out.
 
-A line of a script is something that happens; what follows from it is indented below it: the answers in the order they leave, the records
-written, and the group's state when the line is over. Besides what members ask (:mod:`~tests.unit.coordinators.classic.script`):
+A line of a script is an event. Its consequences are indented below it: the responses in the order
+they leave, the records, and the state of the group at the end. Besides requests of members
+(:mod:`~tests.unit.coordinators.classic.script`):
 
-    commit a [generation=7] [transactional]              whether a member could commit offsets
-    delete                                               the group
-    wait 3000                                            time passes
-    lag | catch up | fail CODE                           the log's followers fall behind, follow, or the leader is replaced before they do
-    refuse CODE | accept                                 the log takes nothing, and takes again
-    restart | unload                                     the log is read again, by another; or nobody coordinates here any more
+    commit a [generation=7] [transactional]   check whether a member may commit offsets
+    delete                                    delete the group
+    wait 3000                                 let time pass
+    lag | catch up | fail CODE                followers lag or catch up, or the leader changes
+    refuse CODE | accept                      the log refuses appends, or accepts them again
+    restart | unload                          another coordinator loads the log, or none does
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Play(Script):
         self.waiting -= 1
         super().answered(name, response)
 
-    # -- what else happens ----------------------------------------------------------------------------------------------------
+    # -- what else happens -------------------------------------------------------------------------
 
     def _commit(self, names: list[str], options: dict[str, str]) -> None:
         player = self.players.get(names[0], Player()) if names else Player()
@@ -146,7 +147,7 @@ _SETTING = re.compile(r"^# with (\w+)=(\d+)$")
 
 
 def performed(scene: str) -> str:
-    """The transcript of a scene: its comments and what happens in it, with what follows from that."""
+    """The transcript of a scene: its comments and events, with their consequences."""
     settings: dict[str, Any] = {}
     lines = scene.splitlines()
     for line in lines:

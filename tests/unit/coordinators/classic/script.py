@@ -1,13 +1,15 @@
-"""Scripts for classic members: their requests, and how their answers are written down.
+"""Scripts for classic members: their requests, and the text of the responses.
 
-    join a [v=9] [as=instance] [protocols=range,sticky] [about=...] [session=10000] [rebalance=60000] [type=consumer] [id=...]
+    join a [v=9] [as=instance] [protocols=range,sticky] [about=...] [session=10000]
+           [rebalance=60000] [type=consumer] [id=...]
     sync a [a=x b=y] [generation=7] [protocol=...]       assignments by name
     heartbeat a [generation=7] [as=instance]
-    leave a b [as=instance] [v=5]                        without names: whoever has the instance id
+    leave a b [as=instance] [v=5]                        without names: by the instance id
     describe [v=6]
 
-A member is called by its name in the script, whatever ids the coordinator gives it; a name remembers the id and generation it was told
-last. ``a'`` is the second client that pretends to be, or was started as, the same instance as ``a``.
+The script calls a member by its name, whatever ids the coordinator gives it; a name remembers the
+last id and generation that it received. ``a'`` is a second client with the same instance id as
+``a``.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ class Script:
         self._answers: list[tuple[str, Any]] = []
 
     def ask(self, name: str, request: Any, version: int) -> None:
-        """Put a member's request to the coordinator; :meth:`answered` when the answer is there."""
+        """Send a member's request to the coordinator; :meth:`answered` when the response is
+        there.
+        """
         raise NotImplementedError
 
     def perform(self, line: str) -> None:
@@ -51,7 +55,7 @@ class Script:
         options = dict(word.split("=", 1) for word in words if "=" in word)
         getattr(self, "_" + words[0])([word for word in words[1:] if "=" not in word], options)
 
-    # -- answers --------------------------------------------------------------------------------------------------------------
+    # -- responses ---------------------------------------------------------------------------------
 
     def say(self, line: str) -> None:
         self.lines.append("    " + line)
@@ -67,7 +71,9 @@ class Script:
         self._answers.append((name, response))
 
     def tell_answers(self) -> None:
-        """Only when all of a line are there: a leader's answer names members that have not heard their own ids yet."""
+        """Only when all responses of a line are there: the leader's response names members that
+        have not received their ids yet.
+        """
         answers, self._answers = self._answers, []
         for name, response in answers:
             self.say(f"{name}: {self.told(response)}")
@@ -96,7 +102,7 @@ class Script:
             case _:
                 return "fine"
 
-    # -- what is asked --------------------------------------------------------------------------------------------------------
+    # -- what is asked -----------------------------------------------------------------------------
 
     def _join(self, names: list[str], options: dict[str, str]) -> None:
         (name,) = names

@@ -1,4 +1,6 @@
-"""Claims beside the transcripts: subscribed topics, simple groups, groups that change protocol."""
+"""Cases that transcripts do not show: subscribed topics, groups that only have offsets, and groups
+that change their protocol.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Random plays: a generation has one leader, a member one assignment in it, and every join ends."""
+"""For any behaviour of members, logs and clocks: one leader in a generation, one assignment for
+each member in it, and no request waits for ever.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.unit.coordinators.classic.play import Play
 from tests.unit.coordinators.classic.script import Player
 
 DYNAMIC, STATIC = ("a", "b", "c"), {"i": "i", "i'": "i", "j": "j"}
-# Longer than any session, and any number of rebalances that follow from one.
+# Longer than any session, and than any chain of rebalances.
 ALL_IS_OVER_MS = 4 * 3_600_000
 
 dynamic = st.sampled_from(DYNAMIC)
@@ -37,7 +39,7 @@ lines = st.one_of(
 
 
 class WatchedPlay(Play):
-    """A play whose answers are compared with each other, as long as one coordinator gave them."""
+    """A play that compares responses with each other, as long as one coordinator gave them."""
 
     def __init__(self) -> None:
         super().__init__(GroupSettings(size_max=4))
@@ -53,7 +55,7 @@ class WatchedPlay(Play):
 
     def _restart(self, names: list[str], options: dict[str, str]) -> None:
         super()._restart(names, options)
-        self._leaders.clear()  # generations that were not written come again
+        self._leaders.clear()  # Generations that were not written come again.
 
     def perform(self, line: str) -> None:
         if line.startswith("commit") and (self.group is None or self.desk.log.lagging):
@@ -93,7 +95,7 @@ def test_a_random_play_keeps_the_invariants_of_a_group(script: list[str]) -> Non
     assert play.waiting == 0, "everybody is answered"
     if before is not None:
         assert play.group is None or (play.group.state is ClassicState.EMPTY and not play.group.pending)
-    # Only the sweep for old offsets is left to come.
+    # Only the expiry of offsets is left.
     assert len(play.desk.machine.timers) <= 1
 
 
@@ -106,7 +108,8 @@ def test_a_group_read_from_its_log_equals_the_group_that_wrote_it(script: list[s
     play.perform("accept")
     play.perform("catch up")
     group = play.group
-    # That a group is empty is not repeated where the log refused it: its last members are back after a restart, and time out again.
+    # The record of an empty group is not repeated if the log refused it: after a restart the last
+    # members are back, and time out again.
     written = (ClassicState.STABLE,) if any("refuse" in line for line in script) else (ClassicState.STABLE, ClassicState.EMPTY)
     before = None
     if group is not None and group.state in written and group.protocol_type:

@@ -1,6 +1,8 @@
-"""Every row of a classic group's state table: what happens, what is answered, what is written, what comes next.
+"""Every row of a classic group's state table: the event, the responses, the records, and the next
+state.
 
-The scenes are in ``transcripts/``, one blank line between them: unindented is the script, indented what must follow from it.
+The scenes are in ``transcripts/``, separated by blank lines: unindented lines are the script,
+indented lines the expected consequences.
 """
 
 from __future__ import annotations

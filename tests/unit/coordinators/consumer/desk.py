@@ -1,16 +1,20 @@
-"""A group coordinator with one shard, its log in memory, and a language to talk to it: commands in, transcript out.
+"""A group coordinator with one shard, its log in memory, and a small language: commands in,
+transcript out.
 
-    topic a 4                       there is a topic with so many partitions, or it has so many now
+    topic a 4                   create a topic with four partitions, or grow it to four
     delete a
-    A joins a,b                     ConsumerGroupHeartbeat with epoch 0. Also: matching a.* | as i | with range | timeout 5000
-    A beats                         with the epoch it was told last. Also: at 3 | owning a0,a1 | reading a,b
-    A leaves                        for good; or: A leaves for a while
-    wait 1000                       milliseconds pass
-    reload                          another broker takes over: what is not in the log is gone
-    refuse NOT_ENOUGH_REPLICAS      what the log answers to appends; NONE ends it
-    show                            the group's state and epochs
+    A joins a,b                 ConsumerGroupHeartbeat with epoch 0.
+                                Also: matching a.* | as i | with range | timeout 5000
+    A beats                     with the last epoch it received.
+                                Also: at 3 | owning a0,a1 | reading a,b
+    A leaves                    for good; or: A leaves for a while
+    wait 1000                   milliseconds pass
+    reload                      another broker takes over and has only the log
+    refuse NOT_ENOUGH_REPLICAS  the log's answer to appends; NONE ends it
+    show                        the group's state and epochs
 
-The transcript has every command as ``> command``, and below it the answer and the ``log``. The group is ``g``.
+The transcript has every command as ``> command``, and below it the response and the ``log``. The
+group is ``g``.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ from barnabas.wire.messages.consumer_group_heartbeat import (
     TopicPartitions,
 )
 from barnabas.wire.metadata_records import PartitionRecord, RemoveTopicRecord, TopicRecord
-from tests.unit.controller.deciding import Dice
+from tests.unit.controller.core.deciding import Dice
 from tests.unit.metadata.made import after
 
 START_MS = 1_700_000_000_000
@@ -56,14 +60,14 @@ class Desk:
         self.own_settings: dict[str, str] = {}
         self.batches: list[bytearray] = []
         self.refusal = ErrorCode.NONE
-        self.epochs: dict[str, int] = {}  # as the members were told
+        self.epochs: dict[str, int] = {}  # As the members know it.
         self.lines: list[str] = []
         self._epoch = 0
         self._metadata_offset = 0
         self._topics_made = 0
         self.reload()
 
-    # -- the log the coordinator works with -----------------------------------------------------------------------------------
+    # -- the log the coordinator works with --------------------------------------------------------
 
     def append(self, partition: int, batch: bytearray) -> int | ErrorCode:
         if self.refusal:
@@ -79,7 +83,7 @@ class Desk:
     def replicated(self, partition: int, end_offset: int) -> Promise[ErrorCode]:
         return Promise.kept(ErrorCode.NONE)
 
-    # -- the world ------------------------------------------------------------------------------------------------------------
+    # -- the world ---------------------------------------------------------------------------------
 
     def reload(self) -> None:
         self._epoch += 1
@@ -146,7 +150,7 @@ class Desk:
         assert isinstance(group, ConsumerGroup)
         return group
 
-    # -- the members ----------------------------------------------------------------------------------------------------------
+    # -- the members -------------------------------------------------------------------------------
 
     def heartbeat(self, request: ConsumerGroupHeartbeatRequest, version: int = 1) -> ConsumerGroupHeartbeatResponse | ErrorCode:
         def operation(machine: GroupMachine) -> Outcome[ConsumerGroupHeartbeatResponse]:
@@ -213,7 +217,7 @@ class Desk:
             )
         )
 
-    # -- the language ---------------------------------------------------------------------------------------------------------
+    # -- the language ------------------------------------------------------------------------------
 
     def perform(self, command: str) -> None:
         self.lines.append(f"> {command}")
@@ -285,7 +289,7 @@ class Desk:
         return f"epoch {response.member_epoch} {self._names(given)}"
 
     def _shown(self, record: CoordinatorRecord) -> str:
-        """By the name of the key's class: what it says of whom."""
+        """Descriptions of records, by the name of the key's class."""
         key: Any = record.key
         value: Any = record.value
         match type(key).__name__, value:
@@ -325,7 +329,7 @@ class Desk:
 
 
 def holds(transcript: str, settings: GroupSettings | None = None) -> None:
-    """The commands of the transcript, performed at a new desk, give this transcript."""
+    """The commands of the transcript give the same transcript when they run at a new desk."""
     expected = [line[4:].rstrip() for line in transcript.strip("\n").splitlines()]
     while expected and not expected[-1]:
         expected.pop()

@@ -1,4 +1,4 @@
-"""Heartbeats that are valid, and members that may commit, fetch, delete and describe."""
+"""Validity of heartbeats, and permission to commit, fetch, delete and describe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members that say nothing, say the wrong thing or not in time; logs that refuse; brokers that take over."""
+"""Members that are silent, wrong or late; logs that refuse records; brokers that take over."""
 
 from __future__ import annotations
 

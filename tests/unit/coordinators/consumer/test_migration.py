@@ -1,4 +1,4 @@
-"""Groups that change their protocol, empty or with everybody in them (KIP-848's online migration)."""
+"""Groups that change their protocol, empty or with members (KIP-848's online migration)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REBALANCE_MS = 60_000
 
 
 class Migrating(Desk):
-    """A desk that serves classic members too, as an old client would talk to it."""
+    """A desk that also serves classic members."""
 
     def __init__(self, settings: GroupSettings | None = None) -> None:
         super().__init__(settings or GroupSettings(consumer_assignment_interval_ms=0, initial_rebalance_delay_ms=0))
@@ -37,7 +37,7 @@ class Migrating(Desk):
     def classic_join(
         self, member_id: str = "", *, owned: str = "-", instance_id: str | None = None, topics: tuple[str, ...] = ("a",), **other: Any
     ) -> Any:
-        """The promise of an answer; ``owned`` as the language says it."""
+        """The promise of a response; ``owned`` is in the desk's language."""
         by_name = [TopicPartition(topic="a", partitions=[partition for _, partition in self.partitions(owned)])]
         said = ConsumerProtocolSubscription(topics=list(topics), owned_partitions=by_name, generation_id=-1)
         metadata = VERSION.to_bytes(2, "big") + encode(said, VERSION)
@@ -93,7 +93,9 @@ class Migrating(Desk):
         return self._answered(response)
 
     def classic_group(self, instance_id: str | None = None) -> str:
-        """A stable classic group of one, which owns everything; its member's id."""
+        """Create a stable classic group of one member, which owns everything; return the member's
+        id.
+        """
         if instance_id is None:
             member_id = self.classic_join().value.member_id
             joined = self.classic_join(member_id)
@@ -135,7 +137,8 @@ def test_a_group_is_upgraded_with_all_members_and_downgraded_with_the_remaining_
     assert desk.told(desk.join("A", ["a"])) == "epoch 2 -"
     assert desk.kind() is GroupKind.CONSUMER
     assert desk.group.members[old].epoch == 1
-    # The old member is asked to rejoin, gives up two partitions, and rejoins for its epoch.
+    # The classic member gets REBALANCE_IN_PROGRESS, revokes two partitions, and rejoins for its
+    # epoch.
     assert desk.classic_heartbeat(old, 1) is ErrorCode.REBALANCE_IN_PROGRESS
     first = desk.classic_join(old, owned="a0,a1,a2,a3").value
     assert (first.error_code, first.generation_id, first.leader, first.protocol_name) == (ErrorCode.NONE, 1, "", "range")
@@ -149,7 +152,7 @@ def test_a_group_is_upgraded_with_all_members_and_downgraded_with_the_remaining_
     assert desk.group.state_name == "Stable"
     desk.reload()
     assert desk.classic_heartbeat(old, 2) is ErrorCode.NONE
-    # And back.
+    # The group is downgraded again.
     desk.beat("A", epoch=-1)
     assert desk.kind() is GroupKind.CLASSIC
     group = desk.machine.shard.groups[GROUP]

@@ -1,4 +1,6 @@
-"""Consumer groups from outside: answers and records for each row of the table in ``reconciliation``."""
+"""Consumer groups from the outside: responses and records. Covers every row of the table in
+``reconciliation``.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Members that join, leave, crash and dawdle while topics come, grow and go, and brokers that take over: by chance, and always right.
+"""Random members that join, leave, crash and dawdle, while topics are created, grown and deleted,
+and brokers take over.
 
-Safety: no partition is in the hands of two members at once. In a member's hands is what it was told to own until it says it gave it up,
-leaves, or has not been answered for as long as a session. Liveness: when the world stands still, the group becomes stable and everything is
-read.
+Safety: no partition belongs to two members at once. A member holds the partitions of its last
+response until it reports that it revoked them, leaves, or has had no response for a session
+timeout. Liveness: when nothing changes any more, the group becomes stable and every partition has
+an owner.
 """
 
 from __future__ import annotations
@@ -25,16 +27,19 @@ TOPICS = ("a", "b", "c")
 
 
 class Client:
-    """A member as a real one behaves: it owns what it was told, and gives up what it was not told, sooner or later."""
+    """A member that behaves like a real one: it owns its assignment, and revokes other partitions
+    sooner or later.
+    """
 
     def __init__(self, desk: Desk, name: str, topics: list[str], pattern: str | None, instance_id: str | None) -> None:
         self.desk, self.name, self.topics, self.pattern, self.instance_id = desk, name, topics, pattern, instance_id
         self.told: frozenset[IdPartition] = frozenset()
         self.owned: frozenset[IdPartition] = frozenset()
         self.epoch = 0
-        self.uncertain = False  # whether its last heartbeat arrived: it then says everything again
+        self.uncertain = False  # Whether its last heartbeat arrived; if not, the next one is full.
         self.heard_ms = desk.now_ms
-        self.asked_back_ms: int | None = None  # since when it owns what it should give up
+        # Since when it owns partitions that it should revoke.
+        self.asked_back_ms: int | None = None
 
     def beat(self, *, dawdles: bool, answer_lost: bool) -> None:
         if not dawdles:
@@ -73,7 +78,8 @@ class Client:
         self.heard_ms = self.desk.now_ms
         if response.assignment is not None:
             self.told = frozenset((topic.topic_id, each) for topic in response.assignment.topic_partitions for each in topic.partitions)
-        # A real client gives up first and takes then, each in its own time; what it takes was free when it was told of it.
+        # A real client revokes before it takes, each in its own time; the partitions it takes were
+        # free when the response was sent.
         if self.owned <= self.told:
             self.owned = self.told
         elif self.asked_back_ms is None:
@@ -86,9 +92,12 @@ class Client:
 
     @property
     def in_its_hands(self) -> frozenset[IdPartition]:
-        """A client that has not been answered for a session, or took too long to revoke, knows that it may have been replaced."""
+        """A client without a response for a session timeout, or that revoked too late, knows that
+        another member may have replaced it.
+        """
         silent = self.desk.now_ms - self.heard_ms >= SESSION_MS
-        # It may have been asked a little earlier, in an answer that got lost, but no earlier than a session ago.
+        # The request to revoke may have been in an earlier, lost response, but not earlier than one
+        # session ago.
         slow = self.asked_back_ms is not None and self.desk.now_ms - self.asked_back_ms >= REBALANCE_TIMEOUT_MS - SESSION_MS
         return frozenset() if silent or slow else self.owned
 
@@ -137,7 +146,9 @@ class World:
             self.desk.beat(client.name, epoch=-2 if for_a_while else -1, instance_id=client.instance_id)
 
     def crash(self) -> None:
-        """It leaves without a request. Its partitions have no owner until the broker ends its session."""
+        """Stop without leaving. The partitions have no owner until the session ends, which the
+        broker must detect.
+        """
         if self.clients:
             self.clients.pop(self.chance.randrange(len(self.clients)))
 
@@ -156,7 +167,7 @@ class World:
         self.desk.reload()
 
     def settle(self) -> None:
-        """Everybody behaves from now on, and nothing else happens."""
+        """From now on all members behave, and nothing else happens."""
         for _ in range(ROUNDS_TO_CONVERGE):
             for client in self.clients:
                 client.beat(dawdles=False, answer_lost=False)

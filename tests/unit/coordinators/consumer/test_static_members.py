@@ -1,4 +1,6 @@
-"""Static members may leave for a while, and their successor keeps their partitions."""
+"""Static members may leave for a while, and the member that returns with the instance id gets their
+partitions.
+"""
 
 from __future__ import annotations
 

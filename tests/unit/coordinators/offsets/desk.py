@@ -1,4 +1,6 @@
-"""Offsets behind the real runtime and a log in memory: what is committed was encoded, and what is read after a restart was decoded."""
+"""Offsets behind the real runtime and a log in memory: commits are encoded, and reads after a
+restart are decoded.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ R = TypeVar("R")
 
 @dataclass
 class Crew:
-    """A group that is as a test wants it."""
+    """A group with the properties that a test sets."""
 
     group_id: str
     kind: GroupKind = GroupKind.CLASSIC
@@ -121,7 +123,7 @@ class Dice:
 
 
 class Shard:
-    """A machine of offsets, and of groups as far as their offsets need them."""
+    """A machine of offsets, and of groups as far as offsets need them."""
 
     def __init__(self, settings: GroupSettings) -> None:
         self.shard = GroupShard(SHARD, settings, Dice(), MetadataImage, lambda _: {})
@@ -153,7 +155,7 @@ class Desk:
         self.restart()
 
     def restart(self) -> None:
-        """The shard as another broker would load it. Groups of the test's making survive."""
+        """Load the shard as another broker would. Groups that the test made survive."""
         self.machine = Shard(self.settings)
         self.runtime: CoordinatorRuntime[Shard] = CoordinatorRuntime(
             lambda _: self.machine, GROUP_RECORD_TYPES, self.log, on_effect=lambda *_: None, on_deadline=lambda _: None
@@ -186,12 +188,14 @@ class Desk:
             self.runtime.tick(deadline_ms)
         self.now_ms = until_ms
 
-    # -- what clients ask -----------------------------------------------------------------------------------------------------
+    # -- what clients ask --------------------------------------------------------------------------
 
     def commit(
         self, *offsets: tuple[str, int, int] | tuple[str, int, int, str | None], group: str = "g", version: int = 9, **request: Any
     ) -> dict[tuple[str, int], int] | ErrorCode:
-        """``(topic, partition, offset, metadata)``; the codes by partition, or the one for all."""
+        """Commit ``(topic, partition, offset, metadata)``; return codes by partition, or one for
+        all.
+        """
         asked = OffsetCommitRequest(
             group_id=group,
             member_id=request.pop("member_id", ""),
@@ -238,7 +242,7 @@ class Desk:
         return codes(answer)
 
     def end(self, producer: int = 7, *, committed: bool = True) -> None:
-        """The marker, whose epoch is the next one as it is since KIP-890."""
+        """Write the marker with the next epoch, as since KIP-890."""
         kind = ControlType.COMMIT if committed else ControlType.ABORT
         marker = build_end_transaction(kind, coordinator_epoch=0, producer_id=producer, producer_epoch=1, timestamp=self.now_ms)
         end_offset = self.log.append(SHARD, marker)
@@ -254,7 +258,9 @@ class Desk:
         topic_id: Uuid = ZERO_UUID,
         **who: Any,
     ) -> dict[tuple[str, int], int] | ErrorCode:
-        """Offsets by partition, an unstable one as its error code; no topics are all topics."""
+        """Offsets by partition, or the error code of an unstable one; no topics means all
+        topics.
+        """
         answer = self.fetched(topics, group=group, stable=stable, topic_id=topic_id, **who)
         if isinstance(answer, ErrorCode):
             return answer

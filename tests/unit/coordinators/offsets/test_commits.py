@@ -1,4 +1,4 @@
-"""Committed offsets are read back by this coordinator and by the next."""
+"""Committed offsets are read back, by this coordinator and by the next."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_offsets_of_the_oldest_records_are_read() -> None:
     assert desk.fetch() == {("t", 0): 5}
 
 
-# -- reads --------------------------------------------------------------------------------------------------------------------
+# -- reads -----------------------------------------------------------------------------------------
 
 
 def test_a_missing_offset_is_minus_one_even_in_a_missing_group() -> None:
@@ -143,7 +143,7 @@ def test_an_offset_in_a_topic_that_was_made_anew_does_not_count() -> None:
     assert desk.fetch({"t": [0]}, topic_id=OTHER_ID) == {("t", 0): -1}
 
 
-# -- deletions ----------------------------------------------------------------------------------------------------------------
+# -- deletions -------------------------------------------------------------------------------------
 
 
 def test_deleted_offsets_are_gone_for_good() -> None:
@@ -152,7 +152,7 @@ def test_deleted_offsets_are_gone_for_good() -> None:
     assert desk.delete(("t", 1), ("u", 0)) == {("t", 1): 0, ("u", 0): 0}
     desk.restart()
     assert desk.fetch() == {("t", 0): 1}
-    assert len(desk.log.records()) == 3  # nothing is written about an offset that was not there
+    assert len(desk.log.records()) == 3  # Nothing is written about an offset that did not exist.
 
 
 def test_offsets_of_a_subscribed_topic_are_not_deleted() -> None:

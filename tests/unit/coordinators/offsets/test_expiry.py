@@ -1,4 +1,4 @@
-"""Unused offsets expire, and their group with the last of them."""
+"""Expired offsets are deleted, and with the last of them their group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets of a transaction count all or not at all, and from its end on."""
+"""The offsets of a transaction count together or not at all, and from its end on."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_metadata_is_limited_here_too() -> None:
     assert desk.log.batches == []
 
 
-# -- any history --------------------------------------------------------------------------------------------------------------
+# -- any history -----------------------------------------------------------------------------------
 
 PARTITIONS = st.integers(0, 2)
 PRODUCERS = st.integers(1, 3)
@@ -127,8 +127,9 @@ STEPS = st.one_of(
 @settings(max_examples=200, deadline=None)
 @given(st.lists(STEPS, max_size=40))
 def test_offsets_that_only_rise_never_go_back_and_transactions_are_all_or_nothing(history: list[tuple]) -> None:  # type: ignore[type-arg]
-    """Every commit is of a higher offset than all before it. What is read may then only rise, except where it was deleted; and it is what
-    a model says that takes the higher offset."""
+    """Every commit has a higher offset than all before it. Then reads may only rise, except after
+    deletions, and they equal a model that takes the higher offset.
+    """
     desk = Desk()
     expected: dict[int, int] = {}
     open_transactions: dict[int, dict[int, int]] = {}
@@ -164,7 +165,9 @@ def test_offsets_that_only_rise_never_go_back_and_transactions_are_all_or_nothin
 
 
 def test_a_group_that_was_deleted_while_its_transaction_was_open_exists_again_when_the_transaction_commits() -> None:
-    """Older Kafkas write such logs: without the group, the committed offset would be answered with -1, and read from the start again."""
+    """Older Kafkas write such logs. Without the group, the fetched offset would be -1, and
+    consumers would read from the start again.
+    """
     desk = Desk()
     desk.commit_in_transaction(("t", 0, 5))
     desk.run(lambda machine: Outcome(None, machine.shard.groups["g"].tombstones()))

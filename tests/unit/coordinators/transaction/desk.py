@@ -1,17 +1,19 @@
-"""A transaction coordinator with one shard, its log in memory, and a language to talk to it: commands in, transcript out.
+"""A transaction coordinator with one shard, its log in memory, and a small language: commands in,
+transcript out.
 
-    init T [as 1000/0] [timeout 5000]     InitProducerId
-    add T 1000/0 a-0,a-1 [v2]             AddPartitionsToTxn, of a client of version 2
+    init T [as 1000/0] [timeout 5000]  InitProducerId
+    add T 1000/0 a-0,a-1 [v2]          AddPartitionsToTxn, of a client of version 2
     verify T 1000/0 a-0
-    end T 1000/0 commit|abort [v2]        EndTxn
-    markers                               whatever markers were asked for are written now
-    wait 10000                            milliseconds pass
-    reload                                another broker takes over: what is not in the log is gone
-    level 0                               the cluster's transaction.version
-    refuse NOT_ENOUGH_REPLICAS | NONE     what the log answers to appends
-    count T 32766                         the producer's epochs are used up so far (a record as another coordinator might have written it)
+    end T 1000/0 commit|abort [v2]     EndTxn
+    markers                            write all requested markers
+    wait 10000                         milliseconds pass
+    reload                             another broker takes over and has only the log
+    level 0                            the cluster's transaction.version
+    refuse NOT_ENOUGH_REPLICAS | NONE  the log's answer to appends
+    count T 32766                      set the producer's epoch, by a record of another coordinator
 
-The transcript has every command as ``> command``, and below it the answer, the ``log`` and the effects to ``do``.
+The transcript has every command as ``> command``, and below it the answer, the ``log`` and the
+effects to ``do``.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class Desk:
         self.epoch = COORDINATOR_EPOCH - 1
         self.reload()
 
-    # The clock and the log that the coordinator works with.
+    # The clock and the log of the coordinator.
 
     def wall_ms(self) -> int:
         return self.now_ms
@@ -76,7 +78,7 @@ class Desk:
     def replicated(self, partition: int, end_offset: int) -> Promise[ErrorCode]:
         return Promise.kept(ErrorCode.NONE)
 
-    # What one may do.
+    # The commands of the language.
 
     def reload(self) -> None:
         self.epoch += 1
@@ -196,7 +198,7 @@ class Desk:
 
 
 def holds(transcript: str) -> None:
-    """The commands of the transcript, performed at a new desk, give this transcript."""
+    """The commands of the transcript give the same transcript when they run at a new desk."""
     expected = [line[4:].rstrip() for line in transcript.strip("\n").splitlines()]
     while expected and not expected[-1]:
         expected.pop()

@@ -1,4 +1,4 @@
-"""Invariants in any interleaving of clients, zombies, timeouts, markers and takeovers."""
+"""Invariants for any interleaving of clients, zombies, timeouts, markers and takeovers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LEGAL = {
 
 @dataclass
 class Known:
-    """What the world was told of one transactional id, in order."""
+    """All answers about one transactional id, in order."""
 
     identities: list[ProducerIdentity] = field(default_factory=list)
 
@@ -59,12 +59,12 @@ class Transactions(RuleBasedStateMachine):
             assert granted.producer_epoch < EPOCH_MAX, "kept to fence with"
             identities = self.known[transactional_id].identities
             if granted not in identities:
-                # Ids and epochs only rise, and no answer has one that is outdated.
+                # Ids and epochs only rise, and no answer has an older one.
                 assert granted > identities[-1] if identities else True
                 identities.append(granted)
 
     def _given(self, transactional_id: str, which: int) -> ProducerIdentity:
-        """The newest identity, or one of those before."""
+        """The newest identity, or an earlier one."""
         identities = self.known[transactional_id].identities
         return identities[max(0, len(identities) - 1 - which)]
 
@@ -80,7 +80,7 @@ class Transactions(RuleBasedStateMachine):
         return {name: each.identity for name, each in self.desk.machine.transactions.items() if each.state is TransactionState.ONGOING}
 
     def _fenced(self, opened: dict[str, ProducerIdentity]) -> None:
-        """The producers of these transactions have an old identity from now on."""
+        """The owners of these transactions are left with an old identity."""
         for name, identity in opened.items():
             assert self.desk.machine.transactions[name].identity > identity
 
@@ -114,7 +114,8 @@ class Transactions(RuleBasedStateMachine):
         self._step(name, lambda: self._told(name, self.desk.end(name, given, committed=committed, version=version)))
         after = self.desk.machine.transactions[name]
         if after != before and given != before.identity:
-            # The one exception: the owner of what a timeout ended with the last epoch exchanges its producer id, and nothing is ended.
+            # The one exception: the owner of a transaction that a timeout ended with the last epoch
+            # exchanges its producer id, and nothing ends.
             assert before.producer_epoch == EPOCH_MAX
             assert not before.partitions
 

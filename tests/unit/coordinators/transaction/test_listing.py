@@ -1,4 +1,4 @@
-"""ListTransactions: its filters."""
+"""The transactional ids that ListTransactions shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Transactions from their beginning to their end, as transcripts. The commands are explained in ``desk.py``."""
+"""Transactions from their beginning to their end, as transcripts. ``desk.py`` explains the
+commands.
+"""
 
 from __future__ import annotations
 

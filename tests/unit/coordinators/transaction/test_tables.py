@@ -1,4 +1,6 @@
-"""Every row of the tables: a state, a request, what comes of it. The producer is 7, in epoch 5; "before" is epoch 4."""
+"""Every row of the tables: a state, a request and its result. The producer is 7, in epoch 5;
+"before" is epoch 4.
+"""
 
 from __future__ import annotations
 
@@ -202,5 +204,5 @@ def test_the_tables_have_a_row_for_every_state_that_is_written() -> None:
 def test_a_producer_id_is_asked_for_only_where_it_takes_one() -> None:
     assert outcome(begin(None, "t", given=None, timeout_ms=1, transaction_version=2, offered=None, now_ms=0)) == "needs a producer id"
     assert outcome(begin(None, "t", given=None, timeout_ms=1, transaction_version=2, offered=OFFERED, now_ms=0)) == "Empty 99/0"
-    # The offered id is not used: another producer began in the meantime.
+    # The offered id stays unused: another request began in the meantime.
     assert outcome(begin(in_state("Empty"), "t", given=None, timeout_ms=1, transaction_version=2, offered=OFFERED, now_ms=0)) == "Empty 7/6"

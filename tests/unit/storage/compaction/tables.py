@@ -1,4 +1,6 @@
-"""A partition that is a table: keyed records go in, the log is cleaned, and the table must be the same."""
+"""A partition that is a table: keyed records go in, the log is cleaned, and the table must be the
+same.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,13 @@ def new_table(settings: LogSettings = SETTINGS, seed: int = 0) -> Log:
 
 
 def put(log: Log, *pairs: Row) -> None:
-    """Each in a batch of its own."""
+    """Each record in a batch of its own."""
     for pair in pairs:
         append(log, rows(pair))
 
 
 def seal(log: Log) -> None:
-    """What was appended may be cleaned from here on."""
+    """Roll, so that the records appended so far may be cleaned."""
     log.roll(now_ms=NOW_MS)
     log.flush()
 
@@ -107,19 +109,19 @@ def clean_and_swap(log: Log, job: CleaningJob) -> CleaningResult:
 
 
 def clean_all(log: Log, *, now_ms: int = NOW_MS, map_bytes_max: int = 1 << 20, group_bytes_max: int = 1 << 30) -> list[CleaningResult]:
-    """As many passes as it takes from the beginning."""
+    """As many passes as the log takes from the beginning."""
     results: list[CleaningResult] = []
     first_dirty = log.log_start_offset
     while first_dirty < log.segments.active.base_offset:
         job = job_of(log, first_dirty=first_dirty, now_ms=now_ms, map_bytes_max=map_bytes_max, group_bytes_max=group_bytes_max)
         results.append(clean_and_swap(log, job))
-        assert results[-1].cleaned_to > first_dirty, "each pass comes further"
+        assert results[-1].cleaned_to > first_dirty, "each pass gets further"
         first_dirty = results[-1].cleaned_to
     return results
 
 
 def aborted_offsets(log: Log) -> set[int]:
-    """Of the records that readers of committed data skip."""
+    """The offsets of the records that readers of committed data skip."""
     transactions = log.aborted_transactions(log.log_start_offset, log.log_end_offset)
     found: set[int] = set()
     for batch in all_batches(log):
@@ -132,7 +134,7 @@ def aborted_offsets(log: Log) -> set[int]:
 
 
 def committed(log: Log) -> list[Record]:
-    """What a reader of committed data gets."""
+    """The records that a reader of committed data gets."""
     aborted = aborted_offsets(log)
     return [
         record

@@ -1,4 +1,6 @@
-"""Whatever a log holds, and however it is cleaned: the table is the same, the offsets are, and cleaning once more changes nothing."""
+"""For any log and any cleaning: the table and the offsets stay the same, and a second cleaning
+changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,7 @@ def written(steps: list[Write | ControlType | str]) -> Log:
 
 
 def keyed(log: Log) -> dict[int, tuple[bytes | None, bytes | None, int]]:
-    """By offset, whatever has a key and was committed."""
+    """The committed records with a key, by offset."""
     return {record.offset: (record.key, record.value, record.timestamp) for record in committed(log) if record.key is not None}
 
 
@@ -106,7 +108,7 @@ def test_a_cleaned_log_is_the_same_table(steps: list[Write | ControlType | str],
     assert not aborted_offsets(log) & set(before)
 
     clean_all(log, map_bytes_max=map_bytes_max, group_bytes_max=group_bytes_max)
-    # Of each key the last record, at its offset, with its timestamp; nothing else.
+    # The last record of each key, at its offset, with its timestamp, and no other.
     assert keyed(log) == {offset: before[offset] for offset in latest.values()}
     assert [record for record in committed(log) if record.key is None] == []
     assert log.log_end_offset == max(ends)
@@ -117,7 +119,7 @@ def test_a_cleaned_log_is_the_same_table(steps: list[Write | ControlType | str],
         header = read_header(batch)
         assert len(list(open_batch(batch))) == header.record_count
 
-    # Reading may begin anywhere.
+    # Reading may begin at any offset.
     everything = [record.offset for batch in all_batches(log) for record in open_batch(batch)]
     for offset in range(log.log_start_offset, log.log_end_offset):
         found = [record.offset for batch in all_batches(log, start=offset) for record in open_batch(batch)]
@@ -130,7 +132,7 @@ def test_a_cleaned_log_is_the_same_table(steps: list[Write | ControlType | str],
         assert all_batches(reopened) == all_batches(log)
         assert {each.producer_id: (each.epoch, each.last_sequence) for each in reopened.producers} == producers
 
-    # Once more, nothing goes; and when its time has come, neither do values.
+    # A second cleaning removes nothing, and values never expire.
     once = all_batches(log)
     values = table(log)
     clean_all(log, map_bytes_max=1 << 20, group_bytes_max=0)

@@ -1,4 +1,4 @@
-"""What a cleaned log still holds."""
+"""The records that a cleaned log still holds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.unit.storage.compaction.tables import (
 from tests.unit.storage.logs import NOW_MS, all_batches, append, files
 
 
-def test_of_every_key_the_last_record_stays_where_it_was() -> None:
+def test_the_last_record_of_every_key_keeps_its_offset() -> None:
     log = new_table()
     put(log, (b"a", b"1"), (b"b", b"1"), (b"a", b"2"), (b"c", b"1"), (b"b", b"2"), (b"a", b"3"))
     seal(log)
@@ -32,7 +32,7 @@ def test_of_every_key_the_last_record_stays_where_it_was() -> None:
     assert log.log_end_offset == 6
 
 
-def test_inside_a_batch_only_the_last_of_a_key_stays() -> None:
+def test_only_the_last_record_of_a_key_in_a_batch_stays() -> None:
     log = new_table()
     append(log, rows((b"a", b"1"), (b"b", b"1"), (b"a", b"2"), (b"a", b"3"), (b"c", b"1")))
     seal(log)
@@ -88,7 +88,7 @@ def test_a_rewritten_batch_keeps_its_codec_and_its_timestamps(codec: Codec) -> N
     assert header.max_timestamp == NOW_MS + 3
 
 
-def test_append_time_stays_what_it_was() -> None:
+def test_a_rewritten_batch_keeps_its_append_time() -> None:
     log = new_table()
     append(
         log,
@@ -101,7 +101,7 @@ def test_append_time_stays_what_it_was() -> None:
     assert committed(log)[0].timestamp == NOW_MS + 9
 
 
-def test_a_tombstone_stays_until_its_time_has_come() -> None:
+def test_a_tombstone_stays_until_its_delete_horizon() -> None:
     log = new_table()
     append(log, rows((b"a", b"1"), (b"gone", b"1"), (b"b", b"1")))
     append(log, rows((b"gone", None), (b"b", b"2"), timestamps=[NOW_MS + 5, NOW_MS + 6]))
@@ -125,7 +125,7 @@ def test_a_tombstone_stays_until_its_time_has_come() -> None:
     assert [record.timestamp for record in committed(log)][1] == NOW_MS + 6
 
 
-def test_a_tombstone_that_was_overwritten_goes_at_once() -> None:
+def test_an_overwritten_tombstone_is_removed_at_once() -> None:
     log = new_table()
     put(log, (b"a", b"1"), (b"a", None), (b"a", b"2"))
     seal(log)
@@ -133,7 +133,7 @@ def test_a_tombstone_that_was_overwritten_goes_at_once() -> None:
     assert [(record.offset, record.value) for record in committed(log)] == [(2, b"2")]
 
 
-def test_records_without_a_key_go() -> None:
+def test_records_without_a_key_are_removed() -> None:
     log = new_table()
     append(log, rows((None, b"1"), (b"a", b"1"), (None, None)))
     append(log, rows((None, b"2")))
@@ -154,9 +154,9 @@ def test_the_last_batch_of_a_segment_stays_even_when_it_is_empty() -> None:
     clean_all(log, group_bytes_max=0)
     assert [(header.base_offset, header.last_offset, header.record_count) for header in headers(log)] == [(1, 2, 0), (3, 3, 1), (4, 4, 1)]
     assert [segment.next_offset for segment in log.segments] == [3, 5, 5]
-    assert log.segments.first.max_timestamp == -1, "it has no record that could be the youngest"
+    assert log.segments.first.max_timestamp == -1, "an empty batch has no youngest record"
     clean_and_swap(log, job_of(log))
-    assert [header.base_offset for header in headers(log)] == [3, 4], "inside of a segment nobody needs it"
+    assert [header.base_offset for header in headers(log)] == [3, 4], "inside a segment an empty batch is not needed"
 
 
 def test_every_offset_can_be_read_from_afterwards() -> None:

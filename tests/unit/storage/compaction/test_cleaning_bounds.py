@@ -25,7 +25,7 @@ def filled(codec: Codec = Codec.NONE) -> Log:
     return log
 
 
-def test_what_does_not_fit_into_the_map_is_cleaned_in_several_passes() -> None:
+def test_more_keys_than_the_map_holds_take_several_passes() -> None:
     log, reference = filled(), filled()
     results = clean_all(log, map_bytes_max=1500)
     clean_all(reference)
@@ -34,7 +34,7 @@ def test_what_does_not_fit_into_the_map_is_cleaned_in_several_passes() -> None:
     assert committed(log) == committed(reference)
 
 
-def test_a_pass_leaves_alone_what_lies_behind_its_map() -> None:
+def test_a_pass_keeps_records_behind_the_end_of_its_map() -> None:
     log = filled()
     behind = [segment.base_offset for segment in log.segments]
     result = clean_and_swap(log, job_of(log, map_bytes_max=1500, group_bytes_max=0))
@@ -52,7 +52,7 @@ def test_a_map_that_begins_inside_a_batch_counts_from_there() -> None:
     assert [record.offset for record in committed(log)] == [1, 2, 3]
 
 
-def test_who_asks_to_stop_is_heard_and_nothing_is_left() -> None:
+def test_a_stopped_cleaning_leaves_no_files() -> None:
     log = filled()
     before = files(log.disk)
     for patience in (0, 1, 4, 9, 14):
@@ -62,7 +62,7 @@ def test_who_asks_to_stop_is_heard_and_nothing_is_left() -> None:
         assert files(log.disk) == before
 
 
-def test_every_byte_is_told_to_the_throttle() -> None:
+def test_the_throttle_counts_every_byte() -> None:
     log = filled()
     told: list[int] = []
     result = clean(job_of(log), log.disk, throttle=told.append)
@@ -70,7 +70,7 @@ def test_every_byte_is_told_to_the_throttle() -> None:
     assert sum(told) == stats.map_bytes_read + stats.bytes_read + stats.bytes_kept
 
 
-def test_groups_are_told_one_by_one_when_they_are_durable() -> None:
+def test_each_group_is_reported_once_it_is_durable() -> None:
     log = filled()
     seen: list[int] = []
 
@@ -90,7 +90,7 @@ def test_jobs_and_results_travel_between_processes() -> None:
     assert pickle.loads(pickle.dumps(result)) == result
 
 
-def test_a_segment_that_is_gone_stops_the_cleaning_and_is_not_made_again() -> None:
+def test_a_missing_segment_stops_the_cleaning_and_is_not_created() -> None:
     log = filled()
     job = job_of(log)
     log.disk.remove(log.segments.first.file.path)
@@ -107,7 +107,7 @@ def test_a_segment_that_became_shorter_stops_the_cleaning() -> None:
         clean(job, log.disk)
 
 
-def test_rot_makes_a_log_uncleanable_and_changes_nothing() -> None:
+def test_a_flipped_bit_makes_a_log_uncleanable_and_changes_nothing() -> None:
     log = filled()
     for position in (HEADER_BYTES + 5, 16, 8, 130):
         job = job_of(log)
@@ -121,14 +121,14 @@ def test_rot_makes_a_log_uncleanable_and_changes_nothing() -> None:
 
 @pytest.mark.parametrize("codec", Codec)
 @pytest.mark.parametrize("position", range(HEADER_BYTES, HEADER_BYTES + 8))
-def test_a_batch_that_was_built_wrong_makes_a_log_uncleanable_or_is_only_copied(codec: Codec, position: int) -> None:
-    """It passed its checksum, and there is no telling what its records are."""
+def test_a_malformed_batch_makes_a_log_uncleanable_or_is_only_copied(codec: Codec, position: int) -> None:
+    """The batch passes its checksum, and its records cannot be read."""
     log = new_table()
     put(log, (b"a", b"1"))
-    wrong = rows((b"a", b"2"), (b"b", b"2"), (b"c", b"3"), codec=codec)
-    wrong[position] ^= 0x55
-    seal_batch(wrong)
-    append(log, wrong)
+    error = rows((b"a", b"2"), (b"b", b"2"), (b"c", b"3"), codec=codec)
+    error[position] ^= 0x55
+    seal_batch(error)
+    append(log, error)
     put(log, (b"a", b"3"))
     seal(log)
     before = files(log.disk)
@@ -138,7 +138,7 @@ def test_a_batch_that_was_built_wrong_makes_a_log_uncleanable_or_is_only_copied(
         assert files(log.disk) == before
 
 
-def test_nothing_dirty_is_no_reason_to_fail() -> None:
+def test_cleaning_a_log_without_a_dirty_part_succeeds() -> None:
     log = filled()
     clean_all(log)
     before = table(log)

@@ -7,7 +7,7 @@ import tracemalloc
 from barnabas.storage.compaction.key_map import DIGEST_BYTES, KEY_BYTES_MAX, KeyMap, map_key
 
 
-def test_the_latest_offset_of_a_key_is_what_counts() -> None:
+def test_the_map_holds_the_latest_offset_of_each_key() -> None:
     latest = KeyMap(10, size_bytes_max=1 << 20)
     assert latest.add([b"a", b"b", b"a"], [10, 11, 12])
     assert latest.add([b"b"], [20])
@@ -18,18 +18,18 @@ def test_the_latest_offset_of_a_key_is_what_counts() -> None:
     assert not latest.is_superseded(b"unknown", 0)
 
 
-def test_tombstones_are_told_apart() -> None:
+def test_the_map_distinguishes_tombstones() -> None:
     latest = KeyMap(0, size_bytes_max=1 << 20)
     assert latest.add([b"a", b"b"], [0, 1], [1])
     assert latest.add([b"b", b"c"], [2, 3])
-    assert latest.survivors(0, 4) == [0, 2, 3], "one that was overwritten is nobody's concern"
+    assert latest.survivors(0, 4) == [0, 2, 3], "an overwritten tombstone does not count"
     latest = KeyMap(0, size_bytes_max=1 << 20)
     assert latest.add([b"a", b"b", b"c"], [5, 6, 7], [1])
     assert latest.survivors(5, 6) == [5]
     assert latest.survivors(5, 7) is None
 
 
-def test_a_batch_is_taken_whole_or_not_at_all() -> None:
+def test_a_batch_is_added_whole_or_not_at_all() -> None:
     latest = KeyMap(0, size_bytes_max=1000)
     assert latest.add([b"%d" % number for number in range(4)], range(4))
     assert not latest.add([b"x%d" % number for number in range(4)], range(4, 8))
@@ -37,7 +37,7 @@ def test_a_batch_is_taken_whole_or_not_at_all() -> None:
     assert latest.size_bytes <= 1000
 
 
-def test_a_batch_of_very_many_keys_is_no_exception() -> None:
+def test_a_batch_of_very_many_keys_is_added_whole_or_not_at_all() -> None:
     latest = KeyMap(0, size_bytes_max=400_000)
     assert latest.add([b"first"], [0])
     assert not latest.add([b"%d" % number for number in range(5000)], range(1, 5001))
@@ -45,7 +45,7 @@ def test_a_batch_of_very_many_keys_is_no_exception() -> None:
     assert latest.size_bytes <= 400_000
 
 
-def test_keys_that_are_known_take_no_more_room() -> None:
+def test_known_keys_take_no_more_room() -> None:
     latest = KeyMap(0, size_bytes_max=1000)
     keys = [b"%d" % number for number in range(4)]
     for start in range(0, 400, 4):
@@ -53,7 +53,7 @@ def test_keys_that_are_known_take_no_more_room() -> None:
     assert latest.survivors(0, 400) == [396, 397, 398, 399]
 
 
-def test_the_first_batch_is_taken_however_little_room_there_is() -> None:
+def test_the_first_batch_is_added_however_little_room_there_is() -> None:
     latest = KeyMap(0, size_bytes_max=1)
     assert latest.add([b"%d" % number for number in range(100)], range(100))
     assert not latest.add([b"another"], [100])
@@ -65,16 +65,16 @@ def test_a_long_key_costs_no_more_than_a_digest() -> None:
     assert latest.add([long, long + b"2"], [0, 1])
     assert latest.size_bytes < 2000
     assert latest.latest[map_key(long)] == 0
-    assert len(map_key(long)) == DIGEST_BYTES > KEY_BYTES_MAX, "no key that stands for itself is as long as a digest"
+    assert len(map_key(long)) == DIGEST_BYTES > KEY_BYTES_MAX, "no key that is stored as it is has the length of a digest"
 
 
-def test_what_it_says_it_costs_is_what_it_costs() -> None:
+def test_the_counted_size_of_the_map_is_its_real_size() -> None:
     for key_bytes in (8, 40, 200):
         keys = [b"%0*d" % (key_bytes, number) for number in range(8_000)]
         tracemalloc.start()
         latest = KeyMap(0, size_bytes_max=1 << 30)
         for start in range(0, len(keys), 100):
-            # As a reader gives them: copies that nobody else holds.
+            # Copies, as a reader makes them.
             assert latest.add([bytes(bytearray(key)) for key in keys[start : start + 100]], range(1000 + start, 1100 + start))
         latest.survivors(0, 1)
         held, _ = tracemalloc.get_traced_memory()

@@ -1,4 +1,4 @@
-"""Putting cleaned segments into a log that goes on living."""
+"""Swapping cleaned segments into a log that is in use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def leftovers(log: Log) -> list[str]:
     return [name for name in log.disk.names(log.directory) if name.endswith((".cleaned", ".swap", ".deleted"))]
 
 
-def test_reads_that_began_before_the_swap_end_in_the_old_segment() -> None:
+def test_a_read_that_began_before_the_swap_finishes_in_the_old_segment() -> None:
     log = three_segments()
     region = log.read(3, size_bytes_max=1 << 20, end_offset=log.log_end_offset, at_least_one=True).region
     assert region is not None
@@ -42,7 +42,7 @@ def test_reads_that_began_before_the_swap_end_in_the_old_segment() -> None:
     region.release()
 
 
-def test_reads_that_come_after_it_see_the_new_one_wherever_they_begin() -> None:
+def test_a_read_after_the_swap_sees_the_new_segment_from_any_offset() -> None:
     log = three_segments()
     everything = committed(log)
     swap_in(log, cleaned(log))
@@ -69,14 +69,14 @@ def test_old_files_wait_to_be_removed_and_a_crash_removes_them_too() -> None:
     assert leftovers(log) == []
 
 
-def test_producer_snapshots_of_segments_that_are_no_more_go() -> None:
+def test_producer_snapshots_of_replaced_segments_are_removed() -> None:
     log = three_segments()
     assert list_snapshots(log.disk, log.directory) == [3, 6, 9]
     swap_in(log, cleaned(log))
     assert list_snapshots(log.disk, log.directory) == [9]
 
 
-def test_a_log_that_was_cut_meanwhile_keeps_what_it_has() -> None:
+def test_a_log_truncated_during_the_cleaning_is_not_swapped() -> None:
     log = three_segments()
     segment = cleaned(log)
     log.truncate_to(8)
@@ -86,8 +86,10 @@ def test_a_log_that_was_cut_meanwhile_keeps_what_it_has() -> None:
     assert leftovers(log) == []
 
 
-def test_a_log_that_was_cut_and_grew_again_keeps_what_it_has() -> None:
-    """The newer value that made an older one superfluous is gone, though every segment looks as before."""
+def test_a_log_truncated_and_grown_during_the_cleaning_is_not_swapped() -> None:
+    """The newer record that superseded an older one is gone, though every segment looks as
+    before.
+    """
     log = new_table()
     put(log, (b"a", b"old"))
     seal(log)
@@ -102,7 +104,7 @@ def test_a_log_that_was_cut_and_grew_again_keeps_what_it_has() -> None:
     assert leftovers(log) == []
 
 
-def test_a_log_that_gave_up_segments_meanwhile_keeps_what_it_has() -> None:
+def test_a_log_that_dropped_segments_during_the_cleaning_is_not_swapped() -> None:
     log = three_segments()
     segment = cleaned(log)
     log.retire(1, now_ms=0).finish()
@@ -112,7 +114,7 @@ def test_a_log_that_gave_up_segments_meanwhile_keeps_what_it_has() -> None:
     assert leftovers(log) == []
 
 
-def test_what_is_appended_meanwhile_stays() -> None:
+def test_records_appended_during_the_cleaning_stay() -> None:
     log = three_segments()
     segment = cleaned(log)
     put(log, (b"a", b"newest"))
@@ -123,7 +125,7 @@ def test_what_is_appended_meanwhile_stays() -> None:
     assert table(log)[b"z"] == b"2"
 
 
-def test_a_cleaned_log_can_be_cut_inside_the_cleaned_segment() -> None:
+def test_a_cleaned_log_can_be_truncated_inside_the_cleaned_segment() -> None:
     log = three_segments()
     swap_in(log, cleaned(log))
     log.truncate_to(6)

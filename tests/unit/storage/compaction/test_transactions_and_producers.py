@@ -1,4 +1,4 @@
-"""Cleaning respects transactions, and what the log remembers of its producers."""
+"""Cleaning respects transactions and the state of producers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kinds(log: Log) -> list[str]:
     return [kind(batch) for batch in all_batches(log)]
 
 
-def test_what_an_aborted_transaction_wrote_goes_and_deletes_nothing() -> None:
+def test_aborted_records_are_removed_and_supersede_nothing() -> None:
     log = new_table()
     put(log, (b"a", b"kept"), (b"b", b"kept"))
     transaction(log, 1, 0, (b"a", b"aborted"), (b"b", None), end=ControlType.ABORT)
@@ -47,7 +47,7 @@ def test_what_an_aborted_transaction_wrote_goes_and_deletes_nothing() -> None:
     assert all(record.value != b"aborted" for batch in all_batches(log) for record in open_batch(batch))
 
 
-def test_what_a_committed_transaction_wrote_counts() -> None:
+def test_committed_records_supersede_older_ones() -> None:
     log = new_table()
     put(log, (b"a", b"old"), (b"b", b"old"))
     transaction(log, 1, 0, (b"a", b"new"), (b"b", None), end=ControlType.COMMIT)
@@ -68,14 +68,14 @@ def test_a_marker_stays_while_its_transaction_has_records() -> None:
     assert not any(header.attributes & DELETE_HORIZON_BIT for header in headers(log))
 
 
-def test_the_marker_of_a_transaction_with_nothing_left_goes_after_its_time() -> None:
+def test_the_marker_of_a_transaction_without_records_is_removed_after_its_horizon() -> None:
     log = new_table()
     transaction(log, 1, 0, (b"a", b"1"), end=ControlType.COMMIT)
     transaction(log, 1, 1, (b"a", b"2"), end=ControlType.ABORT)
     put(log, (b"a", b"3"))
     seal(log)
     clean_and_swap(log, job_of(log, producers={}))
-    assert kinds(log) == ["marker", "marker", "data"], "their data has gone just now"
+    assert kinds(log) == ["marker", "marker", "data"], "their records were removed in this pass"
     assert not any(header.attributes & DELETE_HORIZON_BIT for header in headers(log))
     clean_and_swap(log, job_of(log, producers={}))
     assert [header.base_timestamp for header in headers(log)[:2]] == [NOW_MS + DAY_MS] * 2
@@ -96,10 +96,10 @@ def test_aborted_transactions_are_found_by_readers_of_the_cleaned_segment() -> N
     assert log.aborted_transactions(0, log.log_end_offset) == before
     clean_and_swap(log, job_of(log, producers={}))
     clean_and_swap(log, job_of(log, producers={}))
-    assert log.aborted_transactions(0, log.log_end_offset) == [], "nothing of it is left"
+    assert log.aborted_transactions(0, log.log_end_offset) == [], "no record of it is left"
 
 
-def test_a_transaction_may_span_groups_and_end_behind_what_is_cleaned() -> None:
+def test_a_transaction_may_span_groups_and_end_behind_the_cleaned_part() -> None:
     log = new_table()
     append(log, rows((b"a", b"1"), producer_id=1, sequence=0, transactional=True))
     seal(log)
@@ -131,7 +131,7 @@ def test_the_last_batch_of_an_active_producer_stays_empty_with_its_sequence_numb
     assert reopened.producers.producers[7].last_sequence == 3
 
 
-def test_a_producer_that_is_no_longer_known_leaves_nothing() -> None:
+def test_an_expired_producer_keeps_no_batch() -> None:
     log = new_table()
     append(log, rows((b"a", b"1"), producer_id=7, sequence=0))
     put(log, (b"a", b"3"))
@@ -163,7 +163,7 @@ def test_control_batches_of_other_kinds_stay() -> None:
     assert kinds(log) == ["marker", "data"]
 
 
-def test_a_transaction_that_was_aborted_long_ago_says_nothing_about_the_next_of_its_producer() -> None:
+def test_an_old_abort_does_not_affect_the_producers_next_transaction() -> None:
     log = new_table()
     transaction(log, 1, 0, (b"a", b"aborted"), end=ControlType.ABORT)
     seal(log)

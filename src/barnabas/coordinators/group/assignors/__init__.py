@@ -1,4 +1,17 @@
-"""Assignors by the names that ``group.consumer.assignors`` and members call them."""
+"""Assignors of consumer groups: from subscriptions and partition counts to target assignments.
+
+Nouns: a *subscriber* is a member with its topics and its previous target. An *assignor* is a pure
+function over all subscribers. :data:`ASSIGNORS` has them by name, as ``group.consumer.assignors``
+and members name them.
+
+Read in this order: :mod:`.assignor` (input and output), :mod:`.range_assignor`,
+:mod:`.uniform_assignor`.
+
+Invariants: every partition of a subscribed topic goes to exactly one of its subscribers, and the
+same input always gives the same assignment.
+
+Not here: epochs, and the order of revocation and assignment, which reconciliation decides.
+"""
 
 from __future__ import annotations
 

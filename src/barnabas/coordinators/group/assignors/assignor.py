@@ -1,7 +1,9 @@
-"""What an assignor is given and what it gives back.
+"""The input and the output of an assignor.
 
-An assignor is a pure function: who subscribes to which topics and holds what so far, and how many partitions the topics have, in; what
-each member shall own, out. It knows nothing of epochs: moving from what is owned to what shall be owned is reconciliation.
+An assignor is a pure function. It takes the subscription and the current partitions of every
+member, and the partition counts of the topics, and returns the target assignment of every member.
+It knows nothing of epochs: reconciliation moves members from their current to their target
+assignment.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from typing import TypeAlias
 
 from barnabas.model.ids import Uuid
 
-# A plain tuple: groups hold thousands of them in sets, where a named tuple costs twice as much to make.
+# A plain tuple: groups hold thousands of them in sets, and a named tuple costs twice as much to
+# create.
 IdPartition: TypeAlias = tuple[Uuid, int]
 PartitionCounts: TypeAlias = Mapping[Uuid, int]
 Assignments: TypeAlias = dict[str, frozenset[IdPartition]]
@@ -24,11 +27,13 @@ class Subscriber:
     instance_id: str | None
     topic_ids: frozenset[Uuid]
     held: frozenset[IdPartition] = frozenset()
-    """What the last target gave it."""
+    """The previous target assignment."""
 
     @property
     def rank(self) -> tuple[bool, str]:
-        """Static members first and by their lasting name, so that a restart does not change anybody's place in the row."""
+        """Static members come first, ordered by their instance id, so that a restart does not
+        change the order.
+        """
         return (False, self.instance_id) if self.instance_id is not None else (True, self.member_id)
 
 

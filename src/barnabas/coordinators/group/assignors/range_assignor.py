@@ -1,8 +1,10 @@
-"""``range``: neighbouring partitions of each topic to the same member, the same numbers of all topics together.
+"""``range``: contiguous partitions of each topic for each member, with the same partition numbers
+for all topics.
 
-Members in a row, a topic's partitions cut into as many runs, the longer runs first. Topics with equal partition counts and the same
-subscribers are cut alike, so records with one key in two topics meet in one member: that is what the assignor is chosen for, and why it
-does not look at what members held before.
+The assignor orders the members and cuts the partitions of a topic into as many ranges, the longer
+ones first. It cuts topics with equal partition counts and the same subscribers alike, so that one
+member gets the records of a key in both topics. Users choose the assignor for that, which is why it
+ignores the current assignment.
 """
 
 from __future__ import annotations

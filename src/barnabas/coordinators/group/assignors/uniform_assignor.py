@@ -1,9 +1,10 @@
-"""``uniform``: everybody about as many partitions as everybody else, and as few moved as that allows.
+"""``uniform``: balanced numbers of partitions, with as few moves as balance allows.
 
-Where all members subscribe to the same topics, loads differ by one at most and no partition moves that need not: each keeps what it held up
-to its quota, and the places above the quota go to those who already hold that much. Where subscriptions differ, what is free goes to the
-least loaded subscriber, topics with few subscribers first, and then single partitions move from a heavy to a light subscriber of the same
-topic while their loads differ by two or more.
+If all members subscribe to the same topics, loads differ by at most one and only necessary moves
+happen: each member keeps its partitions up to its quota, and the members that already hold one more
+get the places above the quota. If subscriptions differ, each free partition goes to the subscriber
+with the lowest load, beginning with topics that have few subscribers. Then single partitions move
+from a subscriber with a high load to one with a low load, while their loads differ by two or more.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def _assign_alike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assignm
     for member_id, share in kept.items():
         free.update(share[limits[member_id] :])
         del share[limits[member_id] :]
-    # From the end, so that the lowest numbers are given out first.
+    # Taken from the end, so that the lowest numbers are assigned first.
     left = sorted(free, reverse=True)
     for member_id, share in kept.items():
         while len(share) < limits[member_id]:
@@ -51,7 +52,7 @@ def _assign_unlike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assign
     for each in row:
         for topic_id in each.topic_ids:
             takers.setdefault(topic_id, []).append(each.member_id)
-    # The fewer can take a topic, the sooner it must be given out.
+    # Topics with few subscribers come first, because they leave the least choice.
     topic_ids = sorted(takers, key=lambda topic_id: (len(takers[topic_id]), topic_id))
     free = _all_partitions(frozenset(takers), counts)
     loads: dict[str, int] = {}
@@ -70,7 +71,7 @@ def _assign_unlike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assign
                 holders[topic_id, partition] = member_id
                 loads[member_id] = load + 1
                 heapq.heapreplace(lightest, (load + 1, member_id))
-    # Each move lowers the sum of the squares of all loads, so this ends.
+    # Each move lowers the sum of the squares of all loads, so the loop ends.
     while sum(_level(topic_id, takers[topic_id], counts.get(topic_id, 0), holders, loads) for topic_id in topic_ids):
         pass
     shares: dict[str, list[IdPartition]] = {each.member_id: [] for each in row}
@@ -80,11 +81,12 @@ def _assign_unlike(row: Sequence[Subscriber], counts: PartitionCounts) -> Assign
 
 
 def _level(topic_id: Uuid, takers: Sequence[str], count: int, holders: dict[IdPartition, str], loads: dict[str, int]) -> int:
-    """Move partitions of one topic from heavy to light; how many moved."""
+    """Move partitions of one topic from high to low loads; return the number of moves."""
     lightest = [(loads[member_id], member_id) for member_id in takers]
     heapq.heapify(lightest)
     moved = 0
-    # A light member may itself hold partitions of the topic: a heap entry is stale when its load has fallen since.
+    # A member with a low load may itself hold partitions of the topic: a heap entry is stale if the
+    # load has fallen since.
     for slot in sorted(((topic_id, partition) for partition in range(count)), key=lambda slot: (-loads[holders[slot]], slot)):
         while lightest[0][0] != loads[lightest[0][1]]:
             heapq.heapreplace(lightest, (loads[lightest[0][1]], lightest[0][1]))

@@ -1,9 +1,12 @@
-"""One classic group: its members, who leads them, what they agreed on. Who may do what, and when, is decided around it.
+"""One classic group: its members, their leader, and the protocol they agreed on. Other modules
+decide about requests.
 
-What is in the log is the group as it last was Stable or Empty; everything between is known to this coordinator alone. After a crash
-the last stable generation is back, and ILLEGAL_GENERATION tells the members of a later one.
+The log has the group as it last was Stable or Empty; all states in between exist only in this
+coordinator. After a crash the group returns to its last stable generation, and members of a later
+one get ILLEGAL_GENERATION.
 
-Invariants: a leader is a member; an instance id belongs to exactly one member; a member that waits for a join is counted in ``joined``.
+Invariants: the leader is a member; an instance id belongs to exactly one member; a member that
+waits for a join is counted in ``joined``.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from barnabas.wire.coordinator_records.group_metadata import GroupMetadataKey
 from barnabas.wire.messages.join_group import JoinGroupResponse
 from barnabas.wire.messages.sync_group import SyncGroupResponse
 
-TIME_UNKNOWN = -1  # as the log says it
+TIME_UNKNOWN = -1  # The value in the log.
 
 
 @dataclass(slots=True, eq=False)
@@ -37,23 +40,23 @@ class ClassicGroup:
     leader: str | None = None
     state: ClassicState = ClassicState.EMPTY
     state_since_ms: int = TIME_UNKNOWN
-    """Not known of a group that only has offsets, or that an old Kafka wrote."""
+    """Unknown for a group that only has offsets, or that an old Kafka wrote."""
     members: dict[str, ClassicMember] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
     """Instance id to member id."""
     pending: set[str] = field(default_factory=set)
-    """Ids that were given out and have not come back with a join yet."""
+    """Member ids that the coordinator gave out and that have not joined yet."""
     not_synced: set[str] = field(default_factory=set)
     joined: int = 0
     initial: bool = False
-    """The rebalance under way is the first of a group that was empty."""
+    """The current rebalance is the first of a group that was empty."""
     grew: bool = False
-    """Somebody came while the initial rebalance waited for more."""
+    """A member joined during the delay of the initial rebalance."""
     subscribed: frozenset[str] | None = None
-    """The topics its members read; None where that cannot be known."""
+    """The topics of its members; None if they are unknown."""
     _supporters: Counter[str] = field(default_factory=Counter)
 
-    # -- what every group is --------------------------------------------------------------------------------------------------
+    # -- the Group protocol ------------------------------------------------------------------------
 
     @property
     def kind(self) -> GroupKind:
@@ -70,14 +73,15 @@ class ClassicGroup:
     def subscribed_to(self, topic: str) -> bool:
         if self.state is ClassicState.EMPTY:
             return False
-        # What the members of another protocol type read is not ours to know, so it is taken for everything.
+        # The subscriptions of another protocol type are unknown, so every topic counts as
+        # subscribed.
         return self.subscribed is None or topic in self.subscribed
 
     def check_commit(self, *, member_id: str, instance_id: str | None, epoch: int, transactional: bool) -> ErrorCode:
         if self.state is ClassicState.DEAD:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if epoch < 0 and self.state is ClassicState.EMPTY:
-            return ErrorCode.NONE  # a tool, or a consumer that assigns its partitions itself
+            return ErrorCode.NONE  # A tool, or a consumer that assigns its partitions itself.
         if epoch >= 0 or member_id or instance_id is not None:
             error = self.check_member(member_id, instance_id)
             if error:
@@ -85,7 +89,8 @@ class ClassicGroup:
             if epoch != self.generation:
                 return ErrorCode.ILLEGAL_GENERATION
         elif not transactional and self.state is not ClassicState.EMPTY:
-            # Transactions of old clients come without member and generation, so that alone cannot be held against them.
+            # Transactional commits of old clients carry neither member nor generation, so they are
+            # accepted without.
             return ErrorCode.UNKNOWN_MEMBER_ID
         if not transactional and self.state is ClassicState.COMPLETING_REBALANCE:
             return ErrorCode.REBALANCE_IN_PROGRESS
@@ -107,10 +112,10 @@ class ClassicGroup:
         if member is not None and self.state in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
             self.extend_session(self, member, now_ms)
 
-    # -- members --------------------------------------------------------------------------------------------------------------
+    # -- members -----------------------------------------------------------------------------------
 
     def check_member(self, member_id: str, instance_id: str | None) -> ErrorCode:
-        """Whether somebody is who it says it is."""
+        """Check a member id together with its instance id."""
         if instance_id is not None:
             owner = self.instances.get(instance_id)
             if owner is None:
@@ -131,7 +136,7 @@ class ClassicGroup:
             self.leader = member.member_id
 
     def remove(self, member_id: str) -> None:
-        """Forget a member or a pending one. Whoever still waited for an answer is told that it is not known here."""
+        """Remove a member or a pending member id. Its waiting requests get UNKNOWN_MEMBER_ID."""
         self.pending.discard(member_id)
         self.not_synced.discard(member_id)
         member = self.members.get(member_id)
@@ -147,7 +152,9 @@ class ClassicGroup:
             self.leader = next(iter(self.members), None)
 
     def rename(self, member: ClassicMember, member_id: str) -> None:
-        """A static member is back under a new id. Its place, also as a leader, is its own; whoever holds the old id is fenced."""
+        """A static member returns under a new id. It keeps its place, also as leader; a process
+        that still uses the old id is fenced.
+        """
         assert member.instance_id is not None
         old_id = member.member_id
         self.answer_join(member, refused_join(ErrorCode.FENCED_INSTANCE_ID, old_id))
@@ -171,13 +178,13 @@ class ClassicGroup:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The slowest member's."""
+        """The longest rebalance timeout of all members."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
-    # -- waiting --------------------------------------------------------------------------------------------------------------
+    # -- waiting -----------------------------------------------------------------------------------
 
     def wait_for_join(self, member: ClassicMember) -> Promise[JoinGroupResponse]:
-        """A join that is repeated while the first waits shares its answer, so that neither stays without."""
+        """A repeated join shares the promise of the first, so that both get a response."""
         if member.waiting_join is None:
             member.waiting_join = Promise()
             self.joined += 1
@@ -203,22 +210,24 @@ class ClassicGroup:
     def all_joined(self) -> bool:
         return self.joined == len(self.members) and not self.pending
 
-    # -- what they agree on ---------------------------------------------------------------------------------------------------
+    # -- protocols and generations -----------------------------------------------------------------
 
     def supports(self, protocol_type: str, names: Iterable[str]) -> bool:
-        """Whether somebody with these protocols could work with everybody who is here."""
+        """Whether a member with these protocols shares one with all current members."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and any(True for _ in names)
         return protocol_type == self.protocol_type and any(self._supporters[name] == len(self.members) for name in names)
 
     def elected_protocol(self) -> str:
-        """Among those that everybody supports, the one that most like best."""
+        """Of the protocols that all members support, the one with the most votes."""
         candidates = {name for name, supporters in self._supporters.items() if supporters == len(self.members)}
         votes = Counter(member.vote(candidates) for member in self.members.values())
         return votes.most_common(1)[0][0]
 
     def elect_joined_leader(self) -> bool:
-        """A leader that is not there cannot assign: another takes its place. False when nobody is there."""
+        """An absent leader cannot assign, so elect one of the members that have joined. False if
+        none has joined.
+        """
         if self.leader is not None and self.members[self.leader].waiting_join is not None:
             return True
         joined = next((member.member_id for member in self.members.values() if member.waiting_join is not None), None)

@@ -1,7 +1,9 @@
-"""The classic groups of a shard: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and what their records become.
+"""The classic groups of a shard: JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and the replay of
+their records.
 
-This is the door; behind it are ``joining``, ``syncing`` and ``leaving``, and ``rebalancing``, which they all lead to. Where the log refused
-a record, whoever waited for it is answered with the log's own code; what clients are told instead is for the handlers to say.
+This module is the entry point. It calls ``joining``, ``syncing`` and ``leaving``, which all lead to
+``rebalancing``. If the log refuses a record, the requests that wait for it get the error code of
+the log; the API handlers translate it for clients.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRespons
 from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
-_NOBODY_IN_IT = "Empty"
-_MEMBERS_VERSION_MIN = 3  # of LeaveGroup: before, a member could only leave alone
+_EMPTY = "Empty"
+_MEMBERS_VERSION_MIN = 3  # Of LeaveGroup; before it, a request had one member.
 
 
-class Guests(Protocol):
-    """Classic members of groups of the new protocol: they send the same requests, and are served by those groups."""
+class ConsumerGroupRequests(Protocol):
+    """Serves classic members of consumer groups, which send the same requests."""
 
     def join(self, group: Group, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]: ...
 
@@ -46,8 +48,8 @@ class Guests(Protocol):
 
 class ClassicGroups:
     def __init__(self, shard: GroupShard) -> None:
-        self.guests: Guests | None = None
-        """Set by whoever has groups of the new protocol; without them, there are no others than classic ones."""
+        self.consumer_groups: ConsumerGroupRequests | None = None
+        """Set by the consumer groups of the shard. Without it, all groups are classic."""
         self._shard = shard
         self._rebalancing = Rebalancing(shard)
         self._joining = Joining(shard, self._rebalancing)
@@ -55,13 +57,13 @@ class ClassicGroups:
         self._active = False
         self.replays: dict[type[Any], Callable[[CoordinatorRecord], None]] = {GroupMetadataKey: self._replay}
 
-    # -- the log --------------------------------------------------------------------------------------------------------------
+    # -- the log -----------------------------------------------------------------------------------
 
     def _replay(self, record: CoordinatorRecord) -> None:
         group_id = record.key.group
         known = self._shard.groups.get(group_id)
         if record.value is None:
-            # A group of the new protocol that took this one's place stays.
+            # A consumer group that has replaced this one stays.
             if isinstance(known, ClassicGroup):
                 self._end(known, ErrorCode.REBALANCE_IN_PROGRESS)
                 del self._shard.groups[group_id]
@@ -77,16 +79,16 @@ class ClassicGroups:
         for group in self._own():
             self.begin_sessions(group, now_ms)
             if len(group.members) > self._shard.settings.size_max:
-                # The limit was lowered. Whoever rejoins too late is turned away then.
+                # The limit was lowered. The members that rejoin last are refused.
                 self._rebalancing.prepare(group, now_ms)
 
     def begin_sessions(self, group: ClassicGroup, now_ms: int) -> None:
-        """Of members that came from the log, or from a group of the new protocol."""
+        """Start the sessions of members that come from the log or from a consumer group."""
         for member in group.members.values():
             self._rebalancing.extend_session(group, member, now_ms)
 
     def adopt(self, group_id: str, now_ms: int) -> None:
-        """A group that was one of the new protocol and has just been replayed as a classic one: its members are called together."""
+        """Rebalance a former consumer group that was just replayed as a classic one."""
         group = self._shard.groups.get(group_id)
         if isinstance(group, ClassicGroup) and group.state is ClassicState.STABLE:
             self.begin_sessions(group, now_ms)
@@ -108,10 +110,12 @@ class ClassicGroups:
         return ClassicGroup(group_id, self._rebalancing.extend_session)
 
     def simple_group(self, group_id: str) -> Group:
-        """The group that offsets belong to, made if it does not exist: its consumers, if any, assign their partitions themselves."""
+        """The group of some offsets, created if it does not exist. Its consumers, if any, assign
+        their partitions themselves.
+        """
         return self._shard.groups.setdefault(group_id, self._new(group_id))
 
-    # -- operations -----------------------------------------------------------------------------------------------------------
+    # -- operations --------------------------------------------------------------------------------
 
     def join(self, request: JoinGroupRequest, *, version: int, client_id: str, client_host: str, now_ms: int) -> Outcome[JoinGroupResponse]:
         settings = self._shard.settings
@@ -121,15 +125,15 @@ class ClassicGroups:
         group = self._shard.groups.get(request.group_id)
         if isinstance(group, ClassicGroup):
             return self._joining.join(group, join, now_ms)
-        if group is not None and group.state_name != _NOBODY_IN_IT:
-            assert self.guests is not None
-            return self.guests.join(group, join, now_ms)
+        if group is not None and group.state_name != _EMPTY:
+            assert self.consumer_groups is not None
+            return self.consumer_groups.join(group, join, now_ms)
         if request.member_id:
             return Outcome(refused_join(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
-        return self._found(join, group, now_ms)
+        return self._create(join, group, now_ms)
 
-    def _found(self, join: Join, replaced: Group | None, now_ms: int) -> Outcome[JoinGroupResponse]:
-        """The first to join makes the group, also in the place of an empty one of the new protocol."""
+    def _create(self, join: Join, replaced: Group | None, now_ms: int) -> Outcome[JoinGroupResponse]:
+        """The first join creates the group, which may replace an empty consumer group."""
         group = self._new(join.group_id)
         group.state_since_ms = now_ms
         if not group.supports(join.protocol_type, join.protocol_names):
@@ -153,8 +157,8 @@ class ClassicGroups:
         if group is None:
             return Outcome(refused_sync(ErrorCode.UNKNOWN_MEMBER_ID))
         if not isinstance(group, ClassicGroup):
-            assert self.guests is not None
-            return self.guests.sync(group, request, now_ms)
+            assert self.consumer_groups is not None
+            return self.consumer_groups.sync(group, request, now_ms)
         return self._syncing.sync(group, request, now_ms)
 
     def heartbeat(self, request: HeartbeatRequest, *, now_ms: int) -> Outcome[HeartbeatResponse]:
@@ -162,8 +166,8 @@ class ClassicGroups:
         if group is None:
             return Outcome(HeartbeatResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID))
         if not isinstance(group, ClassicGroup):
-            assert self.guests is not None
-            return self.guests.heartbeat(group, request, now_ms)
+            assert self.consumer_groups is not None
+            return self.consumer_groups.heartbeat(group, request, now_ms)
         return Outcome(HeartbeatResponse(error_code=self._heartbeat(group, request, now_ms)))
 
     def _heartbeat(self, group: ClassicGroup, request: HeartbeatRequest, now_ms: int) -> ErrorCode:
@@ -173,7 +177,8 @@ class ClassicGroups:
         if request.generation_id != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
         self._rebalancing.extend_session(group, group.members[request.member_id], now_ms)
-        # Before the leader has assigned there is nothing to rejoin for: the member is in the newest generation.
+        # While the leader assigns, there is nothing to rejoin for: the member is in the newest
+        # generation.
         return ErrorCode.REBALANCE_IN_PROGRESS if group.state is ClassicState.PREPARING_REBALANCE else ErrorCode.NONE
 
     def leave(self, request: LeaveGroupRequest, *, version: int, now_ms: int) -> Outcome[LeaveGroupResponse]:
@@ -183,17 +188,17 @@ class ClassicGroups:
             unknown = [left(member, ErrorCode.UNKNOWN_MEMBER_ID) for member in members]
             return Outcome(LeaveGroupResponse(error_code=ErrorCode.NONE, members=unknown))
         if not isinstance(group, ClassicGroup):
-            assert self.guests is not None
-            return self.guests.leave(group, members, now_ms)
+            assert self.consumer_groups is not None
+            return self.consumer_groups.leave(group, members, now_ms)
         return leave(self._rebalancing, group, members, now_ms)
 
     def describe(self, group_id: str) -> Outcome[DescribedGroup]:
-        """A group that is not here, or not classic, is GROUP_ID_NOT_FOUND and Dead."""
+        """GROUP_ID_NOT_FOUND and Dead for a group that does not exist or is not classic."""
         group = self._shard.groups.get(group_id)
         if not isinstance(group, ClassicGroup):
             why = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a classic group."
             return Outcome(not_described(group_id, ErrorCode.GROUP_ID_NOT_FOUND, ClassicState.DEAD.value, why))
-        # Before they agreed, it is not known under which protocol to show what they said.
+        # Until the group is stable, it has no agreed protocol under which to show metadata.
         protocol = group.protocol if group.state is ClassicState.STABLE else None
         members = [
             DescribedGroupMember(

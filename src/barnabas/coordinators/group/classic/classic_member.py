@@ -1,4 +1,4 @@
-"""A member of a classic group: what it said when it joined, what it was given, and the requests of its that wait."""
+"""A member of a classic group: the data of its join, its assignment, and its waiting requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from barnabas.model.promise import Promise
 from barnabas.wire.messages.join_group import JoinGroupResponse
 from barnabas.wire.messages.sync_group import SyncGroupResponse
 
-# What a member can do, the one it likes best first: a protocol's name and what it has to say under it.
+# Pairs of protocol name and metadata, in the member's order of preference.
 Protocols = tuple[tuple[str, bytes], ...]
 
 
@@ -24,9 +24,13 @@ class ClassicMember:
     protocols: Protocols
     assignment: bytes = b""
     new: bool = False
-    """It does not know its own id yet, and so cannot send heartbeats: its first join is still on its way."""
+    """The member does not know its own id yet, so it cannot send heartbeats: its first join has no
+    response yet.
+    """
     overdue: bool = False
-    """Its session ended while it waited for the coordinator: it has another one, whole, for its answer to arrive in."""
+    """The session ended while the member waited for the coordinator; it has one more whole session
+    to receive the response.
+    """
     waiting_join: Promise[JoinGroupResponse] | None = None
     waiting_sync: Promise[SyncGroupResponse] | None = None
 
@@ -36,7 +40,9 @@ class ClassicMember:
 
     @property
     def excused(self) -> bool:
-        """Whoever waits for the coordinator owes it no heartbeat. A new member does: it may have given up and come back as another."""
+        """A member that waits for the coordinator need not send heartbeats. A new member must: its
+        client may have given up and joined again as another member.
+        """
         return not self.new and (self.waiting_join is not None or self.waiting_sync is not None)
 
     def vote(self, candidates: Container[str]) -> str:

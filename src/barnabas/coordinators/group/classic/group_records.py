@@ -1,4 +1,6 @@
-"""A classic group in the log: one record with the whole group in it, in the version Apache Kafka 4.3 writes."""
+"""A classic group in the log: one record with the whole group, in the version that Apache Kafka 4.3
+writes.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +12,18 @@ from barnabas.coordinators.group.classic.state import ClassicState
 from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.wire.coordinator_records.group_metadata import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 
-# Version 4 exists and is not written, so that older Kafkas can read what is here.
+# Version 4 exists and is not written, so that older Kafkas can read these records.
 VALUE_VERSION = 3
 _SAME_AS_SESSION = -1
 
 
 def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
-    """The group with ``assignments`` by member id, which need not be the members' own yet."""
+    """The record of the group with ``assignments`` by member id, which the members may not have
+    yet.
+    """
     members = []
     for member in group.members.values():
-        assert group.protocol is not None, "members who agreed on nothing are not written"
+        assert group.protocol is not None, "a group is written only after it has agreed on a protocol"
         members.append(
             MemberMetadata(
                 member_id=member.member_id,
@@ -44,7 +48,7 @@ def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> Coord
 
 
 def new_group_record(group: ClassicGroup) -> CoordinatorRecord:
-    """A group that exists from now on. Whoever joins it first is in the log only once it is stable."""
+    """The record of a new group. Its first members are written only when the group is stable."""
     value = GroupMetadataValue(
         protocol_type="", generation=0, protocol=None, leader=None, current_state_timestamp=group.state_since_ms, members=[]
     )
@@ -52,7 +56,7 @@ def new_group_record(group: ClassicGroup) -> CoordinatorRecord:
 
 
 def restore(group: ClassicGroup, value: GroupMetadataValue) -> None:
-    """Make an empty ``group`` what the log says it is."""
+    """Restore an empty ``group`` from the log."""
     group.protocol_type = value.protocol_type
     group.generation = value.generation
     group.protocol = value.protocol
@@ -67,7 +71,8 @@ def restore(group: ClassicGroup, value: GroupMetadataValue) -> None:
                 client_host=member.client_host,
                 rebalance_timeout_ms=member.session_timeout if member.rebalance_timeout == _SAME_AS_SESSION else member.rebalance_timeout,
                 session_timeout_ms=member.session_timeout,
-                # What else it could do was not written; it says so again when it rejoins.
+                # The log has only the agreed protocol; the member sends the others again when it
+                # rejoins.
                 protocols=((value.protocol or "", member.subscription),),
                 assignment=member.assignment,
             )

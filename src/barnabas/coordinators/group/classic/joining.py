@@ -1,8 +1,9 @@
-"""JoinGroup: who comes, who comes back, and who comes back as somebody else.
+"""JoinGroup: new members, members that rejoin, and static members that return under a new id.
 
-A dynamic member is given an id first and joins with it (KIP-394), so that a client that loses its connection does not leave a member behind
-that nobody is. A static member (KIP-345) is known by its instance id: it takes its place back under a new id, without a rebalance
-if what it supports does not change what the group agreed on.
+A dynamic member first gets an id and then joins with it (KIP-394), so that a client that loses its
+connection does not leave a member without a client behind. A static member (KIP-345) is known by
+its instance id: it takes its place again under a new id, without a rebalance if its protocols do
+not change the agreed one.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupRespons
 _MEMBER_ID_REQUIRED_VERSION_MIN = 4
 _SKIP_ASSIGNMENT_VERSION_MIN = 9
 _REBALANCE_TIMEOUT_VERSION_MIN = 1
-# So much of the client's name goes into its member's id, which must fit into a string of the protocol.
+# The most characters of the client id in a member id, which must fit into a string of the protocol.
 _NAME_CHARACTERS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A JoinGroup request and where it came from."""
+    """A JoinGroup request and its client."""
 
     group_id: str
     member_id: str
@@ -49,7 +50,7 @@ class Join:
 
 
 def join_of(request: JoinGroupRequest, *, version: int, client_id: str, client_host: str) -> Join:
-    # The first version knew one timeout for both.
+    # Version 0 has one timeout for both.
     timeout_ms = request.rebalance_timeout_ms if version >= _REBALANCE_TIMEOUT_VERSION_MIN else request.session_timeout_ms
     return Join(
         group_id=request.group_id,
@@ -77,13 +78,13 @@ class Joining:
         if not group.supports(join.protocol_type, join.protocol_names):
             return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, join.member_id)
         if not join.member_id:
-            return self._come(group, join, now_ms)
+            return self._join_new(group, join, now_ms)
         if join.member_id in group.pending and join.instance_id is None:
             return self._add(group, join, join.member_id, now_ms)
         error = group.check_member(join.member_id, join.instance_id)
         if error:
             return _refused(error, join.member_id)
-        return self._come_back(group, group.members[join.member_id], join, now_ms)
+        return self._rejoin(group, group.members[join.member_id], join, now_ms)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
         size_max = self._shard.settings.size_max
@@ -91,19 +92,20 @@ class Joining:
             return True
         member = group.members.get(member_id)
         if group.state is ClassicState.PREPARING_REBALANCE:
-            # By those who are there, not by members: if the limit was lowered, the last to rejoin are too many.
+            # Count the members that have joined, not all members: if the limit was lowered, the
+            # last to rejoin are too many.
             return (member is not None and member.waiting_join is not None) or group.joined < size_max
         return member is not None or len(group.members) < size_max
 
-    # -- somebody without an id -----------------------------------------------------------------------------------------------
+    # -- joins without a member id -----------------------------------------------------------------
 
-    def _come(self, group: ClassicGroup, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]:
+    def _join_new(self, group: ClassicGroup, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]:
         name = join.client_id if join.instance_id is None else join.instance_id
         member_id = f"{name[:_NAME_CHARACTERS_MAX]}-{UUID(bytes=self._shard.entropy.bytes(UUID_BYTES), version=4)}"
         if join.instance_id is not None:
             known = group.instances.get(join.instance_id)
             if known is not None:
-                return self._take_place_back(group, group.members[known], join, member_id, now_ms)
+                return self._replace_static(group, group.members[known], join, member_id, now_ms)
         elif join.version >= _MEMBER_ID_REQUIRED_VERSION_MIN:
             group.pending.add(member_id)
             self._rebalancing.set_session(group, member_id, now_ms + join.session_timeout_ms)
@@ -128,22 +130,23 @@ class Joining:
         self._rebalancing.set_session(group, member_id, now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS)
         return Outcome(answer, self._rebalancing.proceed(group, now_ms))
 
-    # -- somebody who is known ------------------------------------------------------------------------------------------------
+    # -- joins of known members --------------------------------------------------------------------
 
-    def _come_back(self, group: ClassicGroup, member: ClassicMember, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]:
+    def _rejoin(self, group: ClassicGroup, member: ClassicMember, join: Join, now_ms: int) -> Outcome[JoinGroupResponse]:
         same = member.protocols == join.protocols
         leads = group.leader == member.member_id
         if same and group.state is ClassicState.COMPLETING_REBALANCE:
-            # It probably missed the answer to its join.
+            # The member probably missed the response to its join.
             return Outcome(joined(group, member.member_id, generation_members(group)))
         if same and group.state is ClassicState.STABLE and not leads:
             return Outcome(joined(group, member.member_id, []))
-        # A leader that joins a stable group wants a rebalance: it saw something that the members' subscriptions do not show.
+        # A leader that joins a stable group wants a rebalance, for a reason that the subscriptions
+        # do not show.
         _update(group, member, join)
         answer = group.wait_for_join(member)
         return Outcome(answer, self._rebalancing.proceed(group, now_ms))
 
-    def _take_place_back(
+    def _replace_static(
         self, group: ClassicGroup, member: ClassicMember, join: Join, member_id: str, now_ms: int
     ) -> Outcome[JoinGroupResponse]:
         old_id, old_leader = member.member_id, group.leader
@@ -153,7 +156,8 @@ class Joining:
         _update(group, member, join)
         self._rebalancing.extend_session(group, member, now_ms)
         if group.state is not ClassicState.STABLE or group.elected_protocol() != group.protocol:
-            # While the group completes, the leader assigns to the old id, and the new one would get nothing: that needs a rebalance, too.
+            # While the group completes, the leader assigns to the old id and the new one would get
+            # nothing, so this needs a rebalance too.
             answer = group.wait_for_join(member)
             return Outcome(answer, self._rebalancing.proceed(group, now_ms))
 
@@ -172,7 +176,8 @@ class Joining:
         if join.version >= _SKIP_ASSIGNMENT_VERSION_MIN:
             answer_now = joined(group, member_id, generation_members(group), skip_assignment=group.leader == member_id)
         else:
-            # A leader that cannot be told to skip the assignment is not told that it leads.
+            # A leader of an older version cannot skip the assignment, so the response does not name
+            # it as leader.
             answer_now = joined(group, member_id, [])
             answer_now.leader = old_leader or ""
         record = group_record(group, {each.member_id: each.assignment for each in group.members.values()})

@@ -1,4 +1,6 @@
-"""LeaveGroup: members go, by their ids or, for static ones, by the names an administrator knows them under."""
+"""LeaveGroup: removes members by their ids, or static members by their instance ids, which
+administrators know.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from barnabas.wire.messages.leave_group import LeaveGroupResponse, MemberIdentit
 
 
 def leave(rebalancing: Rebalancing, group: ClassicGroup, members: list[MemberIdentity], now_ms: int) -> Outcome[LeaveGroupResponse]:
-    """All who leave together cost one rebalance."""
+    """All members that leave together cost one rebalance."""
     errors = [_remove(rebalancing, group, member) for member in members]
     records: Records = []
     if ErrorCode.NONE in errors and group.state is not ClassicState.EMPTY:

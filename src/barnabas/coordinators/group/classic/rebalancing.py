@@ -1,10 +1,11 @@
-"""How a classic group comes from one generation to the next, and the clocks that drive it.
+"""The path of a classic group from one generation to the next, and its timers.
 
-Four clocks: a member's session, from its last sign of life; the initial delay of a group that was empty; the rebalance timeout, for
-joins; the same timeout again, for syncs. Each is a timer of the shard by name, and finds its group by id when it is due: it may be
-gone by then.
+Four timers drive it: the session of a member, from its last request; the initial delay of an empty
+group; the rebalance timeout for joins; the same timeout for syncs. Each is a named timer of the
+shard and looks up its group by id when it is due, since the group may be gone by then.
 
-What happens here is known to this coordinator alone, except that a group that became empty is written. Functions return those records.
+The state here exists only in this coordinator, except that an empty group is written. Functions
+return the records to write.
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ from barnabas.coordinators.record import CoordinatorRecord
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 
-# A new member whose connection broke comes back as another new member. So long is the one it was waited for.
+# A new member whose connection broke joins again as another new member. The coordinator removes the
+# first one after this time.
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60_000
-# Static members of whom nobody has joined are waited for again and again, until their sessions end: not more often than this, since
-# a rebalance timeout may be 0 and the wait would then be no wait at all.
-_NOBODY_JOINED_PACE_MS = 1_000
-# Who was just given its id comes back with it at once. Where the initial delay is shorter than that takes, a group would begin without
-# those who are on their way, and for them again.
+# While no static member has joined, the coordinator waits again and again until their sessions end.
+# This is the shortest such wait: a rebalance timeout may be 0, which would not wait at all.
+_NONE_JOINED_WAIT_MS_MIN = 1_000
+# A client that just got its member id returns with it at once. If the initial delay is shorter than
+# that takes, the group would begin without these clients, and rebalance again for them.
 _RETURN_MS_MAX = 10
-_RETURN_PACE_MS = 1
+_RETURN_STEP_MS = 1
 
 Records = list[CoordinatorRecord]
 
@@ -37,10 +39,12 @@ class Rebalancing:
         self._shard = shard
         self._timers = shard.timers
 
-    # -- from one generation to the next --------------------------------------------------------------------------------------
+    # -- generations -------------------------------------------------------------------------------
 
     def proceed(self, group: ClassicGroup, now_ms: int) -> Records:
-        """Something changed: begin a rebalance, or end the joining of the one under way if nobody is missing any more."""
+        """After a change: begin a rebalance, or end the join phase of the current one if all
+        members have joined.
+        """
         if group.state is not ClassicState.PREPARING_REBALANCE:
             return self.prepare(group, now_ms)
         if group.all_joined and not group.initial:
@@ -70,19 +74,22 @@ class Rebalancing:
         return []
 
     def complete_join(self, group: ClassicGroup, now_ms: int) -> Records:
-        """Whoever is there makes the next generation. Static members are part of it even if absent, until their sessions end."""
+        """The joined members form the next generation. Absent static members belong to it until
+        their sessions end.
+        """
         self._timers.cancel(_join_timer(group.group_id))
         for member in [each for each in group.members.values() if each.waiting_join is None and not each.static]:
             self.drop(group, member.member_id)
         if not group.elect_joined_leader() and group.members:
-            self._wait_for_joins(group, now_ms, at_least_ms=_NOBODY_JOINED_PACE_MS)
+            self._wait_for_joins(group, now_ms, at_least_ms=_NONE_JOINED_WAIT_MS_MIN)
             return []
         group.begin_generation(now_ms)
         if group.state is ClassicState.EMPTY:
             return [group_record(group, {})]
         roll = generation_members(group)
         for member in group.members.values():
-            # A sync of an earlier generation whose records are still being committed is answered by whoever wrote them.
+            # The writer of an earlier generation's assignments answers the syncs that wait for
+            # their commit.
             member.waiting_sync = None
             member.new = False
             group.not_synced.add(member.member_id)
@@ -93,7 +100,7 @@ class Rebalancing:
         return []
 
     def refuse_syncs(self, group: ClassicGroup, error: ErrorCode, now_ms: int) -> None:
-        """There will be no assignments for this generation."""
+        """This generation will get no assignments."""
         for member in list(group.members.values()):
             member.assignment = b""
             if member.waiting_sync is not None:
@@ -105,20 +112,20 @@ class Rebalancing:
         if not group.not_synced:
             self._timers.cancel(_sync_timer(group.group_id))
 
-    # -- members who go -------------------------------------------------------------------------------------------------------
+    # -- removal of members ------------------------------------------------------------------------
 
     def drop(self, group: ClassicGroup, member_id: str) -> None:
         self.end_session(group, member_id)
         group.remove(member_id)
 
     def forget(self, group: ClassicGroup) -> None:
-        """The group is gone: so are its clocks."""
+        """Cancel all timers of a group that is removed."""
         for member_id in [*group.members, *group.pending]:
             self.end_session(group, member_id)
         self._timers.cancel(_join_timer(group.group_id))
         self._timers.cancel(_sync_timer(group.group_id))
 
-    # -- clocks ---------------------------------------------------------------------------------------------------------------
+    # -- timers ------------------------------------------------------------------------------------
 
     def extend_session(self, group: ClassicGroup, member: ClassicMember, now_ms: int) -> None:
         member.overdue = False
@@ -153,8 +160,9 @@ class Rebalancing:
         return self.prepare(group, now_ms) if member is not None else []
 
     def _wait_for_more(self, group: ClassicGroup, now_ms: int, *, delay_ms: int, remaining_ms: int, return_ms: int) -> None:
-        """The first members of a group rarely come alone, and every one that comes later costs everybody a rebalance. For those who were
-        given an id and have not returned with it there are ``return_ms`` more."""
+        """The first members of a group rarely come alone, and each later one costs all members a
+        rebalance. Members that have an id but have not joined with it get ``return_ms`` more.
+        """
         group_id = group.group_id
 
         def waited(now_ms: int) -> Outcome[None]:
@@ -167,8 +175,8 @@ class Rebalancing:
                 left_ms = max(remaining_ms - delay_ms, 0)
                 self._wait_for_more(group, now_ms, delay_ms=next_delay_ms, remaining_ms=left_ms, return_ms=return_ms)
             elif group.pending and return_ms:
-                left_ms = return_ms - _RETURN_PACE_MS
-                self._wait_for_more(group, now_ms, delay_ms=_RETURN_PACE_MS, remaining_ms=remaining_ms, return_ms=left_ms)
+                left_ms = return_ms - _RETURN_STEP_MS
+                self._wait_for_more(group, now_ms, delay_ms=_RETURN_STEP_MS, remaining_ms=remaining_ms, return_ms=left_ms)
             else:
                 return Outcome(None, self.complete_join(group, now_ms))
             return Outcome(None)
@@ -215,7 +223,7 @@ def _sync_timer(group_id: str) -> tuple[str, str]:
 
 
 def generation_members(group: ClassicGroup) -> list[JoinGroupResponseMember]:
-    """What the leader must know to assign."""
+    """The member list with which the leader assigns."""
     assert group.protocol is not None
     return [
         JoinGroupResponseMember(
@@ -226,7 +234,7 @@ def generation_members(group: ClassicGroup) -> list[JoinGroupResponseMember]:
 
 
 def joined(group: ClassicGroup, member_id: str, roll: list[JoinGroupResponseMember], *, skip_assignment: bool = False) -> JoinGroupResponse:
-    """``roll`` goes to the leader only."""
+    """Only the leader gets ``roll``."""
     assert group.leader is not None
     return JoinGroupResponse(
         error_code=ErrorCode.NONE,

@@ -1,16 +1,23 @@
-"""The states of a classic group, and the table of what moves it.
+"""The states of a classic group and its transitions.
 
-| state | what comes | next | answers and records |
-|---|---|---|---|
-| Empty | first member | PreparingRebalance | waits `group.initial.rebalance.delay.ms`, longer while others come |
-| PreparingRebalance | everybody joined, or time is up | CompletingRebalance | all joins; who is not there is out |
-| PreparingRebalance | time is up and nobody is left | Empty | the group without members is written |
-| CompletingRebalance | the leader's assignments | Stable | the group is written, then all syncs |
-| CompletingRebalance | join, leave, death, no sync in time | PreparingRebalance | waiting syncs: REBALANCE_IN_PROGRESS |
-| Stable | join that changes something, leave, death | PreparingRebalance | heartbeats: REBALANCE_IN_PROGRESS |
-| any | deleted, or its shard unloaded | Dead | whoever waits |
+| state               | event                        | next                | responses, records  |
+|---------------------|------------------------------|---------------------|---------------------|
+| Empty               | first member (1)             | PreparingRebalance  |                     |
+| PreparingRebalance  | all joined, or timeout       | CompletingRebalance | all joins (2)       |
+| PreparingRebalance  | timeout without members      | Empty               | record of the group |
+| CompletingRebalance | the leader's assignments     | Stable              | record, then syncs  |
+| CompletingRebalance | join, leave, session end (3) | PreparingRebalance  | syncs (4)           |
+| Stable              | join (5), leave, session end | PreparingRebalance  | heartbeats (4)      |
+| any                 | deletion, or shard unloaded  | Dead                | all requests        |
 
-A rebalance that nobody has to be waited for passes PreparingRebalance at once, so a group whose last member leaves is Empty in one step.
+1. The group waits `group.initial.rebalance.delay.ms`, and longer while more members join.
+2. Absent members are removed.
+3. Or a member that does not sync in time.
+4. With REBALANCE_IN_PROGRESS.
+5. Of a new member or of the leader, or with changed protocols.
+
+A rebalance that need not wait for any member passes PreparingRebalance at once, so a group whose
+last member leaves is Empty in one step.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What the members of a classic group say they read. Only of consumers is it known how they say it."""
+"""The topics that the members of a classic group subscribe to, as far as the coordinator can decode
+them.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,12 @@ from barnabas.wire.tagged_fields import MalformedMessage
 
 _CONSUMER = "consumer"
 _VERSION_BYTES = 2
-# Every version begins like the first, so that one that is not known yet can be read as far as topics go.
+# Every version begins like the first, so that the topics of unknown versions can be read too.
 _VERSION_READ = 0
 
 
 def subscribed_topics(protocol_type: str, protocol: str | None, members: Iterable[ClassicMember]) -> frozenset[str] | None:
-    """None where that cannot be known: another protocol type, or bytes that are not what consumers send."""
+    """None if the topics are unknown: another protocol type, or bytes that no consumer sends."""
     if protocol_type != _CONSUMER:
         return None
     topics: set[str] = set()

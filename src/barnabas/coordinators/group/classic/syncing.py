@@ -1,4 +1,6 @@
-"""SyncGroup: the leader says who gets what, everybody hears their part once the log has it."""
+"""SyncGroup: the leader sends assignments; every member receives its own once they are in the
+log.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class Syncing:
     ) -> Outcome[SyncGroupResponse]:
         given = {each.member_id: each.assignment for each in request.assignments}
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
-        # By the ids they have now: until the records are committed, a static member may have come back under another.
+        # Keyed by the current ids: before the records are committed, a static member may return
+        # under another id.
         waiting = [(member, assignments[name], member.waiting_sync) for name, member in group.members.items() if member.waiting_sync]
         protocol_type, protocol = group.protocol_type, group.protocol
 
@@ -60,7 +63,8 @@ class Syncing:
                         self._rebalancing.extend_session(group, member, now_ms)
 
         def refused(code: ErrorCode) -> None:
-            # The members must agree anew, since nobody has seen what they agreed on; unless they are about to do so already.
+            # No member has seen these assignments, so the group must rebalance, unless it already
+            # does.
             if group.state is ClassicState.COMPLETING_REBALANCE and group.generation == request.generation_id:
                 self._rebalancing.refuse_syncs(group, code, now_ms)
                 self._rebalancing.prepare(group, now_ms)
@@ -72,7 +76,9 @@ class Syncing:
 
 
 def stabilize(group: ClassicGroup, value: GroupMetadataValue) -> None:
-    """The assignments of this generation are in the log. Whatever else the group wrote about itself, it knew before."""
+    """The assignments of this generation are in the log. The group already knows everything else in
+    the record.
+    """
     if group.state is ClassicState.COMPLETING_REBALANCE and group.generation == value.generation:
         for written in value.members:
             group.members[written.member_id].assignment = written.assignment

@@ -1,10 +1,10 @@
-"""Who may speak for which member: the shape of a heartbeat, its epoch, its instance id.
+"""Admission of a heartbeat: its fields, its epoch, its instance id.
 
-epoch   means                      must bring
- 0      join, or join again        rebalance timeout, an empty list of partitions, topics or a pattern
->0      stay                       a member id the group knows, and its epoch or the one before
--1      leave                      a member id
--2      leave for a while          an instance id
+epoch   means               must bring
+ 0      join or rejoin      rebalance timeout, an empty list of partitions, topics or a pattern
+>0      stay                a member id of the group, with its current or previous epoch
+-1      leave               a member id
+-2      leave for a while   an instance id
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ MEMBER_CHOOSES_ID_SINCE_VERSION = 1
 
 
 def check_request(request: ConsumerGroupHeartbeatRequest, *, version: int, assignors: Sequence[str]) -> Refusal | None:
-    wrong = _what_is_wrong(request, version)
-    if wrong is not None:
-        return Refusal(ErrorCode.INVALID_REQUEST, wrong)
+    problem = _why_invalid(request, version)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_REQUEST, problem)
     if request.server_assignor is not None and request.server_assignor not in assignors:
         supported = ", ".join(assignors)
         message = f"ServerAssignor {request.server_assignor} is not supported. Supported assignors: {supported}."
@@ -33,7 +33,7 @@ def check_request(request: ConsumerGroupHeartbeatRequest, *, version: int, assig
     return None
 
 
-def _what_is_wrong(request: ConsumerGroupHeartbeatRequest, version: int) -> str | None:
+def _why_invalid(request: ConsumerGroupHeartbeatRequest, version: int) -> str | None:
     needs_member_id = version >= MEMBER_CHOOSES_ID_SINCE_VERSION or request.member_epoch > 0 or request.member_epoch == LEAVE_EPOCH
     if needs_member_id and not request.member_id:
         return "MemberId can't be empty."
@@ -47,10 +47,10 @@ def _what_is_wrong(request: ConsumerGroupHeartbeatRequest, version: int) -> str 
         return "MemberEpoch is invalid."
     if request.member_epoch == STATIC_LEAVE_EPOCH and request.instance_id is None:
         return "InstanceId can't be null."
-    return _what_is_missing_to_join(request) if request.member_epoch == JOIN_EPOCH else None
+    return _why_invalid_join(request) if request.member_epoch == JOIN_EPOCH else None
 
 
-def _what_is_missing_to_join(request: ConsumerGroupHeartbeatRequest) -> str | None:
+def _why_invalid_join(request: ConsumerGroupHeartbeatRequest) -> str | None:
     if request.rebalance_timeout_ms == NO_REBALANCE_TIMEOUT:
         return "RebalanceTimeoutMs must be provided in first request."
     if request.topic_partitions is None or request.topic_partitions:
@@ -69,7 +69,9 @@ def admit(
     reported: AbstractSet[IdPartition] | None,
     classic: bool = False,
 ) -> ConsumerMember | Refusal:
-    """The member a heartbeat speaks for, as it was before. Who joins in a static member's place takes it over."""
+    """The member of a heartbeat, as it was before. A client that joins with the instance id of a
+    static member replaces it.
+    """
     if instance_id is None:
         member = change.members.get(member_id)
         if member is None and epoch != JOIN_EPOCH:
@@ -78,11 +80,13 @@ def admit(
     if epoch != JOIN_EPOCH:
         holder = static_member(change.group, member_id, instance_id)
         return holder if isinstance(holder, Refusal) else check_epoch(holder, epoch, reported)
-    return _take_place(change, member_id, instance_id, classic=classic)
+    return _replace_static(change, member_id, instance_id, classic=classic)
 
 
-def _take_place(change: GroupChange, member_id: str, instance_id: str, *, classic: bool) -> ConsumerMember | Refusal:
-    """Members of the new protocol say that they leave for a while; classic ones just come back."""
+def _replace_static(change: GroupChange, member_id: str, instance_id: str, *, classic: bool) -> ConsumerMember | Refusal:
+    """Members of the consumer protocol announce that they leave for a while; classic ones just
+    return.
+    """
     holder_id = change.group.instances.get(instance_id)
     if holder_id is None:
         return change.members.get(member_id) or ConsumerMember(member_id)
@@ -97,7 +101,9 @@ def _take_place(change: GroupChange, member_id: str, instance_id: str, *, classi
 
 
 def check_epoch(member: ConsumerMember, epoch: int, reported: AbstractSet[IdPartition] | None) -> ConsumerMember | Refusal:
-    """The member, unless it is a zombie. Its last epoch will do while it owns only what it should: the answer with the new one got lost."""
+    """The member, unless it is a zombie. Its previous epoch is accepted while it owns only its
+    assigned partitions: then the response with the new epoch was lost.
+    """
     if epoch in (JOIN_EPOCH, member.epoch):
         return member
     greater = epoch > member.epoch

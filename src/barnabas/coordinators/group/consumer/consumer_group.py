@@ -1,15 +1,17 @@
-"""A group whose members speak the consumer protocol (KIP-848): its state, as replayed from the log.
+"""A group of the consumer protocol (KIP-848): its state, as replayed from the log.
 
-Three epochs chase each other. The *group epoch* rises when somebody joins, leaves, subscribes anew or topics change. The *target epoch* is
-the group epoch the target assignment was computed for. A *member's epoch* is the target epoch it has been reconciled to.
+Three epochs follow each other. The *group epoch* rises when a member joins, leaves or changes its
+subscription, or when topics change. The *target epoch* is the group epoch for which the target
+assignment was computed. A *member epoch* is the target epoch to which the member has been
+reconciled.
 
     Empty        no members
     Assigning    group epoch > target epoch
-    Reconciling  somebody is not at the target epoch, or waits for partitions
-    Stable       everybody owns what it shall own
-    Dead         deleted; never seen from outside
+    Reconciling  a member is not at the target epoch, or waits for partitions
+    Stable       every member owns its target
+    Dead         deleted; never visible from outside
 
-Nothing here decides: the methods that change it are called with records that are in the log.
+Nothing here decides: records of the log call the methods that change it.
 """
 
 from __future__ import annotations
@@ -33,13 +35,15 @@ _TIME_UNKNOWN = -1
 @dataclass(frozen=True, slots=True)
 class ResolvedPattern:
     topics: frozenset[str]
-    version: int = 0  # the offset of the metadata it was resolved against
+    version: int = 0  # The metadata offset at which it was resolved.
     timestamp_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataSeen:
-    """The topics a group was last compared with, and the group epoch that came of it: if it is not the group's, the comparison was lost."""
+    """The topics that the group was last compared with, and the resulting group epoch. If that is
+    not the group's epoch, the result was lost.
+    """
 
     topics: TopicsImage
     names_version: int
@@ -56,12 +60,12 @@ class ConsumerGroup:
         self.members: dict[str, ConsumerMember] = {}
         self.targets: dict[str, frozenset[IdPartition]] = {}
         self.patterns: dict[str, ResolvedPattern] = {}
-        self.instances: dict[str, str] = {}  # instance id -> member id
-        self.owners: dict[IdPartition, str] = {}  # assigned, or not yet revoked
-        self.legacy_metadata = False  # a record of type 4 is in the log, and nobody needs it
+        self.instances: dict[str, str] = {}  # Instance id to member id.
+        self.owners: dict[IdPartition, str] = {}  # Assigned, or not yet revoked.
+        self.legacy_metadata = False  # A record of type 4 is in the log, and has no use.
         self.metadata_seen: MetadataSeen | None = None
 
-    # -- what every group can say ---------------------------------------------------------------------------------------------
+    # -- the Group protocol ------------------------------------------------------------------------
 
     @property
     def kind(self) -> GroupKind:
@@ -82,14 +86,16 @@ class ConsumerGroup:
 
     @property
     def empty_since_ms(self) -> int | None:
-        """The log does not say since when. Offsets of such groups grow old from their commit on."""
+        """The log does not contain the time. Offsets of such groups age from their commit on."""
         return None if self.members else _TIME_UNKNOWN
 
     def subscribed_to(self, topic: str) -> bool:
         return any(topic in self.topics_of(member.subscription) for member in self.members.values())
 
     def check_commit(self, *, member_id: str, instance_id: str | None, epoch: int, transactional: bool) -> ErrorCode:
-        """Commits of an earlier epoch are stale here; :meth:`check_partition_commit` knows for which partitions they are good."""
+        """Commits of an earlier epoch are stale here; :meth:`check_partition_commit` accepts them
+        for some partitions.
+        """
         if epoch < 0 and not self.members:
             return ErrorCode.NONE
         if transactional and epoch == -1 and not member_id and instance_id is None:
@@ -97,7 +103,9 @@ class ConsumerGroup:
         return self._check_epoch(member_id, epoch)
 
     def check_partition_commit(self, *, member_id: str, epoch: int, topic_id: Uuid, partition: int) -> ErrorCode:
-        """KIP-1251: a member that has not yet heard of its new epoch may commit what it owned in the old one and owns still."""
+        """KIP-1251: a member that has not learned its new epoch yet may commit partitions that it
+        owned in the old epoch and still owns.
+        """
         code = self._check_epoch(member_id, epoch)
         member = self.members.get(member_id)
         if code is ErrorCode.NONE or member is None or epoch > member.epoch:
@@ -126,9 +134,9 @@ class ConsumerGroup:
         return records.no_group_at_all(self.group_id, self.members, self.patterns, legacy_metadata=self.legacy_metadata)
 
     def committed(self, member_id: str, now_ms: int) -> None:
-        """Not here: members of this protocol heartbeat on their own."""
+        """Does nothing: members of this protocol send heartbeats independently of commits."""
 
-    # -- its own questions ----------------------------------------------------------------------------------------------------
+    # -- queries -----------------------------------------------------------------------------------
 
     def topics_of(self, subscription: Subscription) -> AbstractSet[str]:
         resolved = self.patterns.get(subscription.pattern) if subscription.pattern else None
@@ -137,7 +145,7 @@ class ConsumerGroup:
     def free_for(self, member_id: str, slot: IdPartition) -> bool:
         return self.owners.get(slot, member_id) == member_id
 
-    # -- replay ---------------------------------------------------------------------------------------------------------------
+    # -- replay ------------------------------------------------------------------------------------
 
     def take_subscription(self, member_id: str, subscription: Subscription) -> None:
         known = self.members.get(member_id) or ConsumerMember(member_id)

@@ -1,13 +1,14 @@
-"""The consumer groups of a shard: what a heartbeat, a silence or a change of topics does to them.
+"""The consumer groups of a shard: the effects of heartbeats, timeouts and topic changes.
 
-A heartbeat is the whole protocol. It goes through the same steps whatever it brings, and most find nothing to do:
+A heartbeat is the whole protocol. It always takes the same steps, most of which find nothing to do:
 
-    admit       whose heartbeat is it, and may it speak
-    subscribe   what the member asks for; the group epoch rises when that, or a topic, changed
-    aim         a new target assignment for the new epoch, at most one in each assignment interval
-    approach    the member one step closer to its target
+    admit       find the member of the heartbeat and check its epoch
+    subscribe   apply its subscription; the group epoch rises if that or a topic changed
+    aim         compute a target for a new epoch, at most once in each assignment interval
+    approach    move the member one step closer to its target
 
-Sessions and revocations have deadlines; who misses one is removed, and the group epoch rises.
+Sessions and revocations have deadlines; a member that misses one is removed, and the group epoch
+rises.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from barnabas.coordinators.group.assignors.assignor import IdPartition
 from barnabas.coordinators.group.classic.classic_group import ClassicGroup
 from barnabas.coordinators.group.classic.classic_groups import ClassicGroups
 from barnabas.coordinators.group.consumer.admission import admit, check_request, static_member, unknown
-from barnabas.coordinators.group.consumer.classic_guests import ClassicGuests
+from barnabas.coordinators.group.consumer.classic_members import ClassicMembers
 from barnabas.coordinators.group.consumer.consumer_group import ConsumerGroup
 from barnabas.coordinators.group.consumer.description import describe_group, not_described
 from barnabas.coordinators.group.consumer.group_change import GroupChange
@@ -59,7 +60,7 @@ class ConsumerGroups:
         self._deadlines = self._rebalancing.deadlines
         self._assignors = self._rebalancing.assignors
         self.replays = Replays(shard.groups, self._deadlines.forget).by_key
-        classic.guests = ClassicGuests(shard, self._rebalancing)
+        classic.consumer_groups = ClassicMembers(shard, self._rebalancing)
 
     def loaded(self, now_ms: int) -> None:
         for group in self._shard.groups.values():
@@ -70,9 +71,9 @@ class ConsumerGroups:
                         self._deadlines.expect_revocation(group.group_id, member, now_ms)
 
     def unloaded(self) -> None:
-        """Nobody waits here: every heartbeat is answered at once."""
+        """No request waits here: every heartbeat has an immediate response."""
 
-    # -- requests -------------------------------------------------------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------------------------
 
     def heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, *, version: int, client_id: str, client_host: str, now_ms: int
@@ -84,14 +85,14 @@ class ConsumerGroups:
         return Outcome(refused(answered)) if isinstance(answered, Refusal) else answered
 
     def describe(self, group_id: str) -> Outcome[DescribedGroup]:
-        """A group that is not here, or speaks another protocol, is GROUP_ID_NOT_FOUND."""
+        """GROUP_ID_NOT_FOUND for a group that does not exist or uses another protocol."""
         group = self._group(group_id)
         if isinstance(group, Refusal):
             return Outcome(not_described(group_id, group.code, group.message))
         assignor = chosen_assignor(group.members.values(), self._assignors)
         return Outcome(describe_group(group, assignor, self._shard.image().topics.by_id))
 
-    # -- joining and staying --------------------------------------------------------------------------------------------------
+    # -- joining and staying -----------------------------------------------------------------------
 
     def _stay(
         self, request: ConsumerGroupHeartbeatRequest, client_id: str, client_host: str, now_ms: int
@@ -108,24 +109,25 @@ class ConsumerGroups:
         before = admit(change, member_id, instance_id=request.instance_id, epoch=request.member_epoch, reported=reported)
         if isinstance(before, Refusal):
             return before
-        # Who joins says everything: also who takes a static member's place does not read what that one read.
+        # A join carries all fields, so a client that replaces a static member does not inherit its
+        # subscription.
         known = Subscription() if joins else before.subscription
         asked = asked_by(request, known, client_id=client_id, client_host=client_host)
         if asked.pattern and asked.pattern != before.subscription.pattern and asked.pattern not in change.patterns:
-            wrong = matcher(asked.pattern)
-            if isinstance(wrong, str):
+            problem = matcher(asked.pattern)
+            if isinstance(problem, str):
                 return Refusal(
                     ErrorCode.INVALID_REGULAR_EXPRESSION,
-                    f"SubscribedTopicRegex `{asked.pattern}` is not a valid regular expression: {wrong}.",
+                    f"SubscribedTopicRegex `{asked.pattern}` is not a valid regular expression: {problem}.",
                 )
         member = self._rebalancing.follow(change, before, asked, reported, now_ms)
         if isinstance(member, Refusal):
             return member
         self._deadlines.expect_heartbeat(request.group_id, member, now_ms)
-        told = is_full(request) or member.ownership.assigned.keys() != before.ownership.assigned.keys()
-        return Outcome(self._accepted(request.group_id, member, told=told), change.records)
+        send_assignment = is_full(request) or member.ownership.assigned.keys() != before.ownership.assigned.keys()
+        return Outcome(self._accepted(request.group_id, member, send_assignment=send_assignment), change.records)
 
-    # -- leaving --------------------------------------------------------------------------------------------------------------
+    # -- leaving -----------------------------------------------------------------------------------
 
     def _leave(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Outcome[ConsumerGroupHeartbeatResponse] | Refusal:
         group = self._group(request.group_id)
@@ -143,7 +145,7 @@ class ConsumerGroups:
             return Outcome(answer, change.records)
         return self._rebalancing.without(change, [member.member_id], answer, now_ms)
 
-    # -- groups ---------------------------------------------------------------------------------------------------------------
+    # -- groups ------------------------------------------------------------------------------------
 
     def _group(self, group_id: str) -> ConsumerGroup | Refusal:
         group = self._shard.groups.get(group_id)
@@ -157,7 +159,9 @@ class ConsumerGroups:
         return group if isinstance(group, Refusal) else GroupChange(group)
 
     def _change_for_joining(self, group_id: str, now_ms: int) -> GroupChange | Refusal:
-        """Who joins finds a group, makes one, takes the place of an empty one of another kind, or makes it one of this kind."""
+        """A join finds a group, creates one, replaces an empty group of another kind, or upgrades a
+        classic group.
+        """
         group = self._shard.groups.get(group_id)
         if isinstance(group, ConsumerGroup):
             return GroupChange(group)
@@ -165,23 +169,23 @@ class ConsumerGroups:
             return GroupChange(ConsumerGroup(group_id))
         if group.empty_since_ms is not None:
             return GroupChange(ConsumerGroup(group_id), group.tombstones())
-        assert isinstance(group, ClassicGroup), "there are no groups of a third kind"
+        assert isinstance(group, ClassicGroup), "a group is a classic or a consumer group"
         upgraded = upgrade(group, self._shard.image().topics, self._shard.settings)
         if isinstance(upgraded, GroupChange):
             for member in upgraded.members.values():
                 self._deadlines.expect_heartbeat(group_id, member, now_ms)
         return upgraded
 
-    # -- answers --------------------------------------------------------------------------------------------------------------
+    # -- answers -----------------------------------------------------------------------------------
 
-    def _accepted(self, group_id: str, member: ConsumerMember, *, told: bool) -> ConsumerGroupHeartbeatResponse:
+    def _accepted(self, group_id: str, member: ConsumerMember, *, send_assignment: bool) -> ConsumerGroupHeartbeatResponse:
         return ConsumerGroupHeartbeatResponse(
             throttle_time_ms=0,
             error_code=ErrorCode.NONE,
             member_id=member.member_id,
             member_epoch=member.epoch,
             heartbeat_interval_ms=heartbeat_interval_ms(self._shard.settings_of(group_id), self._shard.settings),
-            assignment=_assignment(member) if told else None,
+            assignment=_assignment(member) if send_assignment else None,
         )
 
 
@@ -209,14 +213,16 @@ def reported_partitions(request: ConsumerGroupHeartbeatRequest) -> frozenset[IdP
 
 
 def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """A member says everything when it joins and when it does not know what became of its last heartbeat; it is then told everything."""
+    """A member sends all fields when it joins, and when it does not know the outcome of its last
+    heartbeat; then the response has all fields too.
+    """
     subscribes = request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
     says_all = request.rebalance_timeout_ms != NO_REBALANCE_TIMEOUT and subscribes and request.topic_partitions is not None
     return request.member_epoch == JOIN_EPOCH or says_all
 
 
 def asked_by(request: ConsumerGroupHeartbeatRequest, before: Subscription, *, client_id: str, client_host: str) -> Subscription:
-    """What a heartbeat leaves out stays as it was."""
+    """A field that the heartbeat leaves out keeps its value."""
     names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
     return replace(
         before,

@@ -1,9 +1,10 @@
-"""By when members of consumer groups must be heard of. Timers by (name, group id, member id), each of which removes the member.
+"""The deadlines of members of consumer groups. Timers are named (name, group id, member id), and
+each removes the member.
 
-session      a heartbeat, of either protocol
-revocation   a member that must give up partitions has done so
-rejoin       a classic member that was told to rejoin has
-sync         a classic member that rejoined has asked for its assignment
+    session      the next heartbeat, of either protocol
+    revocation   a member that must revoke partitions has done so
+    rejoin       a classic member that was asked to rejoin has done so
+    sync         a classic member that rejoined has fetched its assignment
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from barnabas.coordinators.group.consumer.member import ConsumerMember, MemberSt
 from barnabas.coordinators.group.shard import GroupShard
 from barnabas.coordinators.outcome import Outcome
 
-# Not the names of classic groups' timers: a group of one kind may follow one of the other at once.
+# These names differ from those of classic groups' timers, because a group may change its kind at
+# once.
 _SESSION, _REVOCATION, _REJOIN, _SYNC = "consumer session", "consumer revocation", "consumer rejoin", "consumer sync"
 
 _NOTHING: Outcome[Any] = Outcome(None)
 
-# (group, member id, now_ms): what removes the member.
+# ``remove(group, member_id, now_ms)`` removes the member.
 Remove = Callable[[ConsumerGroup, str, int], Outcome[Any]]
 
 
@@ -48,7 +50,7 @@ class Deadlines:
         self._shard.timers.cancel((_REVOCATION, group_id, member_id))
 
     def expect_rejoin(self, group_id: str, member: ConsumerMember, now_ms: int) -> None:
-        """Being told again gives no more time."""
+        """A repeated request to rejoin does not extend the deadline."""
         if (_REJOIN, group_id, member.member_id) not in self._shard.timers:
             self._set(_REJOIN, group_id, member, now_ms + member.subscription.rebalance_timeout_ms)
 

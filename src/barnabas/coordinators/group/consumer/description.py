@@ -1,4 +1,4 @@
-"""A consumer group as ConsumerGroupDescribe tells of it."""
+"""A consumer group in the form of ConsumerGroupDescribe."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _member(member: ConsumerMember, target: frozenset[IdPartition], topics: Mapp
         client_host=asked.client_host,
         subscribed_topic_names=list(asked.topics),
         subscribed_topic_regex=asked.pattern,
-        # What it has been asked to give up is still its own.
+        # Partitions that the member has not revoked yet still belong to it.
         assignment=_assignment([*member.ownership.assigned, *member.ownership.revoking], topics),
         target_assignment=_assignment(target, topics),
         member_type=_CONSUMER_MEMBER if asked.classic is None else _CLASSIC_MEMBER,
@@ -60,7 +60,7 @@ def _member(member: ConsumerMember, target: frozenset[IdPartition], topics: Mapp
 
 
 def _assignment(partitions: Iterable[IdPartition], topics: Mapping[Uuid, TopicImage]) -> Assignment:
-    """Without topics that were deleted meanwhile: they have no name to tell."""
+    """Leaves out topics that were deleted meanwhile, because they have no name."""
     return Assignment(
         topic_partitions=[
             TopicPartitions(topic_id=topic_id, topic_name=topics[topic_id].name, partitions=numbers)

@@ -1,6 +1,8 @@
-"""What classic consumers put into JoinGroup and are given by SyncGroup, for groups in which they meet members of the new protocol.
+"""The subscriptions and assignments of classic consumers in JoinGroup and SyncGroup, for groups
+that also have members of the consumer protocol.
 
-Two bytes of version, then the message; every version begins like the ones before, so a newer one is read as the newest that is known.
+Two bytes of version precede the message. Every version begins like the previous ones, so a newer
+one is read as the newest known.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ class EmbeddedSubscription:
 
 
 def read_subscription(metadata: bytes, topics: TopicsImage) -> EmbeddedSubscription | None:
-    """None for bytes that no consumer sends. Owned partitions of topics that are gone are owned no more."""
+    """None for bytes that no consumer sends. Owned partitions of deleted topics are dropped."""
     if len(metadata) < _VERSION.size:
         return None
     version = min(_VERSION.unpack_from(metadata)[0], _VERSION_MAX)
@@ -52,10 +54,12 @@ def read_subscription(metadata: bytes, topics: TopicsImage) -> EmbeddedSubscript
 
 
 def read_assignment(protocol: str, assignment: bytes, topics: TopicsImage) -> frozenset[IdPartition] | None:
-    """None where it cannot be taken over: garbage, or an assignor of the members' own that keeps its secrets in it.
+    """None if the assignment cannot be taken over: invalid bytes, or user data of a custom
+    assignor.
 
-    The sticky assignors keep there only what members owned before, which nobody misses. Kafka refuses them too, and with them every
-    cooperative group of librdkafka that has rebalanced once.
+    The user data of the sticky assignors only has the previously owned partitions, which the
+    coordinator does not need. Kafka refuses them too, and with them every cooperative group of
+    librdkafka that has rebalanced once.
     """
     if not assignment:
         return frozenset()
@@ -76,7 +80,7 @@ def read_assignment(protocol: str, assignment: bytes, topics: TopicsImage) -> fr
 
 
 def write_assignment(partitions: Iterable[IdPartition], topics: TopicsImage, version: int) -> bytes:
-    """In the version the member subscribed with."""
+    """In the version of the member's subscription."""
     assigned = [
         ConsumerProtocolAssignmentTopicPartition(topic=topics.by_id[topic_id].name, partitions=numbers)
         for topic_id, numbers in by_topic(partitions).items()

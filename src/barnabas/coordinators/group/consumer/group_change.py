@@ -1,6 +1,7 @@
-"""A consumer group as it will be, and the records that make it so.
+"""The next state of a consumer group, and the records that lead to it.
 
-An operation changes this and never the group: reads see what was changed so far, and the group follows when the records are replayed.
+An operation changes this object and never the group: reads see the changes so far, and the group
+follows when the records are replayed.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from barnabas.coordinators.record import CoordinatorRecord
 
 class GroupChange:
     def __init__(self, group: ConsumerGroup, before: list[CoordinatorRecord] | None = None) -> None:
-        """``before`` deletes what was there under the same name."""
+        """``before`` deletes the previous group of the same id."""
         self.group = group
         self.records: list[CoordinatorRecord] = before or []
         self.epoch = group.epoch
@@ -50,7 +51,7 @@ class GroupChange:
     def subscribed_topics(self) -> set[str]:
         return set().union(*(self.topics_of(member.subscription) for member in self.members.values()))
 
-    # -- changes --------------------------------------------------------------------------------------------------------------
+    # -- changes -----------------------------------------------------------------------------------
 
     def _own_members(self) -> dict[str, ConsumerMember]:
         if self._members is None:
@@ -91,7 +92,9 @@ class GroupChange:
         self.records += records.no_member(self.group_id, member_id)
 
     def rename(self, old: ConsumerMember, member_id: str) -> ConsumerMember:
-        """Somebody returns in the place of a static member, under another id: with its subscription, target and partitions."""
+        """A static member returns under another id, with its subscription, target and
+        partitions.
+        """
         ownership = replace(old.ownership, epoch=0, previous_epoch=0)
         if member_id == old.member_id:
             return self.own(member_id, ownership)
@@ -123,11 +126,13 @@ class GroupChange:
         self.records.append(records.group_epoch(self.group_id, self.epoch, metadata_hash))
 
     def dissolve(self) -> None:
-        """The end of the group, members and all."""
+        """Delete the group with all its members."""
         self.records += records.no_group_at_all(self.group_id, self.members, self.patterns, legacy_metadata=self.group.legacy_metadata)
 
     def aim(self, targets: Mapping[str, frozenset[IdPartition]], now_ms: int) -> None:
-        """A new target for the group's epoch; only what differs from the last one is written."""
+        """Set a new target for the group epoch; only differences from the previous target are
+        written.
+        """
         before = self.targets
         for member_id, target in targets.items():
             if before.get(member_id) != target:

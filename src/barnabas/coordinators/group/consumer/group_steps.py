@@ -1,6 +1,8 @@
-"""The steps that make a group follow its members and its topics: a new epoch, a new target, one member closer to it.
+"""The steps by which a group follows its members and topics: a new epoch, a new target, and one
+step of a member towards it.
 
-Each works on a :class:`GroupChange` and on what it is given; none knows requests, timers or the log.
+Each step works on a :class:`GroupChange` and on its arguments; none knows requests, timers or the
+log.
 """
 
 from __future__ import annotations
@@ -19,42 +21,46 @@ from barnabas.metadata.topics import TopicsImage
 
 
 def follow_subscriptions(change: GroupChange, topics: TopicsImage, names: TopicNames, *, changed: bool, now_ms: int) -> None:
-    """Raise the group epoch when a subscription ``changed``, or the topics did in a way that matters to somebody."""
+    """Raise the group epoch if a subscription ``changed``, or if subscribed topics did."""
     seen = change.group.metadata_seen
     current = seen is not None and seen.topics is topics and seen.epoch == change.group.epoch
     if current and not changed:
         return
     version = names.version
-    resolved_anew = _resolve_patterns(change, names, refresh=seen is None or seen.names_version != version, now_ms=now_ms)
+    rematched = _resolve_patterns(change, names, refresh=seen is None or seen.names_version != version, now_ms=now_ms)
     digest = metadata_hash(change.subscribed_topics(), topics)
-    if changed or resolved_anew or digest != change.metadata_hash:
+    if changed or rematched or digest != change.metadata_hash:
         change.bump(digest)
     change.group.metadata_seen = MetadataSeen(topics, version, change.epoch)
 
 
 def _resolve_patterns(change: GroupChange, names: TopicNames, *, refresh: bool, now_ms: int) -> bool:
-    """Match new patterns, or all of them where topics came or went; forget those nobody uses. Whether a pattern means other topics now."""
+    """Match new patterns, or all patterns if topics were created or deleted; drop unused patterns.
+    True if a pattern now matches other topics.
+    """
     used = {member.subscription.pattern for member in change.members.values() if member.subscription.pattern}
     for text in change.patterns.keys() - used:
         change.forget_pattern(text)
-    anew = False
+    changed = False
     for text in sorted(used if refresh else used - change.patterns.keys()):
         found = matching(text, names.names)
         known = change.patterns.get(text)
         if known is None or known.topics != found:
             change.resolve(text, found, names.version, now_ms)
-            anew = True
-    return anew
+            changed = True
+    return changed
 
 
 def aim(change: GroupChange, topics: TopicsImage, assignors: Sequence[str], *, interval_ms: int, now_ms: int) -> None:
-    """A new target for a newer epoch. At most one in ``interval_ms``: a hundred members that join at once make two, not a hundred."""
+    """Compute a target for a newer epoch, at most one in ``interval_ms``: a hundred members that
+    join at once cause two, not a hundred.
+    """
     if change.epoch > change.target_epoch and may_aim(change.group, interval_ms, now_ms):
         change.aim(compute_target(change, topics, assignors), now_ms)
 
 
 def may_aim(group: ConsumerGroup, interval_ms: int, now_ms: int) -> bool:
-    """A clock that was set back must not keep a group waiting."""
+    """A clock that was set back must not delay a group."""
     last_ms = group.target_timestamp_ms
     return last_ms == 0 or not last_ms <= now_ms < last_ms + interval_ms
 
@@ -67,7 +73,7 @@ def approach(
     reported: AbstractSet[IdPartition] | None,
     subscription_changed: bool,
 ) -> Ownership | None:
-    """One step of the member towards its target; None fences it."""
+    """Move the member one step towards its target; None fences it."""
     if member.ownership.reconciled_to(change.target_epoch) and not subscription_changed:
         return member.ownership
     subscribed = change.topics_of(member.subscription)

@@ -1,4 +1,6 @@
-"""How long and how often, for one group: its own settings where it has them, else the broker's, within the broker's bounds."""
+"""The timings of one group: its own settings or else the broker's, within the bounds of the
+broker.
+"""
 
 from __future__ import annotations
 
@@ -21,5 +23,5 @@ def assignment_interval_ms(own: SettingsOfGroup, broker: GroupSettings) -> int:
 
 
 def _within(lowest: int, asked: str | int, highest: int) -> int:
-    """The bounds may have been narrowed since the group was given its setting."""
+    """The bounds may have been narrowed since the group got its setting."""
     return max(lowest, min(int(asked), highest))

@@ -1,6 +1,7 @@
-"""One member of a consumer group: what it asked for and what it owns. A value: a change makes another.
+"""One member of a consumer group: its subscription and its partitions. Members are immutable
+values.
 
-What it asked for and what it owns are two records in the log, so they are compared and written apart.
+Subscription and ownership are two records in the log, so they are compared and written separately.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from typing import TypeAlias
 
 from barnabas.coordinators.group.assignors.assignor import IdPartition
 
-# The epoch in which a partition came to its owner: commits of that and later epochs of the member are good for it (KIP-1251).
+# For each partition, the member epoch in which the member received it. Commits with that or a later
+# epoch are valid for the partition (KIP-1251).
 OwnedPartitions: TypeAlias = Mapping[IdPartition, int]
 
 JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
-STATIC_LEAVE_EPOCH = -2  # gone for a while: the place is kept until the session ends
+STATIC_LEAVE_EPOCH = -2  # The member left for a while; its place is kept until the session ends.
 NO_REBALANCE_TIMEOUT = -1
 
 
 class MemberState(IntEnum):
-    """Numbers of the log. See :mod:`~barnabas.coordinators.group.consumer.reconciliation` for what leads from one to another."""
+    """The numbers of the log. See :mod:`~barnabas.coordinators.group.consumer.reconciliation` for
+    the transitions.
+    """
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -31,7 +35,7 @@ class MemberState(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> MemberState:  # noqa: ARG003
-        return cls.UNKNOWN  # a newer Kafka wrote it
+        return cls.UNKNOWN  # A newer Kafka wrote it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class ClassicProtocol:
 
 @dataclass(frozen=True, slots=True)
 class ClassicSide:
-    """What is kept of a member that still speaks JoinGroup and SyncGroup."""
+    """The extra data of a member that uses JoinGroup and SyncGroup."""
 
     session_timeout_ms: int
     protocols: tuple[ClassicProtocol, ...]
@@ -50,34 +54,36 @@ class ClassicSide:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a member asked for."""
+    """The fields that a member sends about itself."""
 
     instance_id: str | None = None
     rack_id: str | None = None
     client_id: str = ""
     client_host: str = ""
-    topics: tuple[str, ...] = ()  # sorted
+    topics: tuple[str, ...] = ()  # Sorted.
     pattern: str = ""
-    """Empty where the member has none, in Kafka's log as here."""
+    """Empty if the member has none, as in Kafka's log."""
     rebalance_timeout_ms: int = NO_REBALANCE_TIMEOUT
     assignor: str | None = None
     classic: ClassicSide | None = None
 
     def reads_like(self, other: Subscription) -> bool:
-        """Whether both ask for the same topics, so that going from one to the other is no reason to assign anew."""
+        """Whether both subscribe to the same topics, so that a change between them needs no new
+        assignment.
+        """
         return self.topics == other.topics and self.pattern == other.pattern
 
 
 @dataclass(frozen=True, slots=True)
 class Ownership:
-    """What a member owns, as of which epoch."""
+    """The partitions of a member, and their epoch."""
 
     epoch: int = JOIN_EPOCH
     previous_epoch: int = JOIN_EPOCH
     state: MemberState = MemberState.STABLE
     assigned: OwnedPartitions = field(default_factory=dict)
     revoking: OwnedPartitions = field(default_factory=dict)
-    """No longer its own, but not yet given up by it."""
+    """No longer assigned to the member, but not yet revoked by it."""
 
     def reconciled_to(self, epoch: int) -> bool:
         return self.state is MemberState.STABLE and self.epoch == epoch
@@ -89,12 +95,16 @@ class Ownership:
         assigned: OwnedPartitions,
         revoking: OwnedPartitions | None = None,
     ) -> Ownership:
-        """The epoch before is remembered: a member may come with it once more, when the answer with the new one got lost."""
+        """Keeps the previous epoch: a member may use it once more if the response with the new one
+        was lost.
+        """
         previous_epoch = self.previous_epoch if epoch == self.epoch else self.epoch
         return Ownership(epoch, previous_epoch, state, assigned, revoking or {})
 
     def left_for_a_while(self) -> Ownership:
-        """What a static member leaves behind. The epochs of its partitions start over with whoever returns in its place."""
+        """The ownership of a static member that left for a while. The epochs of its partitions
+        start over with the next member.
+        """
         return replace(self, epoch=STATIC_LEAVE_EPOCH, assigned=dict.fromkeys(self.assigned, 0), revoking={})
 
 

@@ -1,8 +1,10 @@
-"""From a classic group to a consumer group and back, with members in it (KIP-848's online migration).
+"""Conversion of a classic group with members to a consumer group and back (KIP-848's online
+migration).
 
-Up: when the first member of the new protocol joins. The classic members stay, own what their leader last assigned, and are asked by their
-heartbeats to rejoin. Down: when the last member of the new protocol is gone. Those who stay rejoin a classic group that begins with
-their targets.
+Upgrade: when the first member of the consumer protocol joins. The classic members stay, own the
+partitions that their leader last assigned, and their heartbeats ask them to rejoin. Downgrade: when
+the last member of the consumer protocol is gone. The remaining members rejoin a classic group that
+begins with their targets.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def upgrade(group: ClassicGroup, topics: TopicsImage, settings: GroupSettings) -
     for classic in group.members.values():
         member = _upgraded_member(group, classic, topics)
         if member is None:
-            return _not_upgraded(group, f"what member {classic.member_id} said or was assigned cannot be understood")
+            return _not_upgraded(group, f"the subscription or assignment of member {classic.member_id} cannot be decoded")
         upgraded.take_subscription(member.member_id, member.subscription)
         upgraded.take_ownership(member.member_id, member.ownership)
         upgraded.targets[member.member_id] = frozenset(member.ownership.assigned)
@@ -48,7 +50,8 @@ def upgrade(group: ClassicGroup, topics: TopicsImage, settings: GroupSettings) -
 
 
 def _upgraded_member(group: ClassicGroup, classic: ClassicMember, topics: TopicsImage) -> ConsumerMember | None:
-    # Before the group agreed, what it says under any protocol will do: consumers say the same topics under all of them.
+    # Before the group agrees on a protocol, the metadata of any protocol will do: consumers send
+    # the same topics under all of them.
     protocol = group.protocol if group.protocol is not None else classic.protocols[0][0]
     said = read_subscription(classic.subscription(protocol), topics)
     assigned = read_assignment(protocol, classic.assignment, topics)
@@ -84,7 +87,7 @@ def _not_upgraded(group: ClassicGroup, why: str) -> Refusal:
 
 
 def may_downgrade(change: GroupChange, settings: GroupSettings) -> bool:
-    """Only classic members are left, and there was another."""
+    """Only classic members are left, and before there was another one."""
     members = change.members.values()
     return (
         bool(members)
@@ -96,11 +99,12 @@ def may_downgrade(change: GroupChange, settings: GroupSettings) -> bool:
 
 
 def downgrade(change: GroupChange, topics: TopicsImage, now_ms: int) -> None:
-    """The group's end as a consumer group, and its beginning as a classic one."""
+    """End the group as a consumer group, and begin it as a classic one."""
     group = ClassicGroup(change.group_id, extend_session=lambda *_: None)
     group.protocol_type = PROTOCOL_TYPE
-    # Not the epoch that the last one to leave has just brought: nobody was told of it, and who is refused for its generation loses
-    # partitions and commits, where who is told to rebalance keeps both until it rejoins.
+    # Not the epoch that the last departure has just raised, because no member knows it. A member
+    # that is refused for its generation loses partitions and commits; a member that is asked to
+    # rebalance keeps both until it rejoins.
     group.generation = change.group.epoch
     group.state = ClassicState.STABLE
     group.state_since_ms = now_ms

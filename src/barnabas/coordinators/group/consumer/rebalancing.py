@@ -1,4 +1,6 @@
-"""What heartbeats of both protocols have in common: the group follows its members, and loses those who go."""
+"""The parts that heartbeats of both protocols share: subscriptions, targets, and the removal of
+members.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class Rebalancing:
         reported: AbstractSet[IdPartition] | None,
         now_ms: int,
     ) -> ConsumerMember | Refusal:
-        """The member as it is after it asked for something: subscribed, and one step closer to its target."""
+        """Apply the member's subscription and move it one step closer to its target."""
         topics = self._shard.image().topics
         changed = before.member_id not in change.members or not asked.reads_like(before.subscription)
         member = change.subscribe(before.member_id, asked)
@@ -53,25 +55,27 @@ class Rebalancing:
         if ownership != member.ownership:
             member = change.own(member.member_id, ownership)
             self.deadlines.revoked(change.group_id, member.member_id)
-            # Classic members revoke between heartbeat and rejoin, which has a deadline of its own.
+            # Classic members revoke between heartbeat and rejoin, which has its own deadline.
             if ownership.state is MemberState.UNREVOKED_PARTITIONS and member.classic is None:
                 self.deadlines.expect_revocation(change.group_id, member, now_ms)
         return member
 
     def behind(self, group: ConsumerGroup, member: ConsumerMember, now_ms: int) -> bool:
-        """Whether there is, or can now be, a target the member does not know yet."""
+        """Whether there is, or can now be, a target that the member does not know yet."""
         pending = group.epoch > group.target_epoch and may_aim(group, self._interval_ms(group.group_id), now_ms)
         return pending or member.epoch < group.target_epoch
 
     def without(self, change: GroupChange, member_ids: Iterable[str], answer: R, now_ms: int) -> Outcome[R]:
-        """The group when some are gone. Their timers go when that is replayed: until then it may turn out that they stay."""
+        """Remove members from the group. Their timers end when that is replayed: until then the log
+        may refuse the removal.
+        """
         for member_id in member_ids:
             change.remove(member_id)
         follow_subscriptions(change, self._shard.image().topics, self._names, changed=True, now_ms=now_ms)
         return self.settled(change, answer, now_ms)
 
     def settled(self, change: GroupChange, answer: R, now_ms: int) -> Outcome[R]:
-        """What was changed, and the end of the group as a consumer group if only classic members are left."""
+        """The change, with a downgrade to a classic group if only classic members are left."""
         if not may_downgrade(change, self._shard.settings):
             return Outcome(answer, change.records)
         downgrade(change, self._shard.image().topics, now_ms)
@@ -84,7 +88,8 @@ class Rebalancing:
             None,
             outcome.records,
             if_committed=outcome.if_committed,
-            # Refused by the log, it is still a member: try again when another session has passed.
+            # If the log refuses the removal, the member stays; try again after another session
+            # timeout.
             if_refused=lambda _: self.deadlines.expect_heartbeat(group.group_id, member, now_ms),
         )
 

@@ -1,15 +1,16 @@
-"""How a member gets from what it owns to what it shall own: revoke before assign, and nothing is given while another has it.
+"""Reconciliation of a member's partitions with its target: revoke before assign, and never assign a
+partition that another member owns.
 
-    state                  what it says                           becomes
-    STABLE                 target of its epoch                    STABLE
-    STABLE, UNRELEASED     target wants partitions back           UNREVOKED, in its old epoch
-    UNREVOKED              still owns what it shall give up       UNREVOKED
-    UNREVOKED              gave it up                             as if STABLE, towards the newest target
-    any but UNREVOKED      all of the target is free or its own   STABLE, in the target's epoch
-    any but UNREVOKED      somebody else still has some of it     UNRELEASED, in the target's epoch, with the rest
-    UNKNOWN                owns something, or does not say        fenced: it must come back with nothing
+    state               event                                 next
+    STABLE              target of its epoch                   STABLE
+    STABLE, UNRELEASED  target lacks partitions it owns       UNREVOKED, in its old epoch
+    UNREVOKED           still owns partitions to revoke       UNREVOKED
+    UNREVOKED           has revoked them                      as if STABLE, to the newest target
+    any but UNREVOKED   its target is free or its own         STABLE, in the target epoch
+    any but UNREVOKED   other members own a part of it        UNRELEASED, in the target epoch
+    UNKNOWN             reports partitions, or sends no list  fenced: it must rejoin without any
 
-Pure functions of one member; who else owns what comes in as a question.
+The functions are pure and concern one member; ``free`` answers for the other members.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ def reconcile(
     subscription_changed: bool,
     free: Callable[[IdPartition], bool],
 ) -> Ownership | None:
-    """The member's next ownership; None fences it.
+    """The next ownership of the member; None fences it.
 
-    ``reported`` is what the member says it owns, None when it says nothing; ``free`` whether nobody else owns a partition.
+    ``reported`` are the partitions that the member reports, None if it reports nothing; ``free``
+    tells whether no other member owns a partition.
     """
     owns_some_of = _owns_some_of(reported)
     match ownership.state:
@@ -43,7 +45,8 @@ def reconcile(
             return _drop_unsubscribed(ownership, subscribed_ids, owns_some_of) if subscription_changed else ownership
         case MemberState.UNKNOWN if reported is None or reported:
             return None
-    # A member that dropped a topic must not be given it by a target that is not yet computed anew.
+    # A member that dropped a topic must not get its partitions from a target that was computed
+    # before.
     wanted = {slot for slot in target if slot[0] in subscribed_ids}
     kept = {slot: epoch for slot, epoch in ownership.assigned.items() if slot in wanted}
     unwanted = {slot: epoch for slot, epoch in ownership.assigned.items() if slot not in wanted}
@@ -58,7 +61,9 @@ def reconcile(
 def _drop_unsubscribed(
     ownership: Ownership, subscribed_ids: AbstractSet[Uuid], owns_some_of: Callable[[OwnedPartitions], bool]
 ) -> Ownership:
-    """Partitions of topics the member no longer subscribes to are taken from it at once, before there is a new target."""
+    """Revoke partitions of topics that the member no longer subscribes to at once, before there is
+    a new target.
+    """
     unwanted = {slot: epoch for slot, epoch in ownership.assigned.items() if slot[0] not in subscribed_ids}
     if not unwanted:
         return ownership
@@ -70,5 +75,5 @@ def _drop_unsubscribed(
 
 
 def _owns_some_of(reported: AbstractSet[IdPartition] | None) -> Callable[[OwnedPartitions], bool]:
-    """Silence is no proof of revocation."""
+    """A heartbeat without partitions does not prove revocation."""
     return lambda partitions: reported is None or any(slot in reported for slot in partitions)

@@ -1,4 +1,4 @@
-"""The records of consumer groups, made from and read into the values that live here."""
+"""The records of consumer groups, and their conversion to and from the values of this package."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from barnabas.wire.coordinator_records import (
 
 
 def by_topic(partitions: Iterable[IdPartition]) -> dict[Uuid, list[int]]:
-    """In order, so that the same assignment always makes the same bytes."""
+    """Sorted, so that the same assignment always has the same bytes."""
     grouped: dict[Uuid, list[int]] = {}
     for topic_id, partition in sorted(partitions):
         grouped.setdefault(topic_id, []).append(partition)
     return grouped
 
 
-# -- the group ------------------------------------------------------------------------------------------------------------------
+# -- the group -------------------------------------------------------------------------------------
 
 
 def group_epoch(group_id: str, epoch: int, metadata_hash: int) -> CoordinatorRecord:
@@ -48,7 +48,9 @@ def no_group(group_id: str) -> CoordinatorRecord:
 
 
 def no_group_at_all(group_id: str, members: Iterable[str], patterns: Iterable[str], *, legacy_metadata: bool) -> list[CoordinatorRecord]:
-    """The group's own record last: a reader that stops in between still knows whose the rest is."""
+    """The record of the group itself comes last, so that a reader that stops in between still knows
+    the group.
+    """
     deletions = [record for member_id in members for record in no_member(group_id, member_id)]
     deletions += [no_pattern(group_id, text) for text in patterns]
     if legacy_metadata:
@@ -60,7 +62,7 @@ def no_legacy_metadata(group_id: str) -> CoordinatorRecord:
     return CoordinatorRecord(wire_legacy.ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
-# -- members --------------------------------------------------------------------------------------------------------------------
+# -- members ---------------------------------------------------------------------------------------
 
 
 def subscription(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
@@ -127,7 +129,8 @@ def _owned_values(partitions: OwnedPartitions) -> list[wire_current.TopicPartiti
 
 
 def ownership_from(value: wire_current.ConsumerGroupCurrentMemberAssignmentValue) -> Ownership:
-    # Records of before KIP-1251 do not say when a partition came: the member's epoch is the safe guess.
+    # Records from before KIP-1251 have no epochs of partitions; the member epoch is the safe
+    # choice.
     default_epoch = max(value.member_epoch, 0)
     return Ownership(
         epoch=value.member_epoch,
@@ -155,7 +158,7 @@ def no_member(group_id: str, member_id: str) -> list[CoordinatorRecord]:
     ]
 
 
-# -- the target -----------------------------------------------------------------------------------------------------------------
+# -- the target ------------------------------------------------------------------------------------
 
 
 def target(group_id: str, member_id: str, partitions: AbstractSet[IdPartition]) -> CoordinatorRecord:
@@ -177,7 +180,7 @@ def no_target_epoch(group_id: str) -> CoordinatorRecord:
     return CoordinatorRecord(wire_target_epoch.ConsumerGroupTargetAssignmentMetadataKey(group_id=group_id), None)
 
 
-# -- patterns -------------------------------------------------------------------------------------------------------------------
+# -- patterns --------------------------------------------------------------------------------------
 
 
 def pattern(group_id: str, text: str, topics: AbstractSet[str], version: int, timestamp_ms: int) -> CoordinatorRecord:

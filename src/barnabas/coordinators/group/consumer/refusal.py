@@ -1,4 +1,4 @@
-"""Why a member was not served: Kafka's code, and a sentence for whoever reads the client's log."""
+"""An error: Kafka's code, and a sentence for the log of the client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Records of consumer groups, replayed into them. Deletions of what is not there are fine: a compacted log begins anywhere."""
+"""Replays records of consumer groups. Tombstones of unknown keys are valid, because a compacted log
+may begin anywhere.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _NO_TARGET_EPOCH = -1
 
 class Replays:
     def __init__(self, groups: dict[str, Group], forget_timers: Callable[[str, str], None]) -> None:
-        """``forget_timers(group_id, member_id)`` of a member that is gone."""
+        """``forget_timers(group_id, member_id)`` is called for a removed member."""
         self._groups = groups
         self._forget_timers = forget_timers
         self.by_key: dict[type[Any], Callable[[CoordinatorRecord], None]] = {
@@ -42,7 +44,8 @@ class Replays:
     def _made(self, group_id: str) -> ConsumerGroup:
         group = self._known(group_id)
         if group is None:
-            # Whatever stood under the name was empty: its deletion precedes in the log, or it had no record at all.
+            # A previous group of this id was empty: its tombstone precedes in the log, or it had no
+            # record at all.
             group = self._groups[group_id] = ConsumerGroup(group_id)
         return group
 

@@ -1,4 +1,4 @@
-"""Who shall own what: the assignor the members prefer, asked about the topics they subscribe to."""
+"""The target assignment: the members' preferred assignor, applied to their topics."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from barnabas.coordinators.group.consumer.member import ConsumerMember
 from barnabas.metadata.topics import TopicsImage
 from barnabas.model.ids import Uuid
 
-_TOPIC = struct.Struct(">16sIH")  # id, partitions, length of the name
+_TOPIC = struct.Struct(">16sIH")  # Id, partitions, length of the name.
 
 
 def chosen_assignor(members: Iterable[ConsumerMember], configured: Sequence[str]) -> str:
-    """The one most members ask for; the first configured where nobody asks. A name no longer configured does not count."""
+    """The assignor with the most votes; without votes the first configured one. Names that are no
+    longer configured do not count.
+    """
     votes = Counter(member.subscription.assignor for member in members if member.subscription.assignor in configured)
     votes.pop(None, None)
     favourite = max(votes.items(), key=lambda vote: (vote[1], -configured.index(str(vote[0]))), default=None)
@@ -43,10 +45,11 @@ def compute_target(change: GroupChange, topics: TopicsImage, configured: Sequenc
 
 
 def metadata_hash(names: Iterable[str], topics: TopicsImage) -> int:
-    """Differs when a subscribed topic came, went, was made anew or has more partitions; 0 for none.
+    """Changes if a subscribed topic is created, deleted, recreated or gets more partitions; 0
+    without topics.
 
-    Opaque to readers: Kafka hashes with XXH3, and also the racks of replicas, which no assignor looks at. A group that moves between the
-    two is assigned anew once.
+    The value is opaque to readers. Kafka hashes with XXH3 and includes the racks of replicas, which
+    no assignor uses. A group that moves between the two gets one new assignment.
     """
     digest = blake2b(digest_size=8)
     present = sorted(name for name in names if name in topics.by_name)

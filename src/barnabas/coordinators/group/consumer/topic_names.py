@@ -1,6 +1,7 @@
-"""The names of all topics, and a number that changes only when they do.
+"""The names of all topics, and a version that changes only with them.
 
-Metadata changes all the time (a replica falls behind, a leader moves); patterns need matching again only when a topic came or went.
+Metadata changes all the time (an ISR shrinks, a leader moves), but patterns must be matched again
+only if a topic was created or deleted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class TopicNames:
 
     @property
     def version(self) -> int:
-        """The metadata offset at which the names were first seen to be these."""
+        """The metadata offset at which the current names were first seen."""
         image = self._image()
         if image.topics.by_name is not self.names:
             if self._version < 0 or image.topics.by_name.keys() != self.names.keys():

@@ -1,0 +1,1 @@
+"""Checks of the tree that ``make lint`` runs and no published tool offers."""

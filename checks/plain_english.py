@@ -1,0 +1,309 @@
+"""Names the tics of odd English in our prose: ``python -m checks.plain_english [path ...]``.
+
+Read are comments, docstrings, names of tests and Markdown; and sentences in strings, outside of
+tests, because users see them in help, errors and logs. Text between backticks is code and skipped.
+Comments and docstrings must end before column 100, and rows of Markdown tables before column 160.
+
+Without paths the whole tree is read, except ``NOT_SWEPT``. With paths exactly these are read,
+listed there or not, so that a package can be swept before it leaves the list.
+
+The phrases themselves are in :mod:`checks.tics`.
+"""
+
+import ast
+import io
+import os
+import re
+import sys
+import tokenize
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from checks.tics import TICS
+
+ROOTS = ("src", "tests", "bench", "examples", "peers", "checks", "docs", "docs_site", ".")
+PROSE_COLUMNS = 100
+TABLE_COLUMNS = 160
+
+# Packages that are still to be rewritten. An entry goes when its package has no tic left, and none
+# is added: new prose starts out plain.
+NOT_SWEPT: tuple[str, ...] = (
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "bench",
+    "docs",
+    "docs_site",
+    "examples",
+    "peers",
+    "src/barnabas/__init__.py",
+    "src/barnabas/__main__.py",
+    "src/barnabas/api",
+    "src/barnabas/config",
+    "src/barnabas/controller",
+    "src/barnabas/coordinators",
+    "src/barnabas/devcluster",
+    "src/barnabas/env",
+    "src/barnabas/logcare",
+    "src/barnabas/metadata",
+    "src/barnabas/model",
+    "src/barnabas/network",
+    "src/barnabas/node",
+    "src/barnabas/node_context.py",
+    "src/barnabas/quorum",
+    "src/barnabas/raft",
+    "src/barnabas/records",
+    "src/barnabas/replication",
+    "src/barnabas/security",
+    "src/barnabas/simulation",
+    "src/barnabas/storage",
+    "src/barnabas/tiered",
+    "src/barnabas/wire",
+    "tests/__init__.py",
+    "tests/cluster",
+    "tests/conformance",
+    "tests/conftest.py",
+    "tests/hostile",
+    "tests/scenarios",
+    "tests/simulation",
+    "tests/unit/__init__.py",
+    "tests/unit/api",
+    "tests/unit/bench",
+    "tests/unit/config",
+    "tests/unit/controller",
+    "tests/unit/coordinators",
+    "tests/unit/devcluster",
+    "tests/unit/docs_site",
+    "tests/unit/env",
+    "tests/unit/logcare",
+    "tests/unit/metadata",
+    "tests/unit/model",
+    "tests/unit/network",
+    "tests/unit/node",
+    "tests/unit/quorum",
+    "tests/unit/raft",
+    "tests/unit/records",
+    "tests/unit/replication",
+    "tests/unit/storage",
+    "tests/unit/tiered",
+    "tests/unit/wire",
+)
+
+# Comments that address a tool. Their length is the tool's business.
+_DIRECTIVE = re.compile(r"#\s*(?:noqa|type:|ruff:|mypy:|fmt:|pragma:|!)")
+_CODE = re.compile(r"``[^`]*``|`[^`\n]*`")
+_FENCE = re.compile(r"^\s*(```|~~~)")
+# A string that is a sentence rather than a name, a key or a pattern.
+_SENTENCE = re.compile(r"[A-Za-z]{2,} [a-z]+ [a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    path: Path
+    line: int
+    tic: str
+    suggestion: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.tic}: {self.suggestion}"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Running text and the lines of the file that its lines come from."""
+
+    text: str
+    lines: tuple[int, ...]
+    heading: bool = False
+
+    def line_at(self, position: int) -> int:
+        starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return self.lines[min(bisect_right(starts, position), len(self.lines)) - 1]
+
+
+def main(arguments: Sequence[str]) -> int:
+    findings = sorted(_findings(arguments), key=lambda finding: (str(finding.path), finding.line))
+    for finding in findings:
+        print(finding)
+    if findings:
+        print(f"{len(findings)} tics; checks/tics.py has the list and the reasons")
+    return 1 if findings else 0
+
+
+def _findings(paths: Sequence[str]) -> Iterator[Finding]:
+    for path in _files(paths) if paths else _swept(_files(filter(os.path.exists, ROOTS))):
+        yield from check(path, path.read_text(encoding="utf-8"))
+
+
+def _files(roots: Iterable[str]) -> Iterator[Path]:
+    for root in map(Path, roots):
+        if root == Path():
+            yield from sorted(root.glob("*.md"))
+        elif root.is_dir():
+            yield from sorted(path for path in root.rglob("*") if path.suffix in (".py", ".md"))
+        else:
+            yield root
+
+
+def _swept(paths: Iterable[Path]) -> Iterator[Path]:
+    waiting = tuple(map(Path, NOT_SWEPT))
+    return (path for path in paths if not any(path.is_relative_to(entry) for entry in waiting))
+
+
+def check(path: Path, source: str) -> list[Finding]:
+    """The tics of one file. ``path`` decides how it is read, and whether its strings are prose."""
+    if path.suffix == ".md":
+        passages, findings = _markdown(source), _wide_table_rows(path, source)
+    else:
+        file = PythonFile.parse(source)
+        findings = _wide_prose(path, file)
+        passages = [*_comments(file), *_docstrings(file), *_test_names(file)]
+        if path.parts[0] not in ("tests", "checks"):
+            passages += _strings(file)
+    return findings + [finding for passage in passages for finding in _tics(path, passage)]
+
+
+def _tics(path: Path, passage: Passage) -> Iterator[Finding]:
+    text = _CODE.sub(lambda match: re.sub(r"[^\n]", "`", match[0]), passage.text)
+    for tic in TICS:
+        if passage.heading and not tic.in_headings:
+            continue
+        for match in tic.pattern.finditer(text):
+            yield Finding(path, passage.line_at(match.start()), tic.name, tic.suggestion)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFile:
+    """A module taken apart once: its lines, comments, nodes and docstrings."""
+
+    lines: list[str]
+    comments: list[tokenize.TokenInfo]
+    nodes: list[ast.AST]
+    docstrings: list[ast.Constant]
+
+    @classmethod
+    def parse(cls, source: str) -> "PythonFile":
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+        comments = [token for token in tokens if token.type == tokenize.COMMENT]
+        nodes = list(ast.walk(ast.parse(source)))
+        return cls(source.split("\n"), comments, nodes, list(filter(None, map(_docstring, nodes))))
+
+
+def _docstring(node: ast.AST) -> ast.Constant | None:
+    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return None
+    match node.body:
+        case [ast.Expr(value=ast.Constant(value=str()) as constant), *_]:
+            return constant
+        case _:
+            return None
+
+
+def _comments(file: PythonFile) -> list[Passage]:
+    """Comments on consecutive lines are one passage."""
+    blocks: list[list[tuple[int, str]]] = []
+    for token in file.comments:
+        if _DIRECTIVE.match(token.string):
+            continue
+        line, text = token.start[0], token.string.lstrip("#").strip()
+        alone = not token.line[: token.start[1]].strip()
+        if blocks and alone and blocks[-1][-1][0] == line - 1:
+            blocks[-1].append((line, text))
+        else:
+            blocks.append([(line, text)])
+    return list(map(_passage, blocks))
+
+
+def _docstrings(file: PythonFile) -> list[Passage]:
+    return [_passage_from(str(constant.value), constant.lineno) for constant in file.docstrings]
+
+
+def _test_names(file: PythonFile) -> list[Passage]:
+    return [
+        Passage("\n" + node.name.replace("_", " "), (node.lineno, node.lineno))
+        for node in file.nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
+
+
+def _strings(file: PythonFile) -> list[Passage]:
+    """Sentences in strings. The nodes come from the top, so an f-string comes before its parts."""
+    seen = set(map(id, file.docstrings))
+    passages = []
+    for node in file.nodes:
+        if isinstance(node, ast.JoinedStr):
+            seen.update(map(id, node.values))
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in seen:
+            text = node.value
+        else:
+            continue
+        if _SENTENCE.search(text):
+            passages.append(_passage_from(text, node.lineno))
+    return passages
+
+
+def _passage_from(text: str, first_line: int) -> Passage:
+    return _passage([(number, line.strip()) for number, line in enumerate(text.split("\n"), first_line)])
+
+
+def _passage(numbered: list[tuple[int, str]]) -> Passage:
+    return Passage("\n".join(text for _, text in numbered), tuple(number for number, _ in numbered))
+
+
+def _wide_prose(path: Path, file: PythonFile) -> list[Finding]:
+    wide = {token.start[0] for token in file.comments if token.end[1] > PROSE_COLUMNS and not _DIRECTIVE.search(token.string)}
+    for constant in file.docstrings:
+        for number in range(constant.lineno, (constant.end_lineno or constant.lineno) + 1):
+            if len(file.lines[number - 1]) > PROSE_COLUMNS:
+                wide.add(number)
+    return [
+        Finding(path, number, f"prose over {PROSE_COLUMNS} columns", "wrap it")
+        for number in sorted(wide)
+        if "://" not in file.lines[number - 1]
+    ]
+
+
+def _markdown(source: str) -> list[Passage]:
+    """Paragraphs, list items and rows, each line of text as it stands; fenced code is left out."""
+    passages: list[Passage] = []
+    block: list[tuple[int, str]] = []
+
+    def end_block() -> None:
+        if block:
+            passages.append(_passage(block))
+            block.clear()
+
+    fenced = False
+    for number, line in enumerate(source.split("\n"), 1):
+        text = line.strip()
+        if _FENCE.match(line):
+            end_block()
+            fenced = not fenced
+        elif fenced:
+            continue
+        elif text.startswith("#"):
+            end_block()
+            passages.append(Passage(text.lstrip("# "), (number,), heading=True))
+        elif not text or text.startswith(("-", "*", "|", "1.")):
+            end_block()
+            block.extend([(number, text.lstrip("-*| "))] if text else [])
+        else:
+            block.append((number, text))
+    end_block()
+    return passages
+
+
+def _wide_table_rows(path: Path, source: str) -> list[Finding]:
+    return [
+        Finding(path, number, f"table row over {TABLE_COLUMNS} columns", "shorten it, or make it a list")
+        for number, line in enumerate(source.split("\n"), 1)
+        if line.startswith("|") and len(line) > TABLE_COLUMNS
+    ]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,157 @@
+"""A consumer's commits repeat each other: the same group, member, generation, topic and partition, and only the offset is new.
+
+So an OffsetCommit about one partition is remembered, byte for byte, for as long as its connection lasts, and a later one that differs
+from it in nothing but its correlation id, offset and leader epoch is neither decoded nor its record encoded again. What the group,
+the metadata and the log say about it is asked anew every time.
+
+As with :mod:`~barnabas.api.produce.shortcut`, remembered is only what the bytes mean, never a decision: a member that is of no
+generation any more, a topic that has changed, a shard that is not here, an error of any kind goes the ordinary way. And an answer
+leaves when its record is replicated, as any answer of a coordinator.
+"""
+
+from __future__ import annotations
+
+import struct
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+from barnabas.api.broker import Broker
+from barnabas.api.broker_apis.offset_commit import answer_all
+from barnabas.coordinators.group.prepared_commit import PreparedCommit
+from barnabas.metadata.topics import TopicImage
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Promise
+from barnabas.network.connection import Connection, Reply
+from barnabas.wire.compiler import DECODE_ERRORS
+from barnabas.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitResponse,
+)
+
+if TYPE_CHECKING:
+    from barnabas.api.route import Route
+
+# Who commits more partitions than this one by one, each in a request of its own, has other worries.
+REMEMBERED_PARTITIONS_MAX = 256
+# Topics with names of different lengths have their offsets at different places; each place costs a lookup.
+REMEMBERED_PLACES_MAX = 4
+# Room for client, group, member and instance ids, the longest topic name, and metadata as long as is usual.
+REMEMBERED_REQUEST_BYTES_MAX = 1024
+
+# Before it there is no leader epoch, and a time for which the offset is to be kept.
+_LEADER_EPOCH_VERSION_MIN = 6
+_OFFSET_AND_EPOCH = struct.Struct(">qi")
+_CORRELATION_POSITION = 4
+_AFTER_CORRELATION = 8
+_CORRELATION_ID = struct.Struct(">i")
+_PARTITION_INDEX = struct.Struct(">i")
+# Two of its bytes no UTF-8 has, and it stands before everything in an answer that a client had a say in.
+_MARK_CORRELATION = 0x7AF8_F97D
+
+
+class _Remembered:
+    """One partition's."""
+
+    __slots__ = ("answer_head", "answer_tail", "prepared", "tail", "topic")
+
+    def __init__(self, prepared: PreparedCommit, topic: TopicImage, tail: bytes, answer: bytes) -> None:
+        self.prepared = prepared
+        self.topic = topic
+        self.tail = tail  # of the request, behind offset and leader epoch
+        self.answer_head, _, self.answer_tail = answer.partition(_MARK_CORRELATION.to_bytes(4, "big"))
+
+
+class CommitShortcut:
+    """What is remembered of one connection, of one version of OffsetCommit."""
+
+    __slots__ = ("_broker", "_groups", "_head", "_known", "_places", "route")
+
+    def __init__(self, broker: Broker, route: Route, frame: memoryview) -> None:
+        self.route = route
+        self._broker = broker
+        self._groups = broker.groups
+        self._head = frame[:_CORRELATION_POSITION].tobytes()
+        self._places: list[int] = []
+        # By the bytes between the correlation id and the offset.
+        self._known: dict[bytes, _Remembered] = {}
+
+    # -- remembering ----------------------------------------------------------------------------------------------------------
+
+    def remember(self, frame: memoryview, body: int, request: OffsetCommitRequest, response: OffsetCommitResponse | None) -> None:
+        """The handler has left in the request only the partitions that exist."""
+        if self.route.version < _LEADER_EPOCH_VERSION_MIN or len(frame) > REMEMBERED_REQUEST_BYTES_MAX or self._groups.runtime.compresses:
+            return
+        if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+            return
+        asked = request.topics[0]
+        topic = self._broker.metadata.image.topics.by_name.get(asked.name)
+        place = self._place(frame, body, asked.partitions[0])
+        if topic is None or topic.topic_id != asked.topic_id or place is None:
+            return
+        key = frame[_AFTER_CORRELATION:place].tobytes()
+        if key not in self._known and not self._has_room(place):
+            return
+        if place not in self._places:
+            self._places.append(place)
+        answer = bytes(self.route.answer(_MARK_CORRELATION, answer_all(request, ErrorCode.NONE)))
+        prepared = PreparedCommit(request, self.route.version, self._groups.runtime.encode)
+        self._known[key] = _Remembered(prepared, topic, frame[place + _OFFSET_AND_EPOCH.size :].tobytes(), answer)
+
+    def _place(self, frame: memoryview, body: int, asked: OffsetCommitRequestPartition) -> int | None:
+        """Where offset and leader epoch stand. The proof that this is the place: with other numbers there, the bytes are a request that
+        differs in these numbers and in nothing else."""
+        whole = frame.tobytes()
+        index = _PARTITION_INDEX.pack(asked.partition_index)
+        place = whole.rfind(index + _OFFSET_AND_EPOCH.pack(asked.committed_offset, asked.committed_leader_epoch)) + len(index)
+        if place <= body:
+            return None
+        changed = bytearray(whole)
+        offset, leader_epoch = ~asked.committed_offset, ~asked.committed_leader_epoch
+        _OFFSET_AND_EPOCH.pack_into(changed, place, offset, leader_epoch)
+        try:
+            expected, _ = self.route.decode(frame, body)
+            found, _ = self.route.decode(memoryview(changed), body)
+        except DECODE_ERRORS:
+            return None
+        partition = expected.topics[0].partitions[0]
+        partition.committed_offset, partition.committed_leader_epoch = offset, leader_epoch
+        return place if found == expected else None
+
+    def _has_room(self, place: int) -> bool:
+        return len(self._known) < REMEMBERED_PARTITIONS_MAX and (place in self._places or len(self._places) < REMEMBERED_PLACES_MAX)
+
+    # -- serving --------------------------------------------------------------------------------------------------------------
+
+    def serve(self, connection: Connection, frame: memoryview) -> Reply:
+        started = perf_counter_ns()
+        reply = self._commit(frame)
+        if isinstance(reply, Promise):
+            (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _CORRELATION_POSITION)
+            return self.route.finish_later(started, correlation_id, reply)
+        if reply is not None:
+            self.route.count(started)
+        return reply
+
+    def _commit(self, frame: memoryview) -> bytes | Promise[OffsetCommitResponse] | None:
+        """The answer, at once or when the commit is replicated, or None when the full way must be taken."""
+        if frame[:_CORRELATION_POSITION] != self._head:
+            return None
+        for place in self._places:
+            found = self._known.get(frame[_AFTER_CORRELATION:place].tobytes())
+            if found is not None:
+                break
+        else:
+            return None
+        if frame[place + _OFFSET_AND_EPOCH.size :] != found.tail:
+            return None
+        topic, prepared = found.topic, found.prepared
+        if self._broker.metadata.image.topics.by_name.get(topic.name) is not topic:
+            return None
+        prepared.commit(*_OFFSET_AND_EPOCH.unpack_from(frame, place))
+        replicated = self._groups.run_prepared(prepared.request.group_id, prepared)
+        if replicated is None:
+            return None
+        if not replicated.done or replicated.value:
+            return replicated.map(lambda code: answer_all(prepared.request, code))
+        return found.answer_head + frame[_CORRELATION_POSITION:_AFTER_CORRELATION] + found.answer_tail

@@ -1,0 +1,262 @@
+"""Produce (key 0): append one batch to each of some partitions.
+
+Behaviour:
+- acks 0 gets no answer; where a batch fails, the connection is closed, which is all such a producer can notice;
+- acks 1 is answered when the batch is in this log, -1 when it is in the logs of all in-sync replicas: until then, or for ``timeout_ms``
+  (REQUEST_TIMED_OUT, and then it may be there or not), the answer waits. Any other value is refused for every partition;
+- with fewer in sync than min.insync.replicas a batch with acks -1 is NOT_ENOUGH_REPLICAS; when they became too few while it waited, it is
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND; when this broker stops leading, NOT_LEADER_OR_FOLLOWER. In all these cases the producer tries again;
+- nobody writes into internal topics (INVALID_TOPIC_EXCEPTION), except who calls itself ``__admin_client``, as in Kafka;
+- every partition has its own outcome; a retried batch of an idempotent producer is answered like the first time;
+- the first batch of a transaction in a partition waits until the transaction's coordinator has confirmed it.
+
+Version notes: topics by id from 13 (UNKNOWN_TOPIC_ID), by name before. zstd from 7 on. Error messages and record errors from 8. From 10
+on who does not lead says who does (KIP-951). From 12 on partitions become part of a transaction by being produced to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from barnabas.api.broker import Broker
+from barnabas.api.leader_hints import not_here, topic_name
+from barnabas.api.produce.acknowledgement import AwaitedEntry, await_replicas
+from barnabas.api.produce.appending import append_all
+from barnabas.api.produce.hints import HINTS_VERSION_MIN, give_hints
+from barnabas.api.produce.verification import Verdicts, verify
+from barnabas.coordinators.outcome import ProducerIdentity
+from barnabas.model.errors import ErrorCode
+from barnabas.model.promise import Answer, Promise, all_of
+from barnabas.model.topic_names import INTERNAL_TOPICS
+from barnabas.network.caller import Caller
+from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, CODEC_MASK, read_header
+from barnabas.records.compression import Codec
+from barnabas.records.validation import Refused
+from barnabas.replication.partition import ACKS_ALL, NOT_VERIFIED, Partition
+from barnabas.replication.verification import Verification
+from barnabas.storage.log import Appended
+from barnabas.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+
+_ZSTD_VERSION_MIN = 7
+_TOPIC_ID_VERSION_MIN = 13
+_ABORTABLE_VERSION_MIN = 11
+_IMPLICIT_VERSION_MIN = 12
+_ACKS = (0, 1, -1)
+_ADMIN_CLIENT_ID = "__admin_client"
+# The coordinator is elsewhere, not yet there, or busy: every producer tries again when there are too few replicas.
+_RETRIED = frozenset(
+    {
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+    }
+)
+
+_UNKNOWN = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
+_ELSEWHERE = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker has no replica of the partition")
+_UNKNOWN_ID = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+_INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "nobody but the broker itself may append to an internal topic")
+_WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
+_NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or higher")
+_NO_TRANSACTIONAL_ID = Refused(
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "transactional batches need the transactional id in the request"
+)
+
+
+class _Unverified(NamedTuple):
+    """A batch that waits for the word of its transaction's coordinator, and its place in the answer."""
+
+    partition: Partition
+    data: PartitionProduceData
+    answers: list[PartitionProduceResponse]
+    position: int
+
+
+def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[ProduceResponse | None]:
+    now_ms = broker.clock.wall_ms()
+    acks = request.acks
+    replicas = broker.replicas
+    by_id = caller.version >= _TOPIC_ID_VERSION_MIN
+    topics = []
+    unverified: list[_Unverified] = []
+    waiting: list[AwaitedEntry] = []
+    for topic in request.topic_data:
+        name = topic_name(broker, topic.topic_id) if by_id else topic.name
+        partitions = replicas.by_topic.get(name) if name is not None else None
+        forbidden = name in INTERNAL_TOPICS and caller.client_id != _ADMIN_CLIENT_ID
+        answers: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            partition = partitions.get(data.index) if partitions is not None else None
+            outcome: Appended | Refused
+            if partition is None:
+                outcome = _missing(broker, name, data.index)
+            elif acks not in _ACKS:
+                outcome = _WRONG_ACKS
+            elif forbidden:
+                outcome = _INTERNAL
+            elif caller.version < _ZSTD_VERSION_MIN and _codec(data) == Codec.ZSTD:
+                outcome = _NO_ZSTD
+            else:
+                outcome = _append(broker, partition, data, acks, now_ms)
+                if outcome is NOT_VERIFIED:
+                    unverified.append(_Unverified(partition, data, answers, len(answers)))
+            answer = _answer(data.index, partition, outcome)
+            answers.append(answer)
+            if acks == ACKS_ALL:
+                _await_replicas(partition, outcome, answer, waiting)
+        topics.append(TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=answers))
+    response = ProduceResponse(responses=topics, throttle_time_ms=0)
+
+    def finish() -> ProduceResponse | None:
+        return _finish(broker, caller, acks, response)
+
+    if unverified:
+        verified = _verify(broker, caller, request, unverified, waiting)
+        return _after(verified, lambda: await_replicas(broker.loop, waiting, request.timeout_ms, finish))
+    if waiting:
+        return await_replicas(broker.loop, waiting, request.timeout_ms, finish)
+    return finish()
+
+
+def _missing(broker: Broker, topic: str | None, index: int) -> Refused:
+    if topic is None:
+        return _UNKNOWN_ID
+    return _ELSEWHERE if not_here(broker, topic, index) == ErrorCode.NOT_LEADER_OR_FOLLOWER else _UNKNOWN
+
+
+def _append(
+    broker: Broker, partition: Partition, data: PartitionProduceData, acks: int, now_ms: int, verification: Verification | None = None
+) -> Appended | Refused:
+    return append_all(broker, partition, [(data.records, acks, verification)], now_ms)[0]  # type: ignore[list-item]
+
+
+# -- waiting for replicas -----------------------------------------------------------------------------------------------------
+
+
+def _await_replicas(
+    partition: Partition | None, outcome: Appended | Refused, answer: PartitionProduceResponse, waiting: list[AwaitedEntry]
+) -> None:
+    if isinstance(outcome, Appended) and partition is not None and outcome.last_offset >= partition.high_watermark:
+        waiting.append((answer, partition.replicated(outcome.last_offset + 1)))
+
+
+def _after(first: Promise[list[None]], then: Callable[[], Promise[ProduceResponse | None]]) -> Promise[ProduceResponse | None]:
+    answer: Promise[ProduceResponse | None] = Promise()
+    first.then(lambda _: then().then(answer.resolve))
+    return answer
+
+
+def _finish(broker: Broker, caller: Caller, acks: int, response: ProduceResponse) -> ProduceResponse | None:
+    failed = any(each.error_code for topic in response.responses for each in topic.partition_responses)
+    if acks != 0:
+        if failed and caller.version >= HINTS_VERSION_MIN:
+            give_hints(broker, caller.listener, response)
+        return response
+    if failed:
+        caller.connection.close()
+    return None
+
+
+# -- transactions -------------------------------------------------------------------------------------------------------------
+
+
+def _verify(
+    broker: Broker, caller: Caller, request: ProduceRequest, unverified: list[_Unverified], waiting: list[AwaitedEntry]
+) -> Promise[list[None]]:
+    transactional_id = request.transactional_id
+    if transactional_id is None:
+        for each in unverified:
+            each.answers[each.position] = _answer(each.data.index, each.partition, _NO_TRANSACTIONAL_ID)
+        return Promise.kept([])
+    # One producer in all honest requests; who lies is verified for every producer it claims to be.
+    by_producer: dict[ProducerIdentity, list[_Unverified]] = {}
+    for each in unverified:
+        header = read_header(each.data.records)  # type: ignore[arg-type]
+        by_producer.setdefault(ProducerIdentity(header.producer_id, header.producer_epoch), []).append(each)
+    return all_of([_verify_producer(broker, caller, request, producer, batches, waiting) for producer, batches in by_producer.items()])
+
+
+def _verify_producer(
+    broker: Broker,
+    caller: Caller,
+    request: ProduceRequest,
+    producer: ProducerIdentity,
+    batches: list[_Unverified],
+    waiting: list[AwaitedEntry],
+) -> Promise[None]:
+    assert request.transactional_id is not None
+    verifications = [each.partition.verifications.begin(*producer) for each in batches]
+
+    def verified(verdicts: Verdicts) -> None:
+        now_ms = broker.clock.wall_ms()
+        for each, verification in zip(batches, verifications, strict=True):
+            code = _for_producers(verdicts[each.partition.partition], caller.version)
+            if code:
+                outcome: Appended | Refused = Refused(code, "the transaction's coordinator does not know of this partition")
+            else:
+                outcome = _append(broker, each.partition, each.data, request.acks, now_ms, verification)
+            each.partition.verifications.end(verification)
+            answer = each.answers[each.position] = _answer(each.data.index, each.partition, outcome)
+            if request.acks == ACKS_ALL:
+                _await_replicas(each.partition, outcome, answer, waiting)
+
+    partitions = [each.partition.partition for each in batches]
+    implicit = caller.version >= _IMPLICIT_VERSION_MIN
+    return verify(broker, request.transactional_id, producer, partitions, implicit=implicit).map(verified)
+
+
+def _for_producers(verdict: ErrorCode, version: int) -> ErrorCode:
+    """A coordinator's words in those of a partition, which is all that producers understand."""
+    if verdict in _RETRIED:
+        return ErrorCode.NOT_ENOUGH_REPLICAS
+    if verdict == ErrorCode.PRODUCER_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    if verdict == ErrorCode.TRANSACTION_ABORTABLE and version < _ABORTABLE_VERSION_MIN:
+        return ErrorCode.INVALID_TXN_STATE
+    return verdict
+
+
+# -- answers ------------------------------------------------------------------------------------------------------------------
+
+
+def _codec(data: PartitionProduceData) -> int:
+    records = data.records
+    known = records is not None and len(records) > ATTRIBUTES_LOW_BYTE_POSITION
+    return records[ATTRIBUTES_LOW_BYTE_POSITION] & CODEC_MASK if known else 0  # type: ignore[index]
+
+
+def _answer(index: int, partition: Partition | None, outcome: Appended | Refused) -> PartitionProduceResponse:
+    if isinstance(outcome, Refused):
+        return _refused(index, outcome)
+    assert partition is not None
+    return PartitionProduceResponse(
+        index=index,
+        error_code=ErrorCode.NONE,
+        base_offset=outcome.base_offset,
+        log_append_time_ms=outcome.append_time_ms,
+        log_start_offset=partition.log.log_start_offset,
+    )
+
+
+def _refused(index: int, refused: Refused) -> PartitionProduceResponse:
+    return PartitionProduceResponse(
+        index=index,
+        error_code=refused.code,
+        base_offset=-1,
+        log_append_time_ms=-1,
+        log_start_offset=-1,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=error.batch_index, batch_index_error_message=error.message)
+            for error in refused.record_errors
+        ],
+        error_message=refused.message,
+    )

@@ -1,0 +1,39 @@
+"""The APIs that have a shortcut, and the shortcuts of one kind of listener.
+
+Produce        api.produce.shortcut   recognised requests are appended together at the end of the loop's turn
+OffsetCommit   api.commit_shortcut    the record is prepared once; only offset and leader epoch change
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from barnabas.api.broker import Broker
+from barnabas.api.commit_shortcut import CommitShortcut
+from barnabas.api.produce.batching import ProduceBatching, ServeFully
+from barnabas.api.produce.shortcut import ProduceShortcut
+from barnabas.api.route import Route
+from barnabas.network.connection import Connection
+from barnabas.network.shortcut import Shortcut
+from barnabas.wire.apis import ApiKey
+
+
+class Shortcuts:
+    def __init__(self, broker: Broker, serve_fully: ServeFully) -> None:
+        self._broker = broker
+        self._batching = ProduceBatching(broker, serve_fully)
+        self.flush = self._batching.flush
+
+    def cover(self, key: ApiKey) -> bool:
+        return key in (ApiKey.PRODUCE, ApiKey.OFFSET_COMMIT)
+
+    def remember(self, connection: Connection, route: Route, frame: memoryview, body: int, request: Any, response: Any) -> None:
+        shortcut = connection.shortcut
+        if shortcut is None or shortcut.route is not route:
+            shortcut = connection.shortcut = self._make(connection, route, frame)
+        shortcut.remember(frame, body, request, response)
+
+    def _make(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
+        if route.key is ApiKey.PRODUCE:
+            return ProduceShortcut(self._broker, route, self._batching, frame, connection.listener.name)
+        return CommitShortcut(self._broker, route, frame)

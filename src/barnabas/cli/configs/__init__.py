@@ -1,0 +1,1 @@
+"""``barnabas configs``: :mod:`~.command` has the options, :mod:`~.resources` the requests."""

@@ -1,0 +1,1 @@
+"""``barnabas perf``: :mod:`~.command` runs the load, :mod:`~.measurements` computes the figures."""

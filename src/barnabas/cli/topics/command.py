@@ -1,0 +1,224 @@
+"""``barnabas topics``: create, list, describe, extend and delete topics, and find unhealthy
+partitions.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]
+
+from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, error_of, reach
+from barnabas.cli.cluster.topic_metadata import TopicDescription
+from barnabas.cli.errors import Refused
+from barnabas.cli.terminal.output import AsJson, print_json, print_table
+from barnabas.cli.terminal.overrides import parse_pairs
+from barnabas.cli.topics.description import details, print_details, summary
+from barnabas.cli.topics.leader_election import elect_leaders
+from barnabas.cli.topics.partition_health import Trouble, troubled_partitions
+from barnabas.cli.topics.sizes import ask_for_sizes
+
+_BROKER_DEFAULT = -1
+
+Name = Annotated[str, typer.Argument(metavar="TOPIC")]
+Assignment = Annotated[
+    str | None,
+    typer.Option(
+        "--assignment",
+        metavar="1:2,2:3",
+        help="Which brokers hold the replicas: colons inside a partition, preferred leader first, and a comma between partitions.",
+    ),
+]
+
+UnderReplicated = Annotated[bool, typer.Option("--under-replicated", help="Only partitions with replicas that are out of sync.")]
+Unavailable = Annotated[bool, typer.Option("--unavailable", help="Only partitions without a leader.")]
+UnderMinIsr = Annotated[bool, typer.Option("--under-min-isr", help="Only partitions with fewer replicas in sync than min.insync.replicas.")]
+AtMinIsr = Annotated[bool, typer.Option("--at-min-isr", help="Only partitions with exactly min.insync.replicas in sync.")]
+
+
+def register(app: typer.Typer) -> None:
+    topics = typer.Typer(help="Create, list, describe, extend and delete topics.", no_args_is_help=True)
+    topics.command("list")(list_topics)
+    topics.command("create")(create)
+    topics.command("describe")(describe)
+    topics.command("alter")(alter)
+    topics.command("delete")(delete)
+    topics.command("elect-leaders")(elect_leaders)
+    app.add_typer(topics, name="topics")
+
+
+def list_topics(
+    internal: Annotated[bool, typer.Option("--internal", help="Also internal topics.")] = False,
+    under_replicated: UnderReplicated = False,
+    unavailable: Unavailable = False,
+    under_min_isr: UnderMinIsr = False,
+    at_min_isr: AtMinIsr = False,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """List the topics, or only those with unhealthy partitions, internal topics included."""
+    admin = reach(bootstrap, config_file).admin()
+    if troubles := _troubles(under_replicated, unavailable, under_min_isr, at_min_isr):
+        _list_troubled(admin, troubles, as_json)
+        return
+    rows = [summary(topic) for topic in _existing(admin) if internal or not topic.is_internal]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_table(
+            ("Topic", "Partitions", "Replication factor"), [(row["name"], row["partitions"], row["replication_factor"]) for row in rows]
+        )
+
+
+def create(
+    name: Name,
+    partitions: Annotated[int | None, typer.Option("--partitions", min=1, help="Default: the broker's num.partitions.")] = None,
+    replication_factor: Annotated[
+        int | None, typer.Option("--replication-factor", min=1, help="Default: the broker's default.replication.factor.")
+    ] = None,
+    config: Annotated[list[str], typer.Option("--config", metavar="NAME=VALUE", help="A setting of the topic.")] = [],  # noqa: B006
+    assignment: Assignment = None,
+    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Do nothing if the topic exists.")] = False,
+    bootstrap: Bootstrap = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Create a topic."""
+    if assignment is not None and (partitions is not None or replication_factor is not None):
+        raise Refused("--assignment sets the partitions and replicas, so --partitions and --replication-factor cannot be given with it.")
+    settings = dict(parse_pairs("--config", config))
+    if assignment is not None:
+        replicas = parse_assignment(assignment)
+        new = NewTopic(name, num_partitions=len(replicas), replica_assignment=replicas, config=settings)
+    else:
+        new = NewTopic(
+            name,
+            num_partitions=_BROKER_DEFAULT if partitions is None else partitions,
+            replication_factor=_BROKER_DEFAULT if replication_factor is None else replication_factor,
+            config=settings,
+        )
+    admin = reach(bootstrap, config_file).admin()
+    doing = f"Cannot create topic {name}"
+    try:
+        (future,) = admin.client.create_topics([new], request_timeout=ANSWER_SECONDS_MAX).values()
+        admin.answer_or_error(future)
+    except KafkaException as error:
+        if if_not_exists and error_of(error).code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            typer.echo(f"Topic {name} exists already.")
+            return
+        raise admin.refusal(error, doing) from error
+    except ValueError as error:
+        raise Refused(f"{doing}: {error}.") from error
+    typer.echo(f"Created topic {name}.")
+
+
+def describe(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[TOPIC]...", help="Default: all topics that are not internal.")] = None,
+    under_replicated: UnderReplicated = False,
+    unavailable: Unavailable = False,
+    under_min_isr: UnderMinIsr = False,
+    at_min_isr: AtMinIsr = False,
+    as_json: AsJson = False,
+    bootstrap: Bootstrap = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Show a topic's partitions, replicas, offsets, sizes and non-default settings; for a tiered
+    topic, also its remote offsets.
+
+    The size of a partition is its leader's; --json has that of every replica. Segments are counted
+    by `barnabas log info`."""
+    admin = reach(bootstrap, config_file).admin()
+    troubles = _troubles(under_replicated, unavailable, under_min_isr, at_min_isr)
+    if names:
+        topics = list(admin.describe_topics(list(dict.fromkeys(names))).values())
+    else:
+        topics = [topic for topic in _existing(admin) if troubles or not topic.is_internal]
+    troubled = troubled_partitions(admin, topics, troubles)
+    if troubles:
+        topics = [topic for topic in topics if topic.name in troubled]
+    sizes = ask_for_sizes(admin.cluster.properties, topics)
+    described = [details(admin, topic, sizes, troubled[topic.name] if troubles else None) for topic in topics]
+    if as_json:
+        print_json(described)
+        return
+    for index, each in enumerate(described):
+        if index:
+            typer.echo()
+        print_details(each)
+
+
+def alter(
+    name: Name,
+    partitions: Annotated[int, typer.Option("--partitions", min=1, help="The new number of partitions, larger than the current one.")],
+    assignment: Assignment = None,
+    bootstrap: Bootstrap = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Add partitions to a topic. Settings are changed with `barnabas configs alter`."""
+    replicas = parse_assignment(assignment) if assignment is not None else None
+    admin = reach(bootstrap, config_file).admin()
+    doing = f"Cannot add partitions to topic {name}"
+    try:
+        more = NewPartitions(name, partitions, replica_assignment=replicas) if replicas else NewPartitions(name, partitions)
+        (future,) = admin.client.create_partitions([more], request_timeout=ANSWER_SECONDS_MAX).values()
+    except (KafkaException, ValueError) as error:
+        # Raised before anything is sent: librdkafka counts the assignments.
+        raise Refused(f"{doing}: {error}.") from error
+    admin.answer(future, doing)
+    typer.echo(f"Topic {name} has {partitions} partitions now.")
+
+
+def delete(
+    names: Annotated[list[str], typer.Argument(metavar="TOPIC...")],
+    if_exists: Annotated[bool, typer.Option("--if-exists", help="Ignore topics that do not exist.")] = False,
+    bootstrap: Bootstrap = None,
+    config_file: ConfigFile = None,
+) -> None:
+    """Delete topics and all their records."""
+    admin = reach(bootstrap, config_file).admin()
+    for name in dict.fromkeys(names):
+        (future,) = admin.client.delete_topics([name], request_timeout=ANSWER_SECONDS_MAX).values()
+        try:
+            admin.answer_or_error(future)
+        except KafkaException as error:
+            missing = error_of(error).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+            if missing and if_exists:
+                continue
+            raise (Refused(f"There is no topic {name}.") if missing else admin.refusal(error, f"Cannot delete topic {name}")) from error
+        typer.echo(f"Deleted topic {name}.")
+
+
+def parse_assignment(text: str) -> list[list[int]]:
+    """``1:2,2:3``: partition 0 on brokers 1 and 2, partition 1 on 2 and 3."""
+    try:
+        return [[int(broker) for broker in partition.split(":")] for partition in text.split(",")]
+    except ValueError as error:
+        raise Refused(f"--assignment takes broker ids such as 1:2,2:3, but was given {text!r}.") from error
+
+
+def _troubles(under_replicated: bool, unavailable: bool, under_min_isr: bool, at_min_isr: bool) -> frozenset[Trouble]:
+    asked_for = zip(Trouble, (under_replicated, unavailable, under_min_isr, at_min_isr), strict=True)
+    return frozenset(trouble for trouble, asked in asked_for if asked)
+
+
+def _list_troubled(admin: Admin, troubles: frozenset[Trouble], as_json: bool) -> None:
+    topics = _existing(admin)
+    troubled = troubled_partitions(admin, topics, troubles)
+    rows = [{**summary(topic), "affected": troubled[topic.name]} for topic in topics if topic.name in troubled]
+    if as_json:
+        print_json(rows)
+    elif rows:
+        print_table(
+            ("Topic", "Partitions", "Replication factor", "Affected"),
+            [(row["name"], row["partitions"], row["replication_factor"], ",".join(map(str, row["affected"]))) for row in rows],
+        )
+
+
+def _existing(admin: Admin) -> list[TopicDescription]:
+    try:
+        names = sorted(admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
+    except KafkaException as error:
+        raise admin.refusal(error, "Cannot list topics") from error
+    return list(admin.describe_topics(names, missing_ok=True).values())

@@ -1,0 +1,1 @@
+"""``barnabas transactions``: :mod:`~.command` has the options, :mod:`~.requests` the requests."""

@@ -1,0 +1,25 @@
+"""Deletes the offsets of all groups in a deleted topic. Otherwise consumers would read a new topic
+of the same name from the middle.
+"""
+
+from __future__ import annotations
+
+from barnabas.coordinators.coordinator import Coordinator
+from barnabas.coordinators.group.machine import GroupMachine
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.ids import Uuid
+
+
+class OffsetsOfDeletedTopics:
+    def __init__(self, groups: Coordinator[GroupMachine]) -> None:
+        self._groups = groups
+
+    async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        for topic in delta.topics.deleted.values():
+            self._forget(topic.name, topic.topic_id)
+
+    def _forget(self, topic: str, topic_id: Uuid) -> None:
+        for partition in self._groups.runtime.active_partitions:
+            self._groups.run_at(partition, lambda machine, now_ms: machine.offsets.forget_topic(topic, topic_id, now_ms))

@@ -1,0 +1,111 @@
+"""The coordinators of a node: groups over ``__consumer_offsets``, transactions over
+``__transaction_state``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from barnabas.config.settings import BrokerSettings
+from barnabas.coordinators.deleted_topics import OffsetsOfDeletedTopics
+from barnabas.coordinators.driver import CoordinatorDriver, no_effects, partition_count_of
+from barnabas.coordinators.group.machine import GroupMachine
+from barnabas.coordinators.group.record_types import GROUP_RECORD_TYPES
+from barnabas.coordinators.group.shard import GroupShard
+from barnabas.coordinators.marker_writer import MarkerWriter
+from barnabas.coordinators.markers import LocalMarkers
+from barnabas.coordinators.settings import group_settings, transaction_settings
+from barnabas.coordinators.transaction.effects import WriteMarkers
+from barnabas.coordinators.transaction.machine import TransactionMachine
+from barnabas.coordinators.transaction.record_types import TRANSACTION_RECORD_TYPES
+from barnabas.env.clock import Clock
+from barnabas.env.entropy import Entropy
+from barnabas.metadata.applier import MetadataApplier, Publisher
+from barnabas.metadata.configs import ResourceType
+from barnabas.metadata.features import TRANSACTION_VERSION
+from barnabas.model.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from barnabas.records.compression import Codec
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.other_brokers import OtherBrokers
+from barnabas.telemetry.logs import EventLog
+
+
+class LocalCoordinators:
+    def __init__(
+        self,
+        settings: BrokerSettings,
+        node_id: int,
+        replicas: LocalReplicas,
+        applier: MetadataApplier,
+        clock: Clock,
+        entropy: Entropy,
+        log: EventLog,
+        others: OtherBrokers,
+    ) -> None:
+        # Shards are loaded while an image is being published: they must see that image, not the
+        # previous one.
+        newest = applier.newest
+        for_groups, for_transactions = group_settings(settings), transaction_settings(settings)
+
+        def make_groups(partition: int) -> GroupMachine:
+            return GroupMachine(
+                GroupShard(
+                    partition,
+                    for_groups,
+                    entropy,
+                    image=lambda: newest.image,
+                    settings_of=lambda group: newest.image.configs.of(ResourceType.GROUP, group),
+                )
+            )
+
+        def make_transactions(partition: int) -> TransactionMachine:
+            return TransactionMachine(
+                partition,
+                for_transactions,
+                lambda: self.transactions.runtime.epoch_of(partition),
+                transaction_version=lambda: newest.image.features.level(TRANSACTION_VERSION),
+            )
+
+        self.groups: CoordinatorDriver[GroupMachine] = CoordinatorDriver(
+            CONSUMER_OFFSETS,
+            make_groups,
+            GROUP_RECORD_TYPES,
+            node_id=node_id,
+            replicas=replicas,
+            clock=clock,
+            log=log,
+            on_effect=no_effects,
+            codec=Codec(settings.integer("offsets.topic.compression.codec")),
+            base_sequence=0,
+            commit_ms_max=settings.integer("offsets.commit.timeout.ms"),
+            partition_count=partition_count_of(CONSUMER_OFFSETS, lambda: applier.image),
+        )
+        self.transactions: CoordinatorDriver[TransactionMachine] = CoordinatorDriver(
+            TRANSACTION_STATE,
+            make_transactions,
+            TRANSACTION_RECORD_TYPES,
+            node_id=node_id,
+            replicas=replicas,
+            clock=clock,
+            log=log,
+            on_effect=self._end_transaction,
+            commit_ms_max=settings.integer("request.timeout.ms"),
+            partition_count=partition_count_of(TRANSACTION_STATE, lambda: applier.image),
+        )
+        self.markers = LocalMarkers(replicas, applier, self.groups.coordinator, clock)
+        self._marker_writer = MarkerWriter(
+            node_id, self.transactions.coordinator, self.markers, others, lambda: newest.image, asyncio.get_running_loop()
+        )
+
+    def _end_transaction(self, shard: int, effect: WriteMarkers) -> None:
+        self._marker_writer.perform(shard, effect)
+
+    @property
+    def publishers(self) -> Sequence[Publisher]:
+        return (self.groups, self.transactions, OffsetsOfDeletedTopics(self.groups.coordinator))
+
+    def stop(self) -> None:
+        self._marker_writer.stop()
+        self.groups.stop()
+        self.transactions.stop()

@@ -1,0 +1,15 @@
+"""Clusters for development and tests: several nodes on one machine, each in a process of its own.
+
+Read in this order:
+
+    development          the settings of a node: for one alone, and for one among several
+    development_cluster  DevelopmentCluster: chooses ports, formats directories, starts and stops
+    child_node           ChildNode: one ``barnabas server`` process, and its events
+    kept_ports           KeptPorts: ports reserved for nodes that do not listen at the moment
+
+Invariants: a child takes its settings from its properties file alone, and ends with its parent.
+The voters of a cluster never change after its first start.
+
+``barnabas up`` (``cli``) and ``testing`` use this package. The node itself is in ``node``: nothing
+here runs inside a node.
+"""

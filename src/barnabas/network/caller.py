@@ -1,0 +1,39 @@
+"""The caller of one request: its identity, its address and the header of its request."""
+
+from __future__ import annotations
+
+from barnabas.network.connection import Connection
+from barnabas.security.principal import ANONYMOUS, Principal
+
+
+class Caller:
+    """A value that the dispatcher makes for each request. A broker that forwards a request names the
+    principal and the address of the client it speaks for; otherwise both come from the connection."""
+
+    __slots__ = ("address", "client_id", "connection", "correlation_id", "principal", "version")
+
+    def __init__(
+        self,
+        connection: Connection,
+        version: int,
+        correlation_id: int,
+        client_id: str | None,
+        principal: Principal = ANONYMOUS,
+        address: str | None = None,
+    ) -> None:
+        self.connection = connection
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.principal = principal
+        self.address = connection.peer_address[0] if address is None else address
+
+    @property
+    def listener(self) -> str:
+        """The listener the client came through: responses name addresses of that listener only."""
+        return self.connection.listener.name
+
+    @property
+    def host(self) -> str:
+        """The address as groups record and show it: Java prints a host name, if it has looked one up, and then the slash."""
+        return f"/{self.address}"

@@ -1,0 +1,428 @@
+"""Performs what the quorum's state machine asks for, and hands committed batches on.
+
+Flushes run on a worker thread, one at a time; batches appended meanwhile share the next one. Everything else happens on the loop's
+thread. Effects are performed in the order in which they were asked for, also those of steps that were taken inside a callback of an
+earlier effect. A disk that fails under the metadata log ends the node: there is nothing left to stand on.
+
+A timer that rings late says that this node was busy or paused, and its sockets are unread: what the core waits for may have arrived in
+time. So the driver lets the loop read them before it tells the core that the time is over, and a voter that was paused does not depose
+a leader that has sent everything in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from barnabas.env.clock import Clock
+from barnabas.env.disk import out_of_room
+from barnabas.metadata.snapshot import SnapshotId
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import ZERO_UUID
+from barnabas.model.promise import Promise
+from barnabas.network.peer_ports import PeersPort
+from barnabas.quorum.core.control_history import kraft_version_value, voters_value
+from barnabas.quorum.core.effects import (
+    BecameLeader,
+    Committed,
+    Complain,
+    Effect,
+    Flush,
+    InstallSnapshot,
+    LeaderKnown,
+    Persist,
+    Reply,
+    ReplyWithRecords,
+    ReplyWithSnapshot,
+    Resigned,
+    Send,
+    Truncate,
+    WriteBatch,
+    WriteControl,
+    WriteFetched,
+    WriteSnapshotPiece,
+)
+from barnabas.quorum.core.events import (
+    Answered,
+    Append,
+    Event,
+    Flushed,
+    LogTrimmed,
+    Requested,
+    Resign,
+    SnapshotInstalled,
+    SnapshotRefused,
+    Started,
+    Stop,
+    Tick,
+    Truncated,
+    UpgradeKRaftVersion,
+)
+from barnabas.quorum.core.node import QuorumNode
+from barnabas.quorum.core.progress import ReplicaProgress
+from barnabas.quorum.core.quorum import NEVER_MS
+from barnabas.quorum.core.voter_changes import upgrade_problem
+from barnabas.quorum.core.voters import DYNAMIC_KRAFT_VERSION
+from barnabas.quorum.description import describe_quorum
+from barnabas.quorum.listener import QuorumListener
+from barnabas.quorum.metadata_log import MetadataLog
+from barnabas.quorum.status import QuorumReplica, QuorumStatus
+from barnabas.records.control_batch import ControlType
+from barnabas.storage.background_sync import sync_in_background
+from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
+from barnabas.wire.messages.fetch import FetchRequest
+from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
+from barnabas.wire.metadata_records import MetadataRecord, encode_metadata_record
+from barnabas.wire.tagged_fields import MalformedMessage
+
+# How long a leader that stops waits for a successor. Kafka's controllers wait as long.
+HAND_OVER_MS_MAX = 5_000
+# How soon a full disk is tried again. Until then this node is as good as one with a slow disk: others may elect another leader.
+ROOM_RETRY_SECONDS = 0.5
+# A timer that rings later than this rings in a loop that was busy or paused. Election timeouts are several times as long.
+LATE_MS = 200
+# How long the sockets of a loop that was away are read before its timers count.
+DRAIN_MS = 50
+# The same problem is reported no more often than this.
+COMPLAINT_INTERVAL_MS = 10_000
+# Whoever asks inside this process understands everything.
+NEWEST_VERSION = 0x7FFF
+# A fetch that waits at the leader must not hold up a vote on the same connection.
+FETCH_PURPOSE = "metadata-fetch"
+QUORUM_PURPOSE = "quorum"
+
+
+# What a full disk can hold up, and what can be done again when half of it was.
+_WRITES = (Persist, WriteControl, WriteBatch, WriteFetched, Truncate, WriteSnapshotPiece)
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumLeader:
+    """Whom brokers must talk to."""
+
+    node_id: int
+    epoch: int
+    endpoint: tuple[str, int] | None
+
+
+class QuorumDriver:
+    def __init__(
+        self,
+        core: QuorumNode,
+        log: MetadataLog,
+        peers: PeersPort,
+        clock: Clock,
+        executor: Executor,
+    ) -> None:
+        self._core = core
+        self._log = log
+        self._peers = peers
+        self._clock = clock
+        self._executor = executor
+        self._queue: deque[Effect] = deque()
+        self._performing = False
+        self._answers: dict[int, Promise[Any]] = {}
+        self._next_token = 0
+        self._flushing = False
+        self._room_timer: asyncio.TimerHandle | None = None  # while the disk is full, and all effects wait
+        self._wanted = Flush(0)
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = NEVER_MS
+        self._stopped: Promise[None] | None = None
+        self._closed = False
+        self._last_problem = ""
+        self._next_complaint_ms = 0
+
+    # -- what the rest of the node asks -------------------------------------------------------------------------------------------
+
+    def start(self, listener: QuorumListener) -> None:
+        self._listener = listener
+        self._step(Started(self._log.outline(), self._log.control_changes()))
+
+    def append(self, records: Sequence[MetadataRecord]) -> int:
+        """Put one atomic batch into the log; the offset behind it. It counts once ``on_committed`` has passed that offset."""
+        self._step(Append(tuple(encode_metadata_record(record) for record in records)))
+        return self._core.log_end_offset
+
+    def serve(self, request: Any, version: int = NEWEST_VERSION) -> Promise[Any]:
+        """The answer to one of the quorum's own requests."""
+        if isinstance(request, DescribeQuorumRequest):
+            return Promise.kept(describe_quorum(self.status(), request, version))
+        answer: Promise[Any] = Promise()
+        self._next_token += 1
+        self._answers[self._next_token] = answer
+        self._step(Requested(self._next_token, request, version))
+        return answer
+
+    def resign(self, epoch: int) -> None:
+        self._step(Resign(epoch))
+
+    def stop(self) -> Promise[None]:
+        """Kept when another leads, or nobody is left to, or it takes too long. The driver goes on answering until :meth:`close`."""
+        if self._stopped is None:
+            self._stopped = Promise()
+            self._step(Stop())
+            if not self._stopped.done and not self._closed:
+                asyncio.get_running_loop().call_later(HAND_OVER_MS_MAX / 1000, self._stopped_waiting)
+        return self._stopped
+
+    def close(self) -> None:
+        """No more steps: the log may be closed."""
+        self._closed = True
+        for timer in (self._timer, self._room_timer):
+            if timer is not None:
+                timer.cancel()
+        self._stopped_waiting()
+
+    def snapshots_changed(self) -> None:
+        """A snapshot was written or removed, or the front of the log."""
+        self._step(LogTrimmed(self._log.start_offset, self._log.snapshot_ends()))
+
+    def control_records_at(self, offset: int) -> list[tuple[ControlType, bytes]]:
+        """What a snapshot that ends behind ``offset`` must say of the quorum itself."""
+        version, voters = self._core.quorum.history.at(offset)
+        if version < DYNAMIC_KRAFT_VERSION or voters is None:
+            return []
+        return [(ControlType.KRAFT_VERSION, kraft_version_value(version)), (ControlType.KRAFT_VOTERS, voters_value(voters.voters))]
+
+    def kraft_upgrade_problem(self, version: int) -> str | None:
+        """Why kraft.version cannot be raised to ``version``, in a sentence."""
+        return upgrade_problem(self._core.quorum, version)
+
+    def upgrade_kraft_version(self, version: int) -> None:
+        self._step(UpgradeKRaftVersion(version))
+
+    @property
+    def kraft_version(self) -> int:
+        return self._core.kraft_version
+
+    @property
+    def end_offset(self) -> int:
+        return self._core.log_end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        return self._core.high_watermark
+
+    @property
+    def leading(self) -> bool:
+        return self._core.leading
+
+    @property
+    def epoch(self) -> int:
+        return self._core.epoch
+
+    @property
+    def leader(self) -> QuorumLeader | None:
+        if self._core.leader_id < 0:
+            return None
+        return QuorumLeader(self._core.leader_id, self._core.epoch, self._core.leader_address)
+
+    def status(self) -> QuorumStatus:
+        core = self._core
+        # The core's times are of a clock that never jumps; people want to read the one on the wall.
+        wall_ms, elapsed_ms = self._clock.wall_ms(), self._clock.monotonic_ms()
+        voters, observers = core.replicas(elapsed_ms)
+        return QuorumStatus(
+            leader_id=core.leader_id,
+            leader_epoch=core.epoch,
+            high_watermark=core.told_high_watermark,
+            # The directories of configured voters are nobody's business: only voters in the log are known by them.
+            voters=tuple(_seen(each, wall_ms - elapsed_ms, with_directory=core.quorum.history.dynamic) for each in voters),
+            observers=tuple(_seen(each, wall_ms - elapsed_ms) for each in observers),
+            leading=core.leading,
+            nodes={voter.key.node_id: voter.endpoints for voter in core.voters.values()},
+        )
+
+    # -- steps ----------------------------------------------------------------------------------------------------------------------
+
+    def _step(self, event: Event) -> None:
+        """An effect that fails ends the node, since the core believes that it happened: whoever waits for it waits for the end."""
+        if self._closed:
+            return
+        self._queue.extend(self._core.step(event, self._clock.monotonic_ms()))
+        self._perform_all()
+
+    def _perform_all(self) -> None:
+        if self._performing or self._room_timer is not None:
+            return
+        self._performing = True
+        try:
+            while self._queue and not self._closed and self._room_timer is None:
+                self._perform_if_room(self._queue.popleft())
+        # Records that are committed and cannot be read: there is no going on without them.
+        except (OSError, MalformedMessage) as failure:
+            self._halt(failure)
+        finally:
+            self._performing = False
+        if self._stopped is not None and self._core.handed_over:
+            self._stopped_waiting()
+        self._set_timer()
+
+    def _perform_if_room(self, effect: Effect) -> None:
+        """On a full disk nothing is given up: the effect is done when there is room, and those behind it after it."""
+        try:
+            self._perform(effect)
+        except OSError as error:
+            if not isinstance(effect, _WRITES) or not out_of_room(error):
+                raise
+            self._complain(f"the metadata log waits for room on its disk: {error}")
+            self._queue.appendleft(effect)
+            self._room_timer = asyncio.get_running_loop().call_later(ROOM_RETRY_SECONDS, self._try_again)
+
+    def _try_again(self) -> None:
+        self._room_timer = None
+        if not self._closed:
+            self._perform_all()
+
+    def _halt(self, failure: BaseException) -> None:
+        self._closed = True
+        self._listener.failed(failure)
+
+    def _perform(self, effect: Effect) -> None:
+        now_ms = self._clock.wall_ms()
+        match effect:
+            case Persist(state):
+                voters = None if self._core.quorum.history.dynamic else list(self._core.voters)
+                self._log.write_quorum_state(state, voters)
+            case WriteControl(epoch, base_offset, records):
+                assert base_offset == self._log.end_offset
+                self._log.write_control(records, epoch=epoch, now_ms=now_ms)
+            case WriteBatch(epoch, base_offset, payloads):
+                assert base_offset == self._log.end_offset
+                self._log.write_batch(payloads, epoch=epoch, now_ms=now_ms)
+            case WriteFetched(base_offset, batches):
+                # Above it, where there was room for some of them only.
+                assert base_offset <= self._log.end_offset
+                self._log.write_fetched(batches, now_ms=now_ms)
+            case Truncate(end_offset):
+                self._step(Truncated(self._log.truncate(end_offset)))
+            case Flush():
+                self._wanted = effect
+                self._flush()
+            case Send(request_id, host, port, request, timeout_ms):
+                purpose = FETCH_PURPOSE if isinstance(request, FetchRequest | FetchSnapshotRequest) else QUORUM_PURPOSE
+                sent = self._peers.at(host, port, purpose).send(request, timeout_ms=timeout_ms)
+                sent.then(lambda response: self._step(Answered(request_id, response)))
+            case Reply(token, response):
+                self._answer(token, response)
+            case ReplyWithRecords(token, response, offset, size_bytes_max):
+                response.responses[0].partitions[0].records = self._log.read(offset, size_bytes_max=size_bytes_max)
+                self._answer(token, response)
+            case ReplyWithSnapshot():
+                self._answer_with_snapshot(effect)
+            case WriteSnapshotPiece(snapshot, position, data):
+                self._log.write_snapshot_piece(snapshot, position, data)
+            case InstallSnapshot(snapshot):
+                changes = self._log.install_snapshot(snapshot)
+                if changes is None:
+                    self._step(SnapshotRefused(snapshot))
+                else:
+                    self._step(SnapshotInstalled(snapshot, changes))
+                    self._listener.snapshot_installed(SnapshotId(*snapshot))
+            case BecameLeader(epoch, epoch_start_offset):
+                self._listener.became_leader(epoch, epoch_start_offset)
+            case Resigned(epoch):
+                self._listener.resigned(epoch)
+            case Committed(high_watermark):
+                self._listener.committed(high_watermark)
+            case LeaderKnown():
+                self._listener.leader_changed()
+            case Complain(problem):
+                self._complain(problem)
+
+    def _complain(self, problem: str) -> None:
+        """Once in a while: a peer that is wrong is asked again and again, and goes on being wrong."""
+        now_ms = self._clock.monotonic_ms()
+        if problem != self._last_problem or now_ms >= self._next_complaint_ms:
+            self._last_problem, self._next_complaint_ms = problem, now_ms + COMPLAINT_INTERVAL_MS
+            self._listener.misbehaved(problem)
+
+    def _answer(self, token: int, response: Any) -> None:
+        promise = self._answers.pop(token)
+        promise.resolve(response)
+
+    def _answer_with_snapshot(self, effect: ReplyWithSnapshot) -> None:
+        found = self._log.read_snapshot_piece(effect.snapshot, effect.position, size_bytes_max=effect.size_bytes_max)
+        partition = effect.response.topics[0].partitions[0]
+        if found is None:
+            partition.error_code = ErrorCode.SNAPSHOT_NOT_FOUND
+        elif effect.position >= found[0]:
+            partition.error_code = ErrorCode.POSITION_OUT_OF_RANGE
+        else:
+            partition.size, partition.position, partition.unaligned_records = found[0], effect.position, found[1]
+        self._answer(effect.token, effect.response)
+
+    # -- the disk -------------------------------------------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        if self._flushing or self._closed:
+            return
+        self._flushing = True
+        generation = self._wanted.generation
+        end_offset, segments = self._log.flushable()
+        flush = sync_in_background(self._executor, segments)
+        no_room = end_offset < self._log.end_offset  # for the indexes: then it does not count yet
+        flush.add_done_callback(lambda done: self._flushed(done, Flushed(end_offset, generation), no_room=no_room))
+
+    def _flushed(self, done: asyncio.Future[None], event: Flushed, *, no_room: bool) -> None:
+        self._flushing = False
+        if done.cancelled():
+            return
+        failure = done.exception()
+        if failure is not None:
+            self._halt(failure)
+            return
+        self._log.flushed(event.end_offset)
+        self._step(event)
+        if self._closed:
+            return
+        if no_room:
+            self._complain("the indexes of the metadata log wait for room on its disk")
+            asyncio.get_running_loop().call_later(ROOM_RETRY_SECONDS, self._flush)
+        elif event.end_offset < self._wanted.end_offset or event.generation != self._wanted.generation:
+            self._flush()
+
+    # -- time -----------------------------------------------------------------------------------------------------------------------
+
+    def _set_timer(self) -> None:
+        """A timer that rings too early only looks again; so it is only moved when it would ring too late."""
+        deadline_ms = self._core.deadline_ms
+        if self._closed or deadline_ms >= min(self._timer_ms, NEVER_MS):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = deadline_ms
+        delay_ms = max(0, deadline_ms - self._clock.monotonic_ms())
+        self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._ring)
+
+    def _ring(self, *, drained: bool = False) -> None:
+        self._timer, self._timer_ms = None, NEVER_MS
+        late_ms = self._clock.monotonic_ms() - self._core.deadline_ms
+        if late_ms < 0:
+            self._set_timer()
+        elif late_ms > LATE_MS and not drained:
+            # Zero, so that no step that is taken meanwhile sets another timer.
+            self._timer_ms = 0
+            self._timer = asyncio.get_running_loop().call_later(DRAIN_MS / 1000, lambda: self._ring(drained=True))
+        else:
+            self._step(Tick())
+
+    def _stopped_waiting(self) -> None:
+        if self._stopped is not None and not self._stopped.done:
+            self._stopped.resolve(None)
+
+
+def _seen(replica: ReplicaProgress, to_wall_ms: int, *, with_directory: bool = True) -> QuorumReplica:
+    fetched_ms, caught_up_ms = replica.last_fetch_ms, replica.last_caught_up_ms
+    return QuorumReplica(
+        replica.key.node_id,
+        replica.key.directory_id if with_directory else ZERO_UUID,
+        replica.end_offset,
+        fetched_ms + to_wall_ms if fetched_ms >= 0 else -1,
+        caught_up_ms + to_wall_ms if caught_up_ms >= 0 else -1,
+    )

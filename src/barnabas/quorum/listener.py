@@ -1,0 +1,28 @@
+"""The one way up from the quorum: what the rest of a node hears of it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from barnabas.metadata.snapshot import SnapshotId
+
+
+class QuorumListener(Protocol):
+    def committed(self, high_watermark: int) -> None:
+        """A majority of the voters has everything below ``high_watermark`` on its disks."""
+
+    def became_leader(self, epoch: int, epoch_start_offset: int) -> None: ...
+
+    def resigned(self, epoch: int) -> None: ...
+
+    def leader_changed(self) -> None:
+        """Another node leads, or none is known to. The driver's ``leader`` says which."""
+
+    def snapshot_installed(self, snapshot: SnapshotId) -> None:
+        """A snapshot that the leader sent has replaced everything below its end offset."""
+
+    def failed(self, error: BaseException) -> None:
+        """The quorum of this node cannot go on."""
+
+    def misbehaved(self, problem: str) -> None:
+        """A peer did something that a correct one does not do."""

@@ -1,0 +1,17 @@
+"""The state of a replica's files: corrupt bytes, a truncation that is not durable yet, a move to another directory."""
+
+from __future__ import annotations
+
+from barnabas.replication.future_replica import FutureReplica
+
+
+class ReplicaHealth:
+    __slots__ = ("cut_unwritten", "damage", "future")
+
+    def __init__(self) -> None:
+        # The offset of a corrupt batch on this disk.
+        self.damage: int | None = None
+        # The log was truncated, and the disk had no room to write the new recovery point.
+        self.cut_unwritten = False
+        # The copy in another directory, while the replica moves there.
+        self.future: FutureReplica | None = None

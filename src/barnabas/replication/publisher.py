@@ -1,0 +1,379 @@
+"""Makes this node's logs and roles follow the metadata: new partitions get a log, changed ones their role, deleted ones go.
+
+Files are made and removed on a worker thread; everything about a :class:`Partition` happens on the loop's thread, a hundred partitions at
+a time (:mod:`barnabas.env.slices`): each takes its role as a whole, and no two need to take theirs in the same turn of the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from barnabas.env.disk import out_of_room
+from barnabas.env.entropy import random_uuid
+from barnabas.env.slices import in_slices
+from barnabas.metadata.cluster import LOST_DIRECTORY
+from barnabas.metadata.configs import ResourceType
+from barnabas.metadata.effective_configs import EffectiveConfigs
+from barnabas.metadata.metadata_delta import MetadataDelta
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.metadata.topics import PartitionImage, TopicImage
+from barnabas.model.ids import ZERO_UUID, TopicPartition, Uuid
+from barnabas.node_context import NodeContext
+from barnabas.replication.cluster_view import ClusterView
+from barnabas.replication.local_replicas import LocalReplicas
+from barnabas.replication.partition import Partition
+from barnabas.replication.topic_counters import TopicCounters, forget_topic
+from barnabas.storage.delayed_removals import Removals
+from barnabas.storage.found_logs import FoundIn, FoundLogs
+from barnabas.storage.log import Log
+from barnabas.storage.log_directory import LogDirectory
+from barnabas.storage.log_settings import LogSettings
+from barnabas.telemetry.catalogue import STRAY_DIRECTORIES
+
+# Directories are handed to the worker thread this many at a time, so that one giant topic does not hold it for seconds.
+CREATED_AT_ONCE = 100
+# How soon a replica is tried again for which there was no room.
+ROOM_RETRY_SECONDS = 1.0
+
+
+class _Wanted(NamedTuple):
+    partition: TopicPartition
+    topic_id: Uuid
+    image: PartitionImage
+
+
+class ReplicaObserver(Protocol):
+    """What else of a broker hears of its replicas. Everything here is called on the loop's thread."""
+
+    def placed(self, topic_id: Uuid, partition: int, directory: LogDirectory) -> None:
+        """A replica lies in a directory that the metadata does not name."""
+
+    def log_created(self, log: Log) -> None: ...
+
+    def role_changed(self, partition: Partition) -> None:
+        """The metadata of a replica was applied; its role may be another one now."""
+
+    def removed(self, partition: Partition) -> None:
+        """A replica has left this node."""
+
+    def damaged(self, partition: Partition) -> None:
+        """A replica found corrupt bytes. It must not lead, nor count as in sync."""
+
+    def copy_found(self, partition: Partition, log: Log, directory: LogDirectory) -> None:
+        """A move to another directory was under way when the node stopped, and has left this copy."""
+
+
+class ReplicaPublisher:
+    def __init__(
+        self,
+        context: NodeContext,
+        replicas: LocalReplicas,
+        found: FoundLogs,
+        removals: Removals,
+        cluster_view: ClusterView,
+        observer: ReplicaObserver,
+    ) -> None:
+        """``found`` are the logs that were on disk at start; those that the first image does not claim are set aside as stray."""
+        self._node_id = context.node_id
+        self._replicas = replicas
+        self._found = found
+        self._clock = context.clock
+        self._entropy = context.entropy
+        self._executor = context.executor
+        self._metrics = context.metrics
+        self._log = context.log
+        self._cluster_view = cluster_view
+        self._observer = observer
+        replicas.on_damage = observer.damaged
+        self._removals = removals
+        self._counters: dict[str, TopicCounters] = {}
+        self._retry: asyncio.TimerHandle | None = None
+        # Replicas for which there was no room.
+        self._unmade: dict[TopicPartition, _Wanted] = {}
+        self._retrying: set[asyncio.Task[None]] = set()
+        self._full: dict[LogDirectory, None] = {}  # found so since all directories were last tried
+        # Partitions that are gone, and still named in the checkpoints of the directory they were in.
+        self._outdated: dict[LogDirectory, set[TopicPartition]] = {}
+        self._effective: EffectiveConfigs | None = None
+        self._publishing = asyncio.Lock()
+        context.metrics.reading(STRAY_DIRECTORIES, lambda: [((each.path,), each.strays) for each in replicas.directories])
+
+    async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        async with self._publishing:
+            await self._publish(delta, image, effective)
+
+    async def _publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        self._effective = effective
+        self._throttle(delta, effective)
+        for topic in delta.topics.deleted.values():
+            self._delete(topic)
+        wanted: list[_Wanted] = []
+        moved = []
+        async for topic, index in in_slices(delta.topics.changed_partitions()):
+            partition = image.topics.by_id[topic.topic_id].partitions[index]
+            known = self._replicas.by_id(topic.topic_id, index)
+            if self._node_id not in partition.replicas:
+                self._unmade.pop(TopicPartition(topic.name, index), None)
+                if known is not None:
+                    moved.append(known)
+            elif known is not None:
+                self._follow(known, partition)
+            else:
+                wanted.append(_Wanted(TopicPartition(topic.name, index), topic.topic_id, partition))
+        self._remove(moved)
+        if delta.cluster.brokers.changed:
+            # After the roles, and before files are made: acknowledgements must not wait for a disk.
+            async for replica in in_slices(list(self._replicas)):
+                replica.brokers_changed()
+        for start in range(0, len(wanted), CREATED_AT_ONCE):
+            await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
+
+    def _throttle(self, delta: MetadataDelta, effective: EffectiveConfigs) -> None:
+        throttles, changed = self._replicas.throttles, delta.configs.changed
+        if changed:
+            throttles.follow_broker(effective.broker)
+        for resource in changed:
+            if resource.type == ResourceType.TOPIC:
+                throttles.follow_topic(resource.name, effective.topic(resource.name), self._node_id)
+
+    async def _create(self, wanted: list[_Wanted], effective: EffectiveConfigs) -> None:
+        settings: dict[str, LogSettings] = {}
+        plans: list[tuple[_Wanted, LogDirectory]] = []
+        for each in wanted:
+            partition, topic_id, image = each
+            self._unmade.pop(partition, None)
+            if partition.topic not in settings:
+                settings[partition.topic] = LogSettings.from_topic_config(effective.topic(partition.topic))
+            found = self._claim(partition, topic_id, image)
+            if found is not None:
+                directory, old = found
+                old.log.configure(settings[partition.topic])
+                self._add(partition, topic_id, old.log, directory, old.high_watermark, image)
+                continue
+            chosen = self._directory_for(partition, image)
+            if chosen is None:
+                self._log.error("no directory for a replica", partition=str(partition))
+                continue
+            plans.append((each, chosen))
+            # Counted at once, so that the next replica of this round goes elsewhere.
+            chosen.reserved += 1
+        await self._forget_bounds(plans)
+        if not plans:
+            return
+        now_ms = self._clock.wall_ms()
+        made = await asyncio.get_running_loop().run_in_executor(
+            self._executor,
+            lambda: [_make(directory, each.partition, each.topic_id, settings[each.partition.topic], now_ms) for each, directory in plans],
+        )
+        for (each, directory), log in zip(plans, made, strict=True):
+            directory.reserved -= 1
+            if isinstance(log, OSError):
+                self._replicas.disk_failed(directory, log)
+                if out_of_room(log):
+                    self._make_later(each, directory)
+                continue
+            directory.add(log)
+            self._observer.log_created(log)
+            self._add(each.partition, each.topic_id, log, directory, 0, each.image)
+
+    def _make_later(self, wanted: _Wanted, full: LogDirectory) -> None:
+        """In another directory at once, if there is one and the metadata does not name this one; and in any as soon as there is room."""
+        self._unmade[wanted.partition] = wanted
+        news = full not in self._full
+        self._full[full] = None
+        if self._retry is None:
+            others = any(each.online and not each.cordoned and each not in self._full for each in self._replicas.directories)
+            at_once = news and others
+            self._retry = asyncio.get_running_loop().call_later(0 if at_once else ROOM_RETRY_SECONDS, self._try_again)
+            if not at_once:
+                self._full.clear()
+
+    def _try_again(self) -> None:
+        self._retry = None
+        task = asyncio.get_running_loop().create_task(self._make_unmade())
+        self._retrying.add(task)
+        task.add_done_callback(self._retrying.discard)
+
+    async def _make_unmade(self) -> None:
+        async with self._publishing:
+            assert self._effective is not None
+            await self._create(list(self._unmade.values()), self._effective)
+
+    def _claim(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:
+        """A log that was found at start and belongs to this very topic. One that belonged to another of the same name makes room, and so
+        does one that was damaged when this node stopped."""
+        found = self._found.replicas.pop(partition, [])
+        own = [each for each in found if each[1].topic_id in (topic_id, None) and not self._is_lost(image)]
+        for directory, _ in found:
+            if all(directory is not each[0] for each in own):
+                names = self._put_aside(directory, directory.mark_stray, partition)
+                self._log.warning("a partition that is damaged, or of another topic with this name, was put aside", directories=names)
+        if not own:
+            return self._claim_copy(partition, topic_id, image)
+        # Twice, when the node died while a copy took the replica's place: the controller was told where.
+        own.sort(key=lambda each: (each[0].directory_id == image.directory_of(self._node_id), each[1].log.log_end_offset), reverse=True)
+        claimed = own[0]
+        for directory, other in own[1:]:
+            if other.log.log_end_offset <= claimed[1].log.log_end_offset:
+                names = self._put_aside(directory, directory.mark_deleted, partition)
+                for name in names:
+                    self._removals.later(directory, partial(directory.remove_marked, name), 0)
+            else:
+                names = self._put_aside(directory, directory.mark_stray, partition)
+                self._log.warning("of a partition that was found twice, the one nobody knows of was put aside", directories=names)
+        return claimed
+
+    def _claim_copy(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:
+        """Where the replica itself is away with its directory, and the controller was told of the copy, the copy is the replica: it was
+        told when nothing was missing from it."""
+        assigned = image.directory_of(self._node_id)
+        for directory, found in self._found.copies.get(partition, []):
+            if directory.directory_id == assigned and found.topic_id == topic_id and directory.online and not self._replicas.all_online:
+                self._found.copies.pop(partition)
+                directory.adopt_future(partition)
+                self._log.warning("a copy takes the place of a replica that is gone", partition=str(partition), directory=directory.path)
+                self._observer.log_created(found.log)
+                return directory, found
+        return None
+
+    def _resume_move(self, replica: Partition) -> None:
+        """Of copies that a move has left, the one for this replica is gone on with."""
+        for directory, found in self._found.copies.pop(replica.partition, []):
+            if (
+                found.topic_id == replica.topic_id
+                and directory is not replica.directory
+                and directory.online
+                and replica.health.future is None
+            ):
+                self._observer.copy_found(replica, found.log, directory)
+            else:
+                names = self._put_aside(directory, directory.mark_future_stray, replica.partition)
+                self._log.warning("a copy that belongs to no replica was put aside", directories=names)
+
+    def _is_lost(self, image: PartitionImage) -> bool:
+        """Whether nobody counts with what this node has of the partition."""
+        return image.directory_of(self._node_id) == LOST_DIRECTORY and self._node_id not in image.isr
+
+    def _directory_for(self, partition: TopicPartition, image: PartitionImage) -> LogDirectory | None:
+        """None where there is nowhere to go, or where the replica may lie in a directory that failed: a new and empty log elsewhere
+        would be taken for the partition. A directory that is unknown, while none has failed, belonged to another machine with this
+        node's id: what it held is gone, and the controller has been told so (it was no clean start)."""
+        assigned = image.directory_of(self._node_id)
+        if assigned == ZERO_UUID or self._is_lost(image):
+            return self._replicas.directory_for_new(partition, full=self._full)
+        known = next((each for each in self._replicas.directories if each.directory_id == assigned), None)
+        if known is None and self._replicas.all_online:
+            return self._replicas.directory_for_new(partition, full=self._full)
+        return known if known is not None and known.online else None
+
+    def _add(
+        self, partition: TopicPartition, topic_id: Uuid, log: Log, directory: LogDirectory, high_watermark: int, image: PartitionImage
+    ) -> None:
+        counters = self._counters.get(partition.topic)
+        if counters is None:
+            counters = self._counters[partition.topic] = TopicCounters(self._metrics, partition.topic)
+        replica = Partition(
+            partition,
+            topic_id,
+            log,
+            directory,
+            node_id=self._node_id,
+            high_watermark=high_watermark,
+            counters=counters,
+            cluster_view=self._cluster_view,
+        )
+        self._replicas.add(replica)
+        self._follow(replica, image)
+        if image.directory_of(self._node_id) != directory.directory_id:
+            self._observer.placed(topic_id, partition.partition, directory)
+        self._resume_move(replica)
+
+    def _follow(self, replica: Partition, image: PartitionImage) -> None:
+        try:
+            replica.follow_metadata(image, self._clock.monotonic_ms())
+        except OSError as error:
+            self._replicas.disk_failed(replica.directory, error)
+            replica.resign()
+        if replica.online and image.directory_of(self._node_id) == LOST_DIRECTORY:
+            # It was damaged, and has dropped what was: it may be fetched again and count again.
+            self._observer.placed(replica.topic_id, replica.partition.partition, replica.directory)
+        self._observer.role_changed(replica)
+
+    # -- removing -------------------------------------------------------------------------------------------------------------
+
+    def _delete(self, topic: TopicImage) -> None:
+        self._unmade = {partition: wanted for partition, wanted in self._unmade.items() if wanted.topic_id != topic.topic_id}
+        found = (self._replicas.by_id(topic.topic_id, index) for index in topic.partitions)
+        self._remove([replica for replica in found if replica is not None])
+        self._counters.pop(topic.name, None)
+        forget_topic(self._metrics, topic.name)
+
+    def _remove(self, replicas: list[Partition]) -> None:
+        """Of topics that were deleted, and those that were moved to other brokers."""
+        for replica in replicas:
+            directory = replica.directory
+            self._replicas.remove(replica.partition)
+            self._observer.removed(replica)
+            if directory.online:
+                try:
+                    path = directory.mark_deleted(replica.partition, Uuid(random_uuid(self._entropy)))
+                except OSError as error:
+                    self._replicas.disk_failed(directory, error)
+                    continue
+                self._outdated.setdefault(directory, set()).add(replica.partition)
+                self._removals.later(directory, partial(directory.remove_marked, path), replica.log.settings.file_delete_delay_ms)
+
+    async def _forget_bounds(self, plans: list[tuple[_Wanted, LogDirectory]]) -> None:
+        """With the start and the recovery point of a partition of the same name that is gone, the next start after a crash would throw
+        away what is in the new one. Where there is no room to write that down, the new one has to wait."""
+        named = dict.fromkeys(directory for each, directory in plans if each.partition in self._outdated.get(directory, ()))
+        for directory in named:
+            gone = self._outdated.pop(directory)
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._executor, directory.write_down_bounds({}))
+            except OSError as error:
+                self._outdated[directory] = gone
+                self._replicas.disk_failed(directory, error)
+                for plan in [each for each in plans if each[1] is directory]:
+                    plans.remove(plan)
+                    directory.reserved -= 1
+                    self._make_later(plan[0], directory)
+
+    def _put_aside(self, directory: LogDirectory, mark: Callable[[TopicPartition, Uuid], str], partition: TopicPartition) -> list[str]:
+        """The new name, unless the directory has failed."""
+        if not directory.online:
+            return []
+        try:
+            return [mark(partition, Uuid(random_uuid(self._entropy)))]
+        except OSError as error:
+            self._replicas.disk_failed(directory, error)
+            return []
+
+    def put_strays_aside(self) -> list[str]:
+        """What was on disk and no topic claims: kept under a name that says so. The new names."""
+        names: list[str] = []
+        for partition, found in self._found.replicas.items():
+            for directory, _ in found:
+                names += self._put_aside(directory, directory.mark_stray, partition)
+        # A copy may be of a replica whose directory is away.
+        for partition, found in self._found.copies.items() if self._replicas.all_online else ():
+            for directory, _ in found:
+                names += self._put_aside(directory, directory.mark_future_stray, partition)
+        self._found = FoundLogs()
+        return names
+
+    def close(self) -> None:
+        if self._retry is not None:
+            self._retry.cancel()
+        for task in self._retrying:
+            task.cancel()
+
+
+def _make(directory: LogDirectory, partition: TopicPartition, topic_id: Uuid, settings: LogSettings, now_ms: int) -> Log | OSError:
+    try:
+        return directory.create(partition, topic_id, settings, now_ms=now_ms)
+    except OSError as error:
+        return error

@@ -1,0 +1,68 @@
+"""A controller whose cluster is as a test wants it, and chance that can be told what to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
+
+from barnabas.config.parse import parse_broker_config
+from barnabas.controller.core.bootstrap import bootstrap_records
+from barnabas.controller.core.controller import Controller
+from barnabas.controller.core.outcome import Outcome
+from barnabas.devcluster.development import development_properties
+from barnabas.metadata.metadata_image import MetadataImage
+from barnabas.model.ids import NodeId
+from barnabas.wire.metadata_records import MetadataRecord, encode_metadata_record
+from tests.unit.metadata.made import after
+
+CLUSTER_ID = "Some-cluster-id-------"
+NOW_MS = 1_700_000_000_000
+
+
+class Dice:
+    """Chance from a seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._chance = Random(seed)
+
+    def bytes(self, size: int) -> bytes:
+        return self._chance.randbytes(size)
+
+    def below(self, bound: int) -> int:
+        return self._chance.randrange(bound)
+
+
+class Office:
+    """An active controller. Every decision is checked to be what it claims: records that a log can hold and an image can take."""
+
+    def __init__(self, records: Iterable[MetadataRecord] = (), *, file: dict[str, str] | None = None, seed: int = 0) -> None:
+        settings = parse_broker_config(development_properties(data_dir="/data", overrides=file))
+        self.controller = Controller(NodeId(1), CLUSTER_ID, settings, Dice(seed))
+        self.next_offset, self.now_ms = 100, NOW_MS
+        written = self.controller.activate(after([*bootstrap_records(), *records]), [], next_offset=100, now_ms=self.now_ms)
+        assert written == []
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.controller.image
+
+    def decide(self, request: Any) -> Outcome:
+        outcome = self.controller.step(request, next_offset=self.next_offset, now_ms=self.now_ms)
+        self._written(outcome.records)
+        return outcome
+
+    def ask(self, request: Any) -> Any:
+        return self.decide(request).response
+
+    def wait(self, duration_ms: int) -> list[MetadataRecord]:
+        """Time passes, and the controller does what is due by then."""
+        self.now_ms += duration_ms
+        records = list(self.controller.tick(next_offset=self.next_offset, now_ms=self.now_ms))
+        self._written(records)
+        return records
+
+    def _written(self, records: Sequence[MetadataRecord]) -> None:
+        for record in records:
+            encode_metadata_record(record)
+        self.next_offset += len(records)

@@ -1,0 +1,342 @@
+"""Asking the controller: here or elsewhere, again when it moved, and always answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, NamedTuple, cast
+
+import pytest
+
+from barnabas.controller import channel as controller_channel
+from barnabas.controller.channel import ControllerChannel
+from barnabas.controller.envelopes import read_address, read_principal, response_bytes
+from barnabas.controller.error_responses import error_response
+from barnabas.env.awaiting import awaited
+from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import NodeId
+from barnabas.model.promise import Promise
+from barnabas.network.caller import Caller
+from barnabas.network.connection import Connection
+from barnabas.network.peers import Peers
+from barnabas.security.principal import ANONYMOUS
+from barnabas.telemetry.logs import EventLog
+from barnabas.wire.apis import ApiKey, messages
+from barnabas.wire.compiler import decode
+from barnabas.wire.headers import read_request_prefix
+from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
+from barnabas.wire.messages.create_topics import CreatableTopic, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from barnabas.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
+from tests.unit import simulated
+from tests.unit.network.hostile_peer import Visitor, answer, serving
+
+HERE, THERE, ELSEWHERE = NodeId(1), NodeId(2), NodeId(3)
+PATIENCE_MS = 20_000
+OFFERED = {ApiKey.ENVELOPE: (0, 0), ApiKey.ALLOCATE_PRODUCER_IDS: (0, 0)}
+ALLOCATE = AllocateProducerIdsRequest(broker_id=HERE, broker_epoch=5)
+ALLOCATED = AllocateProducerIdsResponse(throttle_time_ms=0, error_code=0, producer_id_start=1000, producer_id_len=1000)
+CREATE = CreateTopicsRequest(topics=[CreatableTopic(name="t", num_partitions=1, replication_factor=1, assignments=[], configs=[])])
+CREATED = CreateTopicsResponse(throttle_time_ms=0, topics=[CreatableTopicResult(name="t", error_code=0, error_message=None)])
+
+
+class Led(NamedTuple):
+    node_id: int
+    epoch: int
+    endpoint: tuple[str, int] | None
+
+
+class Quorum:
+    def __init__(self) -> None:
+        self.leader: Led | None = None
+
+
+class Local:
+    """A controller in this node that answers what a test puts there."""
+
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
+        self.asked: list[Any] = []
+
+    def submit(self, request: Any, context: Caller | None = None) -> Promise[Any]:
+        self.asked.append(request)
+        given = self.answers.pop(0)
+        return given if isinstance(given, Promise) else Promise.kept(given)
+
+
+class _Peer:
+    peer_address = ("10.1.2.3", 5555)
+
+
+def client(version: int = 7) -> Caller:
+    return Caller(cast(Connection, _Peer()), version, 77, "an admin")
+
+
+class Office:
+    """A channel, and the quorum it looks at."""
+
+    def __init__(self, local: Local | None = None, *, timeout_ms: int = PATIENCE_MS) -> None:
+        self.quorum = Quorum()
+        self.peers = Peers("node 1")
+        self.channel = ControllerChannel(HERE, self.quorum, self.peers, EventLog("FATAL"), local=local, timeout_ms=timeout_ms)
+
+    def leads(self, node_id: int, port: int | None = None, *, epoch: int = 1) -> None:
+        self.quorum.leader = Led(node_id, epoch, None if port is None else ("127.0.0.1", port))
+        self.channel.leader_changed()
+
+    async def ask(self, request: Any, context: Caller | None = None) -> Any:
+        return await awaited(self.channel.submit(request, context))
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    simulated.run(scenario())
+
+
+def allocating(response: Any = ALLOCATED) -> Callable[[Visitor], Awaitable[None]]:
+    async def visit(visitor: Visitor) -> None:
+        await visitor.greet(OFFERED)
+        while True:
+            asked = await visitor.request()
+            visitor.writer.write(answer(asked.correlation_id, response, asked.api_version))
+
+    return visit
+
+
+# -- where it is ------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_controller_in_this_node_is_asked_without_the_wire() -> None:
+    async def scenario() -> None:
+        local = Local(ALLOCATED)
+        office = Office(local)
+        office.leads(HERE)
+        assert office.channel.submit(ALLOCATE).value is ALLOCATED, "at once"
+        assert local.asked == [ALLOCATE]
+
+    run(scenario)
+
+
+def test_the_controller_in_another_node_is_asked_over_the_wire() -> None:
+    async def scenario() -> None:
+        async with serving(allocating()) as port:
+            office = Office()
+            office.leads(THERE, port)
+            assert await office.ask(ALLOCATE) == ALLOCATED
+            office.peers.close()
+
+    run(scenario)
+
+
+def test_a_request_waits_while_no_leader_is_known() -> None:
+    async def scenario() -> None:
+        office = Office(Local(ALLOCATED))
+        asked = asyncio.ensure_future(office.ask(ALLOCATE))
+        await asyncio.sleep(0)
+        assert not asked.done()
+        office.leads(HERE)
+        assert await asked is ALLOCATED
+
+    run(scenario)
+
+
+def test_a_node_that_answers_not_controller_is_asked_again() -> None:
+    """It may lead the quorum and not be the active controller yet."""
+
+    async def scenario() -> None:
+        refusal = error_response(CREATE, ErrorCode.NOT_CONTROLLER)
+        office = Office(Local(refusal, refusal, CREATED))
+        office.leads(HERE)
+        assert await office.ask(CREATE) is CREATED
+
+    run(scenario)
+
+
+def test_a_new_leader_is_asked_while_the_old_one_is_silent() -> None:
+    async def silence(visitor: Visitor) -> None:
+        await visitor.greet(OFFERED)
+        await visitor.request()
+        asked.set()
+        await visitor.reader.read()
+
+    async def scenario() -> None:
+        async with serving(silence) as paused, serving(allocating()) as alive:
+            office = Office()
+            office.leads(THERE, paused)
+            answered = asyncio.ensure_future(office.ask(ALLOCATE))
+            await asked.wait()
+            office.leads(ELSEWHERE, alive, epoch=2)
+            assert await answered == ALLOCATED
+            office.peers.close()
+
+    asked = asyncio.Event()
+    run(scenario)
+
+
+def test_a_controller_that_hangs_up_is_asked_again() -> None:
+    visits = 0
+
+    async def visit(visitor: Visitor) -> None:
+        nonlocal visits
+        visits += 1
+        if visits == 1:
+            await visitor.greet(OFFERED)
+            await visitor.request()
+        elif visits > 2:
+            await allocating()(visitor)
+
+    async def scenario() -> None:
+        async with serving(visit) as port:
+            office = Office()
+            office.leads(THERE, port)
+            assert await office.ask(ALLOCATE) == ALLOCATED
+            assert visits == 3
+            office.peers.close()
+
+    run(scenario)
+
+
+# -- always an answer -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leader", [None, Led(THERE, 1, None), Led(HERE, 1, None)])
+def test_a_request_without_a_controller_is_answered_request_timed_out(leader: Led | None) -> None:
+    async def scenario() -> None:
+        office = Office(timeout_ms=120)
+        office.quorum.leader = leader
+        response = await office.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=0), client())
+        assert [topic.error_code for topic in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
+
+    run(scenario)
+
+
+def test_a_request_that_names_a_time_is_answered_by_then() -> None:
+    async def scenario() -> None:
+        office = Office(Local(Promise()))  # decides, and then takes for ever
+        office.quorum.leader = Led(HERE, 1, None)
+        response = await office.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=120), client())
+        assert [topic.error_code for topic in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
+
+    run(scenario)
+
+
+def test_waiting_requests_are_answered_when_the_node_stops() -> None:
+    async def scenario() -> None:
+        never: Promise[Any] = Promise()
+        office = Office(Local(never))
+        waiting = office.channel.submit(ALLOCATE)
+        office.quorum.leader = Led(HERE, 1, None)
+        parked = office.channel.submit(ALLOCATE)
+        office.channel.close()
+        assert waiting.value.error_code == parked.value.error_code == ErrorCode.REQUEST_TIMED_OUT
+        assert office.channel.submit(ALLOCATE).value.error_code == ErrorCode.REQUEST_TIMED_OUT
+        never.resolve(ALLOCATED)  # nobody looks
+
+    run(scenario)
+
+
+def test_a_controller_that_does_not_know_the_request_is_not_asked_again() -> None:
+    async def scenario() -> None:
+        async with serving(allocating()) as port:
+            office = Office()
+            office.leads(THERE, port)
+            response = await office.ask(ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0])]))
+            assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
+            office.peers.close()
+
+    run(scenario)
+
+
+def test_waiting_requests_have_a_limit_while_there_is_no_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller_channel, "REQUESTS_WAITING_MAX", 2)
+
+    async def scenario() -> None:
+        office = Office()
+        waiting = [office.channel.submit(CREATE, client()) for _ in range(3)]
+        assert [each.done for each in waiting] == [False, False, True]
+        own = office.channel.submit(ALLOCATE)
+        assert not own.done, "what the broker needs to live is not held against it"
+        waiting[0].abandon()
+        waiting.append(office.channel.submit(CREATE, client()))
+        office.channel.close()
+
+    run(scenario)
+
+
+# -- in a client's name -----------------------------------------------------------------------------------------------------------
+
+
+def enveloping(respond: Callable[[EnvelopeRequest], EnvelopeResponse]) -> Callable[[Visitor], Awaitable[None]]:
+    async def visit(visitor: Visitor) -> None:
+        await visitor.greet(OFFERED)
+        while True:
+            frame = await visitor.frame()
+            asked = read_request_prefix(frame)
+            assert asked.api_key == ApiKey.ENVELOPE
+            envelope, _ = decode(EnvelopeRequest, 0, frame, asked.position + 1)
+            visitor.writer.write(answer(asked.correlation_id, respond(envelope), 0))
+
+    return visit
+
+
+@pytest.mark.parametrize("version", [2, 5, 7])
+def test_a_forwarded_request_carries_the_principal_and_the_version_of_the_client(version: int) -> None:
+    seen: list[Any] = []
+
+    def respond(envelope: EnvelopeRequest) -> EnvelopeResponse:
+        inside = read_request_prefix(envelope.request_data)
+        flexible = version >= 5
+        request, end = decode(messages(ApiKey.CREATE_TOPICS)[0], version, envelope.request_data, inside.position + flexible)
+        assert end == len(envelope.request_data)
+        seen.append((inside[:4], request))
+        assert envelope.request_principal is not None
+        seen.append((read_principal(envelope.request_principal), read_address(envelope.client_host_address)))
+        return EnvelopeResponse(response_data=response_bytes(CREATED, version, inside.correlation_id), error_code=0)
+
+    async def scenario() -> None:
+        async with serving(enveloping(respond)) as port:
+            office = Office()
+            office.leads(THERE, port)
+            response = await office.ask(CREATE, client(version))
+            assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 0)]
+            assert seen == [((ApiKey.CREATE_TOPICS, version, 77, "an admin"), CREATE), (ANONYMOUS, "10.1.2.3")]
+            office.peers.close()
+
+    run(scenario)
+
+
+def test_an_envelope_that_went_to_the_wrong_node_is_sent_again() -> None:
+    answers = [
+        EnvelopeResponse(error_code=ErrorCode.NOT_CONTROLLER),
+        EnvelopeResponse(error_code=0, response_data=response_bytes(CREATED, 7, 77)),
+    ]
+
+    async def scenario() -> None:
+        async with serving(enveloping(lambda _: answers.pop(0))) as port:
+            office = Office()
+            office.leads(THERE, port)
+            assert (await office.ask(CREATE, client())).topics[0].error_code == ErrorCode.NONE
+            office.peers.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("envelope", "told"),
+    [
+        (EnvelopeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION), ErrorCode.UNSUPPORTED_VERSION),
+        (EnvelopeResponse(error_code=ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=0, response_data=None), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=0, response_data=b""), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=0, response_data=response_bytes(CREATED, 7, 78)), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (EnvelopeResponse(error_code=0, response_data=response_bytes(CREATED, 7, 77)[:-9]), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_errors_between_nodes_are_hidden_from_the_client(envelope: EnvelopeResponse, told: ErrorCode) -> None:
+    async def scenario() -> None:
+        async with serving(enveloping(lambda _: envelope)) as port:
+            office = Office()
+            office.leads(THERE, port)
+            assert (await office.ask(CREATE, client())).topics[0].error_code == told
+            office.peers.close()
+
+    run(scenario)
