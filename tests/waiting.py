@@ -2,8 +2,9 @@
 
 A test waits for a state and never for a time: :func:`until` asks a condition again and again, and
 fails with a sentence that names the awaited state and the value or error that it saw last. A wait
-ends as soon as the condition holds, so a generous bound costs nothing in a run that passes; a tight
-one fails on a machine that is starved. Only a test whose claim *is* a duration has a bound of its own.
+ends as soon as the condition holds, so a generous bound costs nothing in a run that passes; a
+tight one fails on a machine that is starved. Only a test whose claim *is* a duration has a bound of
+its own.
 
 :func:`until_async` is the same inside an event loop. It takes the time from that loop, so that on a
 simulated loop it waits in simulated time.
@@ -18,7 +19,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# Below pytest's timeout of a test (300 s), so that the sentence of the wait is printed before the stacks.
+# Below pytest's timeout of a test (300 s), so that the sentence of the wait is printed first.
 PATIENCE_SECONDS = 180.0
 # For Spark, which starts in a minute on a starved machine, and for clusters that lose nodes all the
 # time: there a client that hangs inside a call is noticed after 50 s, and its group moves on later.
@@ -42,8 +43,8 @@ def until(
     """The first true value of ``condition``.
 
     ``what`` completes the sentence "not within 180 s: ...". ``seen()`` describes the state for the
-    failure, where the last value of the condition does not. An error of ``retry_on`` counts as "not yet";
-    any other ends the wait at once, so a condition may assert that waiting still makes sense.
+    failure, where the last value of the condition does not. An error of ``retry_on`` counts as "not
+    yet"; any other ends the wait at once, so a condition may assert that waiting makes sense.
     """
     wait = _Wait(what, seen, time.monotonic, seconds_max)
     while True:

@@ -57,7 +57,7 @@ def test_a_cluster_of_several_is_not_started_with_fewer_controllers(stopped: UpC
 
 def _stops_cleanly(cluster: UpCluster, how: signal.Signals) -> None:
     out, err = cluster.stop(how)
-    # The last of them may find no quorum any more that lets it go, and says so when it has waited long enough.
+    # The last node may find no quorum for its controlled shutdown, and logs that after a while.
     assert (out, [line for line in err.splitlines() if b"no controller let this broker go" not in line]) == (b"", [])
     assert cluster.process.returncode == 0
 

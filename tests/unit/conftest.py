@@ -1,8 +1,9 @@
 """tests/unit promises no sockets and no sleeping, and this conftest keeps that promise.
 
 A test of this folder that connects or binds a socket, sleeps, or sets a timer on a real event loop
-fails with a sentence. Shells run on the simulated loop instead (``tests/unit/simulated.py``), where time
-passes only in the simulation; a test that needs real sockets or real time belongs into ``tests/shells``.
+fails with a sentence. Shells run on the simulated loop instead (``tests/unit/simulated.py``), where
+time passes only in the simulation; a test that needs real sockets or real time belongs into
+``tests/shells``.
 A real loop may still run coroutines that never wait, because ``asyncio.sleep(0)`` only yields.
 """
 

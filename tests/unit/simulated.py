@@ -1,9 +1,10 @@
-"""Run a shell without sockets and without waiting: ``simulated.run(scenario())`` instead of ``asyncio.run``.
+"""``simulated.run(scenario())`` runs a shell without sockets and without waiting.
 
-The loop is the simulation's. Time passes only when no callback is due, so a timer of a minute takes no
-time at all, and a scenario that waits for an event that never comes fails at once. Connections
-between a shell and a peer of the test are in memory (:meth:`ConnectedLoop.listen`). What a connection carries
-arrives complete and in order; tests of torn frames and real sockets are in ``tests/shells``.
+It replaces ``asyncio.run`` and uses the loop of the simulation. Time passes only when no callback
+is due, so a timer of a minute takes no time at all, and a scenario that waits for an event that
+never comes fails at once. Connections between a shell and a peer of the test are in memory
+(:meth:`ConnectedLoop.listen`): bytes arrive complete and in order. Tests of torn frames and real
+sockets are in ``tests/shells``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ OnConnection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[
 
 
 def run(scenario: Coroutine[Any, Any, T]) -> T:
-    """The result of ``scenario``, in simulated time. Exceptions of forgotten callbacks fail the test."""
+    """The result of ``scenario``. Exceptions of forgotten callbacks fail the test."""
     scheduler = Scheduler()
     complaints: list[dict[str, Any]] = []
     loop = ConnectedLoop(scheduler, complaints.append)

@@ -24,7 +24,8 @@ IN_CORES = {
     "elect_leaders": "test_elections",
     "unregister_broker": "test_brokers",
 }
-# Bounds that are no wait of a test: of client programs, of processes that are killed after it, of calls that count as hung.
+# Bounds that are no wait of a test: of client programs, of processes that are killed after it, of
+# calls that count as hung.
 NO_WAITS = {
     "tests/waiting.py",
     "tests/unit/test_layout.py",
@@ -36,7 +37,7 @@ NO_WAITS = {
 
 
 def apis_of(stem: str) -> set[str]:
-    """``test_sync_group_and_heartbeat`` is of both, ``test_offset_commit_of_groups`` of OffsetCommit."""
+    """``test_sync_group_and_heartbeat`` is of both, ``test_fetch_of_x`` of Fetch."""
     parts = stem.removeprefix("test_").split("_and_")
     return {api for part in parts for api in APIS if part == api or part.startswith(f"{api}_of_")}
 

@@ -115,7 +115,7 @@ class Tortured:
             assert process.is_alive(), process.output()
             return all(now > then for now, then in zip(self._batches_done(), before, strict=True))
 
-        # Each sink has done something since the last kill, so that the next one meets all of them at work.
+        # Every sink commits a batch after a kill, so that the next kill meets all of them at work.
         until(all_went_on, "every sink commits a batch", seen=process.output, seconds_max=LONG_PATIENCE_SECONDS)
 
     def _batches_done(self) -> list[int]:
