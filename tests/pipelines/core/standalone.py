@@ -60,7 +60,7 @@ class StandaloneCluster:
             self._processes.append(subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, cwd=self._folder))
 
     def _wait_for(self, port: int) -> None:
-        """Wait for the master. Workers look for it by themselves, and a submitted job waits for them."""
+        """Wait for the master. Workers look for it by themselves, and a job waits for them."""
 
         def listens() -> bool:
             assert self._processes[0].poll() is None, "the master ended"
