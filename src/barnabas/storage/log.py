@@ -7,8 +7,8 @@ Offsets in order::
 
 The first two differ only where older segments lie in remote storage.
 
-Everything here runs on one thread. Appends go to the page cache; :meth:`Log.flushable` and :meth:`Log.flushed` let somebody else do the
-waiting for the disk. An ``OSError`` from any method means that the directory can no longer be trusted, and its owner takes it offline;
+Everything here runs on one thread. Appends go to the page cache; :attr:`Log.flushing` lets a worker thread wait for the
+disk. An ``OSError`` from any method means that the directory can no longer be trusted, and its owner takes it offline;
 except where the disk is full (:func:`~barnabas.env.disk.out_of_room`): then the log is as it was before, and may be appended to once
 there is room.
 """
@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from errno import EIO
 from typing import NamedTuple
 
-from barnabas.env.disk import Disk, out_of_room
+from barnabas.env.disk import Disk
 from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
@@ -29,9 +29,10 @@ from barnabas.records.validation import Accepted, Refused
 from barnabas.storage.append_plan import RollReason, indexes_have_room, roll_reason
 from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, offset_name
 from barnabas.storage.finding_by_time import TimestampOffset, first_at_or_after, first_of_largest
+from barnabas.storage.flushing import Flushing
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_settings import LogSettings
-from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, snapshot_path, write_snapshot
+from barnabas.storage.producer_snapshots import ProducerSnapshots
 from barnabas.storage.producer_state import ProducerState, SentBatch
 from barnabas.storage.regions import FileRegion
 from barnabas.storage.removal import Removal, mark_deleted
@@ -95,7 +96,8 @@ class Log:
         self.producers = producers
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
-        self.recovery_point = recovery_point
+        self.flushing = Flushing(segments, recovery_point=recovery_point, log_end_offset=log_end_offset)
+        self._producer_snapshots = ProducerSnapshots(disk, directory, empty_up_to=log_start_offset)
         # Everything below was compacted; None where nothing was yet. Whoever compacts moves it, and cutting takes it back.
         self.cleaned_to: int | None = None
         # How often the log was cut. Whoever works on its segments elsewhere sees from it that they may no longer be what they were.
@@ -105,14 +107,9 @@ class Log:
         # Where a log begins that turns out to be tiered, when its settings come to be known.
         self._remote_start_offset: int | None = None
         self._read_ends: dict[int, tuple[Segment, int]] = {}
-        # A log that is empty up to here has no producers to write down.
-        self._snapshot_offset = log_start_offset
         # Called after a roll, with the segment that was sealed: someone should flush it in the background.
         self.on_roll: Callable[[Log], None] | None = None
-        self._unflushed_records = 0
         self._touched = touched
-        # Up to where a flush that is under way may move the recovery point: what was cut or sealed meanwhile it has not seen.
-        self._flush_limit = log_end_offset
 
     def configure(self, settings: LogSettings) -> None:
         """Take the topic's own settings. A log is opened before they are known, and what they say decides where it begins."""
@@ -216,8 +213,9 @@ class Log:
             for (batch, header, _), outcome in zip(batches, outcomes, strict=False):
                 if header.producer_id >= 0:
                     self._follow_producer(header, batch, outcome.base_offset)
-        self._unflushed_records += end_offset - base_offset
-        if self._unflushed_records >= settings.flush_messages:
+        flushing = self.flushing
+        flushing.unflushed_records += end_offset - base_offset
+        if flushing.unflushed_records >= settings.flush_messages:
             self.flush()
         return outcomes
 
@@ -250,8 +248,8 @@ class Log:
         self.log_end_offset = last_offset + 1
         if header.producer_id >= 0:
             self._follow_producer(header, batch, base_offset)
-        self._unflushed_records += header.record_count
-        if self._unflushed_records >= settings.flush_messages:
+        self.flushing.unflushed_records += header.record_count
+        if self.flushing.unflushed_records >= settings.flush_messages:
             self.flush()
 
     def _follow_producer(self, header: BatchHeader, batch: Buffer, base_offset: int) -> None:
@@ -269,7 +267,7 @@ class Log:
             sealed.sync()
         else:
             # Likewise for a flush that began before the seal: it may not vouch for the whole segment.
-            self._flush_limit = min(self._flush_limit, self.log_end_offset - 1)
+            self.flushing.sealed(self.log_end_offset)
         # Producers as of the new segment's start, so that opening the log needs to replay only this segment.
         self.snapshot_producers()
         try:
@@ -427,8 +425,7 @@ class Log:
         # A batch whose offset rot has moved leaves a hole in front of it. To end behind the hole would be to claim what it swallowed.
         offset = min(offset, self.segments.active.next_offset)
         self.log_end_offset = offset
-        self.recovery_point = min(self.recovery_point, offset)
-        self._flush_limit = min(self._flush_limit, offset)
+        self.flushing.truncated(offset)
         self.log_start_offset = min(self.log_start_offset, offset)
         if self.cleaned_to is not None:
             self.cleaned_to = min(self.cleaned_to, offset)
@@ -450,10 +447,11 @@ class Log:
             raise OSError(EIO, f"no new segment can be made: {error}", self.directory) from error
         self.disk.sync_directory(self.directory)
         self.segments.replace_all(fresh)
-        self.log_start_offset = self.log_end_offset = self.recovery_point = self._flush_limit = offset
+        self.log_start_offset = self.log_end_offset = offset
+        self.flushing.restarted(offset)
         self.cleaned_to = None
         self.leader_epochs.clear()
-        self._drop_snapshots(keep_below=0)
+        self._producer_snapshots.drop(keep_below=0)
         self.producers.clear()
 
     def advance_start(self, offset: int) -> None:
@@ -512,91 +510,28 @@ class Log:
 
     def snapshot_producers(self) -> None:
         """Write the producers as of the log end offset, unless that snapshot exists."""
-        if self._snapshot_offset == self.log_end_offset:
-            return
-        try:
-            write_snapshot(self.disk, self.directory, self.log_end_offset, self.producers)
-        except OSError as error:
-            # On a full disk there is one snapshot less, and more to replay for who needs it.
-            if not out_of_room(error):
-                raise
-            return
-        self._snapshot_offset = self.log_end_offset
+        self._producer_snapshots.write(self.log_end_offset, self.producers)
 
     def take_producers(self, producers: ProducerState) -> None:
-        """Of a log with the same end, which may know more than the batches of this one say."""
+        """Take the state of a log with the same end, which may hold more than the batches of this one say."""
         self.producers = producers
-        self._snapshot_offset = -1
+        self._producer_snapshots.forget_written()
 
     def rebuild_producers(self, *, snapshots: Sequence[int] | None = None) -> None:
-        """The producers as of the log end offset, from the latest snapshot that reaches no further and the batches behind it.
-
-        ``snapshots`` are the offsets of those on the disk, where they are known."""
-        self.producers.clear()
-        kept = self._drop_snapshots(keep_below=self.log_end_offset + 1, snapshots=snapshots)
-        start = self.log_start_offset
-        for offset in reversed(kept):
-            try:
-                for producer in read_snapshot(self.disk, self.directory, offset):
-                    self.producers.restore(producer)
-            except ValueError:
-                self.producers.clear()
-                self.disk.remove(snapshot_path(self.directory, offset))
-                continue
-            start = offset
-            break
-        self._snapshot_offset = start
-        for segment in self.segments.starting_with(start):
-            if segment.next_offset <= start:
-                continue
-            for position, header in segment.headers():
-                if header.last_offset >= start and header.producer_id >= 0:
-                    batch = segment.read_batch(position, header) if header.control else b""
-                    self.producers.replay(header, batch, header.base_offset)
-
-    def _drop_snapshots(self, *, keep_below: int, snapshots: Sequence[int] | None = None) -> list[int]:
-        """The offsets of those that stay, in order."""
-        found = list_snapshots(self.disk, self.directory) if snapshots is None else snapshots
-        doomed = [offset for offset in found if offset >= keep_below]
-        for offset in doomed:
-            self.disk.remove(snapshot_path(self.directory, offset))
-        if doomed:
-            # They tell of batches that are gone. One that came back when the log has grown past it again would be believed.
-            self.disk.sync_directory(self.directory)
-        self._snapshot_offset = -1
-        return [offset for offset in found if offset < keep_below]
+        """The producers as of the log end offset. ``snapshots`` are the offsets of those on the disk, if they are known."""
+        self._producer_snapshots.rebuild(
+            self.producers, self.segments, start=self.log_start_offset, end=self.log_end_offset, found=snapshots
+        )
 
     # -- the disk -------------------------------------------------------------------------------------------------------------
 
-    def flushable(self) -> tuple[int, list[Segment]]:
-        """The log end offset, and the segments to sync so that it becomes the recovery point.
-
-        Their ``sync`` may run on another thread; one flush of a log at a time, and then :meth:`flushed` on this one.
-        """
-        segments = [segment for segment in self.segments.starting_with(self.recovery_point) if segment.next_offset > self.recovery_point]
-        try:
-            for segment in segments:
-                segment.write_out()
-        except OSError as error:
-            # Indexes that find no room. The batches are made durable all the same, and recovery derives the rest from them: nothing is
-            # vouched for until it need not.
-            if not out_of_room(error):
-                raise
-            return self.recovery_point, segments
-        self._flush_limit = self.log_end_offset
-        self._unflushed_records = 0
-        return self.log_end_offset, segments
-
-    def flushed(self, offset: int) -> None:
-        """What :meth:`flushable` gave is durable, as far as it was not cut or sealed meanwhile."""
-        self.recovery_point = max(self.recovery_point, min(offset, self._flush_limit))
+    @property
+    def recovery_point(self) -> int:
+        return self.flushing.recovery_point
 
     def flush(self) -> None:
         """Wait for the disk here and now."""
-        offset, segments = self.flushable()
-        for segment in segments:
-            segment.sync()
-        self.flushed(offset)
+        self.flushing.flush(self.log_end_offset)
 
     def close(self) -> None:
         """A clean end: everything durable, the producers written down, indexes complete."""
@@ -615,6 +550,7 @@ class Log:
         """Its directory has another name now."""
         self.directory = directory
         self.leader_epochs.moved_to(directory)
+        self._producer_snapshots.moved_to(directory)
         for segment in self.segments:
             segment.moved_to(directory)
 
