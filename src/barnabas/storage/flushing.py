@@ -3,8 +3,8 @@
     recovery point <= log end offset: everything below the recovery point is known to be on the disk
 
 A flush has two halves, so that a worker thread can wait for the disk: :meth:`Flushing.begin` says
-which segments to sync, and :meth:`Flushing.end` moves the recovery point. One flush of a log runs at
-a time.
+which segments to sync, and :meth:`Flushing.end` moves the recovery point. One flush of a log runs
+at a time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Flushing:
         return log_end_offset, segments
 
     def end(self, offset: int) -> None:
-        """The segments are durable up to ``offset``, as far as they were not truncated or sealed."""
+        """The segments are durable up to ``offset``, as far as they were not truncated or
+        sealed."""
         self.recovery_point = max(self.recovery_point, min(offset, self._limit))
 
     def flush(self, log_end_offset: int) -> None:

@@ -1,7 +1,8 @@
 """The snapshots of producers in one log's directory, and the state that they and the batches give.
 
-A snapshot at an offset holds the producers as of that offset. To know the producers at a later offset,
-:func:`restore` reads the latest snapshot below it, and :func:`replay` the batches behind that.
+A snapshot at an offset holds the producers as of that offset. To know the producers at a later
+offset, :func:`restore` reads the latest snapshot below it, and :func:`replay` the batches behind
+that.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ class ProducerSnapshots:
     def rebuild(
         self, producers: ProducerState, segments: Iterable[Segment], *, start: int, end: int, found: Sequence[int] | None = None
     ) -> None:
-        """The producers as of ``end``, the log end offset, into ``producers``. ``start`` is the log start offset;
-        ``found`` are the offsets of the snapshots on the disk, if they are known."""
+        """The producers as of ``end``, the log end offset, into ``producers``. ``start`` is the log
+        start offset; ``found`` are the offsets of the snapshots on the disk, if they are known."""
         kept = self.drop(keep_below=end + 1, found=found)
         self._written_offset = begin = restore(self._disk, self._directory, kept, producers, default=start)
         replay(segments, producers, begin)
@@ -58,8 +59,8 @@ class ProducerSnapshots:
         for offset in dropped:
             self._disk.remove(snapshot_path(self._directory, offset))
         if dropped:
-            # They describe batches that are gone. If one came back after a crash, and the log had grown past it again,
-            # the next start would believe it.
+            # They describe batches that are gone. If one came back after a crash, and the log had
+            # grown past it again, the next start would believe it.
             self._disk.sync_directory(self._directory)
         self._written_offset = _NONE
         return [offset for offset in offsets if offset < keep_below]
@@ -69,8 +70,8 @@ class ProducerSnapshots:
 
 
 def restore(disk: Disk, directory: str, offsets: Sequence[int], producers: ProducerState, *, default: int) -> int:
-    """Fill ``producers`` from the last snapshot of ``offsets`` that can be read; its offset, or ``default`` without one.
-    Corrupt snapshots are removed."""
+    """Fill ``producers`` from the last snapshot of ``offsets`` that can be read; its offset, or
+    ``default`` without one. Corrupt snapshots are removed."""
     producers.clear()
     for offset in reversed(offsets):
         try:
