@@ -417,8 +417,8 @@ class Log:
 
     def truncate_to(self, offset: int) -> None:
         """Remove everything at and above ``offset``, which becomes the log end offset. A batch that
-        spans it goes as a whole. If the last batch that remains ends before ``offset``, the log ends
-        there too.
+        spans it goes as a whole. If the last batch that remains ends before ``offset``, the log
+        ends there too.
 
         Durable on return. The owner writes the lower recovery point down before it appends again:
         until then a crash would find the old one and take what is appended for flushed.
