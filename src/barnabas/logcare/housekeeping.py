@@ -73,7 +73,7 @@ class LogHousekeeping:
         if log in self._flushing or self._stopped:
             return
         self._flushing.add(log)
-        end_offset, segments = log.flushable()
+        end_offset, segments = log.flushing.begin(log.log_end_offset)
         done = sync_in_background(self._executor, segments)
 
         def finish(future: asyncio.Future[None]) -> None:
@@ -87,7 +87,7 @@ class LogHousekeeping:
                 raise failure
             else:
                 self._flushes.value += len(segments)
-                log.flushed(end_offset)
+                log.flushing.end(end_offset)
 
         done.add_done_callback(finish)
 

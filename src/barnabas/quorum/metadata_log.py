@@ -150,10 +150,10 @@ class MetadataLog:
     def flushable(self) -> tuple[int, list[Segment]]:
         """The segments to sync, on any thread, and the offset to pass to :meth:`flushed`
         afterwards."""
-        return self._log.flushable()
+        return self._log.flushing.begin(self._log.log_end_offset)
 
     def flushed(self, end_offset: int) -> None:
-        self._log.flushed(end_offset)
+        self._log.flushing.end(end_offset)
 
     def batches(self, start: int, end: int) -> Iterator[MetadataBatch]:
         """Whole batches from ``start`` up to ``end``, which must be batch boundaries."""

@@ -239,7 +239,7 @@ class ClusterWorld(World):
             self.say(f"{host.name} leads the quorum in epoch {quorum.epoch}")
             self.quorum.leaders.leads(host.name, quorum.epoch)
             log = process.metadata_log
-            self.quorum.committed.leads(host.name, log.end_offset, process.written, log_start_offset=log.start_offset)
+            self.quorum.committed.leads(host.name, log.end_offset, process.written, epoch=quorum.epoch, log_start_offset=log.start_offset)
         seen.leads, seen.epoch = quorum.leading, quorum.epoch
         if quorum.high_watermark != seen.high_watermark:
             seen.high_watermark = quorum.high_watermark

@@ -5,7 +5,7 @@ There are four claims, each about one log (the quorum's, or a partition's):
 
 - in one epoch at most one node leads, and a node gives at most one vote;
 - two nodes agree about the committed part that both have;
-- a new leader has everything that was ever committed;
+- a new leader has everything that leaders of earlier epochs committed;
 - a node's high watermark does not fall while the node lives.
 
 The checker learns what is committed from the first node that reports it. It does not check that the
@@ -68,6 +68,8 @@ class CommittedLog:
     def __init__(self, what: str) -> None:
         self._what = what
         self._batches: list[Written] = []
+        # How far the log was committed by leaders up to an epoch: end offsets by epoch, both rising.
+        self._ends_by_epoch: dict[int, int] = {}
         self._marks: dict[str, int] = {}
         self._verified: dict[str, int] = {}
 
@@ -106,14 +108,22 @@ class CommittedLog:
             raise Violation(f"{self._what}: the high watermark of {node} falls from {before} to {high_watermark}")
         self._marks[node] = high_watermark
         self._verify(node, high_watermark, read, log_start_offset, learn=True)
+        if self._batches:
+            # A leader commits only behind a batch of its own epoch, so the last batch names it.
+            self._ends_by_epoch[self._batches[-1].epoch] = self.end_offset
 
-    def leads(self, node: str, log_end_offset: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
-        """``node`` becomes leader with its current log."""
-        if log_end_offset < self.end_offset:
-            raise Violation(
-                f"{self._what}: {node} becomes leader with a log that ends at {log_end_offset}, but {self.end_offset} was committed"
-            )
-        self._verify(node, self.end_offset, read, log_start_offset, learn=False)
+    def leads(self, node: str, log_end_offset: int, read: ReadLog, *, epoch: int | None = None, log_start_offset: int = 0) -> None:
+        """``node`` becomes leader of ``epoch`` with its current log, and must have everything that
+        leaders of earlier epochs committed. A node that was paused with its votes in its hands may
+        learn only later that it leads, when another node has committed more in a later epoch.
+        Without an ``epoch`` everything counts.
+        """
+        end = self.end_offset
+        if epoch is not None:
+            end = max((end for led, end in self._ends_by_epoch.items() if led < epoch), default=0)
+        if log_end_offset < end:
+            raise Violation(f"{self._what}: {node} becomes leader with a log that ends at {log_end_offset}, but {end} was committed")
+        self._verify(node, end, read, log_start_offset, learn=False)
 
     def holds(self, node: str, end_offset: int, read: ReadLog, *, log_start_offset: int = 0) -> None:
         """``node`` must have the whole committed part below ``end_offset``, from the beginning: the

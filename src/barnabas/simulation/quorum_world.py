@@ -65,7 +65,7 @@ class QuorumWorld(World):
         self.say(f"{process.host.name} leads epoch {epoch}")
         self.leaders.leads(process.host.name, epoch)
         log = process.log
-        self.committed.leads(process.host.name, log.end_offset, process.written, log_start_offset=log.start_offset)
+        self.committed.leads(process.host.name, log.end_offset, process.written, epoch=epoch, log_start_offset=log.start_offset)
 
     def has_committed(self, process: QuorumProcess, high_watermark: int) -> None:
         self.say(f"{process.host.name} has committed {high_watermark}")

@@ -1,7 +1,8 @@
-"""Files that were taken away, removed some time later and by a worker: segments, and directories of partitions.
+"""Files that were taken away, removed some time later and by a worker: segments, and directories of
+partitions.
 
-Who holds a file region of theirs has ``file.delete.delay.ms`` to finish. What a stop or a crash leaves behind says ``.deleted`` or
-``-delete`` in its name, and is removed at the next start.
+Who holds a file region of theirs has ``file.delete.delay.ms`` to finish. What a stop or a crash
+leaves behind says ``.deleted`` or ``-delete`` in its name, and is removed at the next start.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ FoundIn = tuple[LogDirectory, FoundLog]
 
 @dataclass(slots=True)
 class FoundLogs:
-    """What lies in all directories, before anybody knows what it is.
+    """All logs in the directories of a node, before the metadata says which of them are replicas.
 
-    Of a partition that was being moved there may be a copy, or, when the node died while the two were exchanged, the replica twice."""
+    Of a partition that was being moved there may be a copy, or, when the node died while the two
+    were exchanged, the replica twice."""
 
     replicas: dict[TopicPartition, list[FoundIn]] = field(default_factory=dict)
     copies: dict[TopicPartition, list[FoundIn]] = field(default_factory=dict)

@@ -2,15 +2,16 @@
 
 Offsets in order::
 
-    log start offset <= local start offset <= high watermark (kept by the partition) <= log end offset
-    recovery point   <= log end offset      everything below it is known to be on the disk
+    log start <= local start <= high watermark (kept by the partition) <= log end
+    recovery point <= log end       everything below it is known to be on the disk
 
 The first two differ only where older segments lie in remote storage.
 
-Everything here runs on one thread. Appends go to the page cache; :meth:`Log.flushable` and :meth:`Log.flushed` let somebody else do the
-waiting for the disk. An ``OSError`` from any method means that the directory can no longer be trusted, and its owner takes it offline;
-except where the disk is full (:func:`~barnabas.env.disk.out_of_room`): then the log is as it was before, and may be appended to once
-there is room.
+Everything here runs on one thread. Appends go to the page cache; :attr:`Log.flushing` lets a worker
+thread wait for the disk. An ``OSError`` from any method means that the directory can no longer be
+trusted, and its owner takes it offline; except where the disk is full
+(:func:`~barnabas.env.disk.out_of_room`): then the log is as it was before, and may be appended to
+once there is room.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from errno import EIO
 from typing import NamedTuple
 
-from barnabas.env.disk import Disk, out_of_room
+from barnabas.env.disk import Disk
 from barnabas.model.buffers import Buffer
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
@@ -29,9 +30,10 @@ from barnabas.records.validation import Accepted, Refused
 from barnabas.storage.append_plan import RollReason, indexes_have_room, roll_reason
 from barnabas.storage.file_names import DELETED_SUFFIX, SEGMENT_SUFFIXES, offset_name
 from barnabas.storage.finding_by_time import TimestampOffset, first_at_or_after, first_of_largest
+from barnabas.storage.flushing import Flushing
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log_settings import LogSettings
-from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, snapshot_path, write_snapshot
+from barnabas.storage.producer_snapshots import ProducerSnapshots
 from barnabas.storage.producer_state import ProducerState, SentBatch
 from barnabas.storage.regions import FileRegion
 from barnabas.storage.removal import Removal, mark_deleted
@@ -43,7 +45,7 @@ from barnabas.storage.transaction_index import AbortedTransaction
 REMEMBERED_READ_ENDS = 64
 # Batches that are written together are copied together first, which pays for small ones only.
 WRITTEN_TOGETHER_BYTES_MAX = 64 * 1024
-# What who opens batches reads at once: much in one call, little in memory.
+# How much is read at once to open batches: much in one call, little in memory.
 BATCHES_READ_BYTES = 1024 * 1024
 
 
@@ -55,7 +57,8 @@ class Appended(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What a fetch gets: batches still on disk, and whether the first one alone is larger than was asked for."""
+    """The batches for a fetch, still on disk, and whether the first one alone is larger than the
+    fetch asked for."""
 
     region: FileRegion | None
     oversized: bool = False
@@ -66,7 +69,8 @@ class OffsetOutOfRange(ValueError):
 
 
 class OffsetIsRemote(OffsetOutOfRange):
-    """The log has it, and this disk does not: a tiered log reaches back further than its local segments."""
+    """The offset is in remote storage: a tiered log reaches back further than its local
+    segments."""
 
 
 class Log:
@@ -85,7 +89,8 @@ class Log:
         recovery_point: int,
         touched: bool = True,
     ) -> None:
-        """``touched`` says that the files may hold what was never synced; a clean stop has nothing to do where they do not."""
+        """``touched`` says that the files may hold unsynced bytes; without it a clean shutdown has
+        nothing to sync."""
         self.disk = disk
         self.directory = directory
         self.partition = partition
@@ -95,27 +100,26 @@ class Log:
         self.producers = producers
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
-        self.recovery_point = recovery_point
-        # Everything below was compacted; None where nothing was yet. Whoever compacts moves it, and cutting takes it back.
+        self.flushing = Flushing(segments, recovery_point=recovery_point, log_end_offset=log_end_offset)
+        self._producer_snapshots = ProducerSnapshots(disk, directory, empty_up_to=log_start_offset)
+        # Everything below was compacted; None before the first compaction. The cleaner moves it,
+        # truncation takes it back.
         self.cleaned_to: int | None = None
-        # How often the log was cut. Whoever works on its segments elsewhere sees from it that they may no longer be what they were.
+        # How often the log was truncated: a cleaner that works on segments elsewhere sees that they
+        # may have changed.
         self.truncations = 0
-        # Everything below is safely in remote storage too; -1 where nothing is. Whoever copies moves it.
+        # Everything below is in remote storage too; -1 without a copy. The copying leader moves it.
         self.remote_end_offset = -1
-        # Where a log begins that turns out to be tiered, when its settings come to be known.
+        # The start of the log, if its settings turn out to make it a tiered one.
         self._remote_start_offset: int | None = None
         self._read_ends: dict[int, tuple[Segment, int]] = {}
-        # A log that is empty up to here has no producers to write down.
-        self._snapshot_offset = log_start_offset
-        # Called after a roll, with the segment that was sealed: someone should flush it in the background.
+        # Called after a roll: the sealed segment should be flushed in the background.
         self.on_roll: Callable[[Log], None] | None = None
-        self._unflushed_records = 0
         self._touched = touched
-        # Up to where a flush that is under way may move the recovery point: what was cut or sealed meanwhile it has not seen.
-        self._flush_limit = log_end_offset
 
     def configure(self, settings: LogSettings) -> None:
-        """Take the topic's own settings. A log is opened before they are known, and what they say decides where it begins."""
+        """Take the topic's own settings. A log is opened before they are known, and they decide
+        where it begins."""
         self.settings = settings
         if settings.remote_enabled:
             if self._remote_start_offset is not None:
@@ -126,14 +130,14 @@ class Log:
         self._remote_start_offset = None
 
     def may_reach_back_to(self, offset: int) -> None:
-        """Somebody wrote down that the log begins here, below what is left of it on this disk."""
+        """A checkpoint says that the log begins here, below its first local segment."""
         self._remote_start_offset = offset
 
     @property
     def local_start_offset(self) -> int:
         return max(self.log_start_offset, self.segments.first.base_offset)
 
-    # -- appending ------------------------------------------------------------------------------------------------------------
+    # -- appending
 
     def append(
         self,
@@ -151,15 +155,16 @@ class Log:
     def append_batches(
         self, batches: Sequence[Accepted], leader_epoch: int, now_ms: int, *, from_client: bool = True
     ) -> Sequence[Appended | Refused]:
-        """Give validated batches their offsets, patch them in place and write them with one call; their headers still say
-        offset 0. The outcomes of the first batches, at least of one: the caller comes again with the rest. ``OSError`` means
-        that none of these batches was written.
+        """Give validated batches their offsets, patch them in place and write them with one call;
+        their headers still say offset 0. The outcomes of the first batches, at least of one: the
+        caller comes again with the rest. ``OSError`` means that none of these batches was written.
 
-        A second batch of one producer waits for the next call, because its sequence number is checked against the first. A
-        refusal or a duplicate comes alone, and so does the batch that begins a segment.
+        A second batch of one producer waits for the next call, because its sequence number is
+        checked against the first. A refusal or a duplicate comes alone, and so does the batch that
+        begins a segment.
 
-        Markers, and offsets that a coordinator writes in a producer's name, are not ``from_client``: they have no sequence
-        numbers.
+        Markers, and offsets that a coordinator writes in a producer's name, are not
+        ``from_client``: they have no sequence numbers.
         """
         settings = self.settings
         outcomes: list[Appended] = []
@@ -216,13 +221,15 @@ class Log:
             for (batch, header, _), outcome in zip(batches, outcomes, strict=False):
                 if header.producer_id >= 0:
                     self._follow_producer(header, batch, outcome.base_offset)
-        self._unflushed_records += end_offset - base_offset
-        if self._unflushed_records >= settings.flush_messages:
+        flushing = self.flushing
+        flushing.unflushed_records += end_offset - base_offset
+        if flushing.unflushed_records >= settings.flush_messages:
             self.flush()
         return outcomes
 
     def _begin_epoch(self, leader_epoch: int, base_offset: int) -> None:
-        """Before the first batch of the epoch, so that no reader can have seen one whose epoch a crash forgets."""
+        """Save the epoch before its first batch, so that no reader sees a batch whose epoch a crash
+        forgets."""
         leader_epochs = self.leader_epochs
         if leader_epoch > leader_epochs.latest:
             leader_epochs.assign(leader_epoch, base_offset)
@@ -230,8 +237,9 @@ class Log:
             leader_epochs.save()
 
     def append_as_follower(self, batch: Buffer, header: BatchHeader, now_ms: int) -> None:
-        """Write a batch that a leader has given its offset, as it is. It must be whole, and begin at or above the log end offset:
-        where the leader's log was compacted there are gaps, and the follower's has the same.
+        """Write a batch that a leader has given its offset, as it is. It must be whole, and begin
+        at or above the log end offset: where the leader's log was compacted there are gaps, and the
+        follower's has the same.
 
         No size is too large here: the leader took it, under settings that may have been others.
         """
@@ -241,7 +249,8 @@ class Log:
         active = self.segments.active
         reason = roll_reason(active, settings, size, last_offset, header.max_timestamp, now_ms)
         if reason is not None and (active.size_bytes or reason is RollReason.OFFSETS):
-            # At the end of the old one wherever indexes reach that far: recovery takes a gap between segments for records that were lost.
+            # Begin at the end of the old segment wherever indexes reach that far: recovery takes a
+            # gap between segments for lost records.
             too_far = last_offset - self.log_end_offset > RELATIVE_OFFSET_MAX
             active = self.roll(now_ms=now_ms, base_offset=base_offset if too_far else None)
         self._begin_epoch(header.leader_epoch, base_offset)
@@ -250,8 +259,8 @@ class Log:
         self.log_end_offset = last_offset + 1
         if header.producer_id >= 0:
             self._follow_producer(header, batch, base_offset)
-        self._unflushed_records += header.record_count
-        if self._unflushed_records >= settings.flush_messages:
+        self.flushing.unflushed_records += header.record_count
+        if self.flushing.unflushed_records >= settings.flush_messages:
             self.flush()
 
     def _follow_producer(self, header: BatchHeader, batch: Buffer, base_offset: int) -> None:
@@ -260,17 +269,19 @@ class Log:
             self.segments.active.transaction_index.append(aborted)
 
     def roll(self, *, now_ms: int, base_offset: int | None = None) -> Segment:
-        """Close the active segment and start the next at the log end offset, or above it where the next batch leaves a gap. The caller
-        may rely on nothing being flushed."""
+        """Close the active segment and start the next at the log end offset, or above it where the
+        next batch leaves a gap. The caller may rely on nothing being flushed."""
         sealed = self.segments.active
         sealed.seal()
         if self.recovery_point >= self.log_end_offset:
-            # Nothing is left to flush, so nobody would sync the entries that sealing wrote, and recovery would believe them unseen.
+            # Nothing is left to flush, so no flush would sync the entries that sealing wrote, and
+            # recovery would believe them unseen.
             sealed.sync()
         else:
-            # Likewise for a flush that began before the seal: it may not vouch for the whole segment.
-            self._flush_limit = min(self._flush_limit, self.log_end_offset - 1)
-        # Producers as of the new segment's start, so that opening the log needs to replay only this segment.
+            # A flush that began before the seal does not cover the whole segment.
+            self.flushing.sealed(self.log_end_offset)
+        # Producers as of the new segment's start, so that opening the log needs to replay only this
+        # segment.
         self.snapshot_producers()
         try:
             segment = Segment.create(
@@ -288,13 +299,14 @@ class Log:
             self.on_roll(self)
         return segment
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
+    # -- reading
 
     def read(self, offset: int, *, size_bytes_max: int, end_offset: int, at_least_one: bool) -> Read:
-        """Batches from the one that holds ``offset``, up to but not including ``end_offset``, of one segment, as a file region.
+        """Batches from the one that holds ``offset``, up to but not including ``end_offset``, of
+        one segment, as a file region.
 
-        The region may end inside a batch, as Kafka's do; readers drop the rest. ``OffsetOutOfRange`` outside of
-        [log start offset, log end offset].
+        The region may end inside a batch, as Kafka's do; readers drop the rest.
+        ``OffsetOutOfRange`` outside of [log start offset, log end offset].
         """
         if offset >= end_offset or offset >= self.log_end_offset:
             if not self.log_start_offset <= offset <= self.log_end_offset:
@@ -326,13 +338,14 @@ class Log:
         return Read(FileRegion(segment.file, position, size), oversized)
 
     def _position_of(self, offset: int) -> tuple[Segment, int, int | None] | None:
-        """The segment and position of the batch that holds ``offset``, or the next behind a gap, and its size where it is known."""
+        """The segment and position of the batch that holds ``offset``, or the next behind a gap,
+        and its size where it is known."""
         remembered = self._read_ends.get(offset)
         if remembered is not None:
             segment, position = remembered
             if position < segment.size_bytes:
                 return segment, position, None
-        # Compaction may have emptied the end of a segment; what follows is then in a later one.
+        # Compaction may have emptied the end of a segment; the next batch is then in a later one.
         for segment in self.segments.starting_with(offset):
             location = segment.locate(offset)
             if location is not None:
@@ -352,7 +365,8 @@ class Log:
         ends[self.log_end_offset] = (segment, segment.size_bytes)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[tuple[BatchHeader, memoryview]]:
-        """Whole batches from the one that holds ``start_offset`` on, up to ``end_offset``, read into memory a piece at a time."""
+        """Whole batches from the one that holds ``start_offset`` on, up to ``end_offset``, read
+        into memory a piece at a time."""
         while start_offset < end_offset:
             read = self.read(start_offset, size_bytes_max=BATCHES_READ_BYTES, end_offset=end_offset, at_least_one=True)
             if read.region is None:
@@ -377,8 +391,10 @@ class Log:
         return found
 
     def end_of_region(self, region: FileRegion, start_offset: int) -> int:
-        """An offset at or above everything in ``region``: where aborted transactions stop to matter for its reader."""
-        # Not always the segment that would hold the offset: behind a gap the read went on in a later one.
+        """An offset at or above everything in ``region``: aborted transactions from there on do not
+        concern its reader."""
+        # This is not always the segment that would hold the offset: behind a gap the read continues
+        # in a later one.
         segment = next((each for each in self.segments.starting_with(start_offset) if each.file is region.file), None)
         if segment is None:
             return self.log_end_offset
@@ -397,17 +413,19 @@ class Log:
     def offset_of_max_timestamp(self) -> TimestampOffset | None:
         return first_of_largest(self.segments)
 
-    # -- cutting --------------------------------------------------------------------------------------------------------------
+    # -- truncating
 
     def truncate_to(self, offset: int) -> None:
-        """Remove everything at and above ``offset``, which becomes the log end offset; a batch that spans it goes as a whole, and where
-        the last batch that is left ends before, the log does: what should be in between is not here.
+        """Remove everything at and above ``offset``, which becomes the log end offset. A batch that
+        spans it goes as a whole. If the last batch that remains ends before ``offset``, the log
+        ends there too.
 
-        Durable on return. The owner writes the lower recovery point down before it appends again: until then a crash would find
-        the old one and take what is appended for flushed.
+        Durable on return. The owner writes the lower recovery point down before it appends again:
+        until then a crash would find the old one and take what is appended for flushed.
         """
         if offset >= self.log_end_offset:
-            # A leader that never wrote in its epoch leaves an entry at the very end, which the next leader may contradict.
+            # A leader that never wrote in its epoch leaves an entry at the very end, which the next
+            # leader may contradict.
             self.leader_epochs.truncate_end(self.log_end_offset)
             return
         self.truncations += 1
@@ -424,11 +442,11 @@ class Log:
         if cut is not None:
             offset = min(offset, cut.base_offset)
         self.segments.active.truncate_to(offset)
-        # A batch whose offset rot has moved leaves a hole in front of it. To end behind the hole would be to claim what it swallowed.
+        # A batch whose offset is corrupt leaves a hole in front of it. A log that ended behind the
+        # hole would claim the lost batches.
         offset = min(offset, self.segments.active.next_offset)
         self.log_end_offset = offset
-        self.recovery_point = min(self.recovery_point, offset)
-        self._flush_limit = min(self._flush_limit, offset)
+        self.flushing.truncated(offset)
         self.log_start_offset = min(self.log_start_offset, offset)
         if self.cleaned_to is not None:
             self.cleaned_to = min(self.cleaned_to, offset)
@@ -436,7 +454,7 @@ class Log:
         self.rebuild_producers()
 
     def truncate_fully(self, offset: int) -> None:
-        """Start anew at ``offset`` with nothing. Durable on return."""
+        """Start again at ``offset``, empty. Durable on return."""
         self._touched = True
         self.truncations += 1
         self._read_ends.clear()
@@ -446,26 +464,30 @@ class Log:
         try:
             fresh = Segment.create(self.disk, self.directory, offset, index_interval_bytes=interval_bytes, created_ms=0)
         except OSError as error:
-            # Not even where everything was removed: without a segment this is no log, and nobody may think that it waits for room.
+            # There is no room although everything was removed. A log needs a segment, so this is
+            # not the error of a full disk.
             raise OSError(EIO, f"no new segment can be made: {error}", self.directory) from error
         self.disk.sync_directory(self.directory)
         self.segments.replace_all(fresh)
-        self.log_start_offset = self.log_end_offset = self.recovery_point = self._flush_limit = offset
+        self.log_start_offset = self.log_end_offset = offset
+        self.flushing.restarted(offset)
         self.cleaned_to = None
         self.leader_epochs.clear()
-        self._drop_snapshots(keep_below=0)
+        self._producer_snapshots.drop(keep_below=0)
         self.producers.clear()
 
     def advance_start(self, offset: int) -> None:
-        """Records below ``offset`` may no longer be read; segments wholly below go when retention comes by."""
+        """Records below ``offset`` may no longer be read; retention removes segments that lie
+        wholly below."""
         assert offset <= self.log_end_offset
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.leader_epochs.truncate_start(offset)
 
     def retire(self, count: int, *, now_ms: int) -> Removal:
-        """Give up the ``count`` oldest segments, whose records are no longer wanted on this disk; when the active one is among them, a
-        new one takes its place. Their end is known to be flushed, so recovery looks for no records in the hole that a crash leaves."""
+        """Give up the ``count`` oldest segments, whose records this disk no longer keeps; when the
+        active one is among them, a new one takes its place. Their end is known to be flushed, so
+        recovery looks for no records in the hole that a crash leaves."""
         doomed = list(self.segments)[:count]
         if doomed and doomed[-1] is self.segments.active:
             self.roll(now_ms=now_ms)
@@ -482,7 +504,8 @@ class Log:
         self._read_ends.clear()
 
     def drop_segments_below(self, offset: int) -> int:
-        """Remove the segments that end at or below ``offset``, never the active one; how many bytes that frees."""
+        """Remove the segments that end at or below ``offset``, never the active one; how many bytes
+        that frees."""
         freed = 0
         for segment in list(self.segments):
             if segment is self.segments.active or segment.next_offset > offset:
@@ -497,129 +520,73 @@ class Log:
         self._remove_files(segment)
 
     def _remove_files(self, segment: Segment) -> None:
-        """For good: callers go from the last segment to the first, so that a power cut in between leaves no hole."""
+        """Remove the files for good. Callers go from the last segment to the first, so that a power
+        cut leaves no hole."""
         segment.discarded = True
         segment.abandon()
         for suffix in SEGMENT_SUFFIXES:
             path = f"{self.directory}/{offset_name(segment.base_offset)}{suffix}"
             if self.disk.exists(path):
-                # Two steps, so that a crash between removing the log and removing its indexes leaves no segment behind.
+                # Two steps, so that a crash between removing the log and removing its indexes
+                # leaves no segment behind.
                 self.disk.rename(path, path + DELETED_SUFFIX)
                 self.disk.remove(path + DELETED_SUFFIX)
         self.disk.sync_directory(self.directory)
 
-    # -- producers ------------------------------------------------------------------------------------------------------------
+    # -- producers
 
     def snapshot_producers(self) -> None:
         """Write the producers as of the log end offset, unless that snapshot exists."""
-        if self._snapshot_offset == self.log_end_offset:
-            return
-        try:
-            write_snapshot(self.disk, self.directory, self.log_end_offset, self.producers)
-        except OSError as error:
-            # On a full disk there is one snapshot less, and more to replay for who needs it.
-            if not out_of_room(error):
-                raise
-            return
-        self._snapshot_offset = self.log_end_offset
+        self._producer_snapshots.write(self.log_end_offset, self.producers)
 
     def take_producers(self, producers: ProducerState) -> None:
-        """Of a log with the same end, which may know more than the batches of this one say."""
+        """Take the state of a log with the same end, which may hold more than the batches of this
+        one say."""
         self.producers = producers
-        self._snapshot_offset = -1
+        self._producer_snapshots.forget_written()
 
     def rebuild_producers(self, *, snapshots: Sequence[int] | None = None) -> None:
-        """The producers as of the log end offset, from the latest snapshot that reaches no further and the batches behind it.
+        """The producers as of the log end offset. ``snapshots`` are the offsets of those on the
+        disk, if they are known."""
+        self._producer_snapshots.rebuild(
+            self.producers, self.segments, start=self.log_start_offset, end=self.log_end_offset, found=snapshots
+        )
 
-        ``snapshots`` are the offsets of those on the disk, where they are known."""
-        self.producers.clear()
-        kept = self._drop_snapshots(keep_below=self.log_end_offset + 1, snapshots=snapshots)
-        start = self.log_start_offset
-        for offset in reversed(kept):
-            try:
-                for producer in read_snapshot(self.disk, self.directory, offset):
-                    self.producers.restore(producer)
-            except ValueError:
-                self.producers.clear()
-                self.disk.remove(snapshot_path(self.directory, offset))
-                continue
-            start = offset
-            break
-        self._snapshot_offset = start
-        for segment in self.segments.starting_with(start):
-            if segment.next_offset <= start:
-                continue
-            for position, header in segment.headers():
-                if header.last_offset >= start and header.producer_id >= 0:
-                    batch = segment.read_batch(position, header) if header.control else b""
-                    self.producers.replay(header, batch, header.base_offset)
+    # -- the disk
 
-    def _drop_snapshots(self, *, keep_below: int, snapshots: Sequence[int] | None = None) -> list[int]:
-        """The offsets of those that stay, in order."""
-        found = list_snapshots(self.disk, self.directory) if snapshots is None else snapshots
-        doomed = [offset for offset in found if offset >= keep_below]
-        for offset in doomed:
-            self.disk.remove(snapshot_path(self.directory, offset))
-        if doomed:
-            # They tell of batches that are gone. One that came back when the log has grown past it again would be believed.
-            self.disk.sync_directory(self.directory)
-        self._snapshot_offset = -1
-        return [offset for offset in found if offset < keep_below]
-
-    # -- the disk -------------------------------------------------------------------------------------------------------------
-
-    def flushable(self) -> tuple[int, list[Segment]]:
-        """The log end offset, and the segments to sync so that it becomes the recovery point.
-
-        Their ``sync`` may run on another thread; one flush of a log at a time, and then :meth:`flushed` on this one.
-        """
-        segments = [segment for segment in self.segments.starting_with(self.recovery_point) if segment.next_offset > self.recovery_point]
-        try:
-            for segment in segments:
-                segment.write_out()
-        except OSError as error:
-            # Indexes that find no room. The batches are made durable all the same, and recovery derives the rest from them: nothing is
-            # vouched for until it need not.
-            if not out_of_room(error):
-                raise
-            return self.recovery_point, segments
-        self._flush_limit = self.log_end_offset
-        self._unflushed_records = 0
-        return self.log_end_offset, segments
-
-    def flushed(self, offset: int) -> None:
-        """What :meth:`flushable` gave is durable, as far as it was not cut or sealed meanwhile."""
-        self.recovery_point = max(self.recovery_point, min(offset, self._flush_limit))
+    @property
+    def recovery_point(self) -> int:
+        return self.flushing.recovery_point
 
     def flush(self) -> None:
         """Wait for the disk here and now."""
-        offset, segments = self.flushable()
-        for segment in segments:
-            segment.sync()
-        self.flushed(offset)
+        self.flushing.flush(self.log_end_offset)
 
     def close(self) -> None:
-        """A clean end: everything durable, the producers written down, indexes complete."""
+        """A clean shutdown: everything durable, producers in a snapshot, indexes complete."""
         if self._touched:
             active = self.segments.active
             active.time_index.maybe_append(active.max_timestamp, active.offset_of_max_timestamp)
             active.write_out()
             self.flush()
-            # Once more, for the entry above, when the log was flushed already and the active segment had nothing to flush.
+            # Sync the entry above, when the log was flushed already and the active segment had
+            # nothing to flush.
             active.sync()
             self.snapshot_producers()
         self.leader_epochs.save_at_close(self.log_end_offset)
         self.abandon()
 
     def moved_to(self, directory: str) -> None:
-        """Its directory has another name now."""
+        """The directory was renamed."""
         self.directory = directory
         self.leader_epochs.moved_to(directory)
+        self._producer_snapshots.moved_to(directory)
         for segment in self.segments:
             segment.moved_to(directory)
 
     def abandon(self) -> None:
-        """Give the descriptors back and write nothing, as after a crash or when the directory failed."""
+        """Give the descriptors back and write nothing, as after a crash or when the directory
+        failed."""
         for segment in self.segments:
             segment.abandon()
 

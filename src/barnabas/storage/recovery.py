@@ -58,7 +58,8 @@ from barnabas.storage.file_names import (
 from barnabas.storage.leader_epochs import LeaderEpochs
 from barnabas.storage.log import Log
 from barnabas.storage.log_settings import LogSettings
-from barnabas.storage.producer_snapshot import list_snapshots, read_snapshot, snapshot_path
+from barnabas.storage.producer_snapshot import list_snapshots, snapshot_path
+from barnabas.storage.producer_snapshots import restore
 from barnabas.storage.producer_state import ProducerState
 from barnabas.storage.segment import Segment
 from barnabas.storage.segment_list import SegmentList
@@ -286,17 +287,8 @@ def _producers_at(disk: Disk, directory: str, offset: int, kept: list[Segment], 
     """The producers when ``offset`` was the end of the log, to find the transactions that a
     segment's markers abort.
     """
-    producers.clear()
-    start = 0
-    for candidate in reversed([each for each in list_snapshots(disk, directory) if each <= offset]):
-        try:
-            for producer in read_snapshot(disk, directory, candidate):
-                producers.restore(producer)
-        except ValueError:
-            disk.remove(snapshot_path(directory, candidate))
-            continue
-        start = candidate
-        break
+    below = [each for each in list_snapshots(disk, directory) if each <= offset]
+    start = restore(disk, directory, below, producers, default=0)
     for segment, following in zip_longest(kept, kept[1:]):
         if following is None or following.base_offset > start:
             for position, header in segment.headers():

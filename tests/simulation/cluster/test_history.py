@@ -91,6 +91,15 @@ def test_a_leader_that_lacks_a_committed_batch_is_found() -> None:
         committed.leads("n2", 2, log_of(A))
 
 
+def test_a_leader_of_an_earlier_epoch_may_lack_batches_of_a_later_one() -> None:
+    committed = CommittedLog("quorum")
+    committed.committed("n1", 3, log_of(A, B))
+    committed.committed("n3", 6, log_of(A, B, C))
+    committed.leads("n2", 3, log_of(A, B), epoch=C.epoch)
+    with pytest.raises(Violation, match="ends at 3, but 6 was committed"):
+        committed.leads("n2", 3, log_of(A, B), epoch=C.epoch + 1)
+
+
 def test_a_leader_with_another_batch_at_a_committed_offset_is_found() -> None:
     committed = CommittedLog("quorum")
     committed.committed("n1", 3, log_of(A, B))

@@ -195,12 +195,12 @@ def flushes_elsewhere(owner: Owner) -> None:
     """
     for _ in range(4):
         owner.fill(5, leader_epoch=1, name="before")
-        offset, segments = owner.log.flushable()
+        offset, segments = owner.log.flushing.begin(owner.log.log_end_offset)
         for segment in segments:
             owner.fill(1, leader_epoch=1, name="meanwhile")
             segment.sync()
         owner.log.roll(now_ms=NOW_MS)
-        owner.log.flushed(offset)
+        owner.log.flushing.end(offset)
         owner.flushed_offset = owner.log.recovery_point
         owner.checkpoint()
 

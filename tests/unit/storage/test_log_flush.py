@@ -44,40 +44,40 @@ def test_nothing_is_durable_before_a_flush_and_everything_after() -> None:
 
 def test_only_segments_with_unflushed_data_are_flushed() -> None:
     _, log = filled(12)
-    offset, segments = log.flushable()
+    offset, segments = log.flushing.begin(log.log_end_offset)
     assert (offset, [segment.base_offset for segment in segments]) == (12, [0, 10])
     log.flush()
-    assert log.flushable() == (12, [])
+    assert log.flushing.begin(log.log_end_offset) == (12, [])
     fill(log, 1)
-    assert [segment.base_offset for segment in log.flushable()[1]] == [10]
+    assert [segment.base_offset for segment in log.flushing.begin(log.log_end_offset)[1]] == [10]
 
 
 def test_a_flush_on_another_thread_counts_once_it_is_reported() -> None:
     _, log = filled(12)
-    offset, segments = log.flushable()
+    offset, segments = log.flushing.begin(log.log_end_offset)
     fill(log, 5)
     for segment in segments:
         segment.sync()
     assert log.recovery_point == 0
-    log.flushed(offset)
+    log.flushing.end(offset)
     assert log.recovery_point == 12
 
 
 def test_waiting_entries_are_written_before_the_other_thread_syncs() -> None:
     disk, log = filled(9)
     assert disk.size_bytes(f"{DIRECTORY}/{0:020d}.index") == 0
-    log.flushable()
+    log.flushing.begin(log.log_end_offset)
     assert disk.size_bytes(f"{DIRECTORY}/{0:020d}.index") == 2 * 8
 
 
 def test_a_flush_does_not_cover_records_appended_after_a_truncation() -> None:
     _, log = filled(9)
-    offset, segments = log.flushable()
+    offset, segments = log.flushing.begin(log.log_end_offset)
     log.truncate_to(4)
     fill(log, 9)
     for segment in segments:
         segment.sync()
-    log.flushed(offset)
+    log.flushing.end(offset)
     assert log.recovery_point == 4
 
 
@@ -86,13 +86,13 @@ def test_a_flush_does_not_cover_a_segment_sealed_meanwhile() -> None:
     leave half an entry.
     """
     _, log = filled(9)
-    offset, segments = log.flushable()
+    offset, segments = log.flushing.begin(log.log_end_offset)
     log.roll(now_ms=NOW_MS)
     for segment in segments:
         segment.sync()
-    log.flushed(offset)
+    log.flushing.end(offset)
     assert log.recovery_point < 9
-    assert [segment.base_offset for segment in log.flushable()[1]] == [0, 9]
+    assert [segment.base_offset for segment in log.flushing.begin(log.log_end_offset)[1]] == [0, 9]
 
 
 def test_a_roll_right_after_a_flush_leaves_nothing_unsynced_behind() -> None:
@@ -108,7 +108,7 @@ def test_a_roll_right_after_a_flush_leaves_nothing_unsynced_behind() -> None:
 def test_an_old_flush_report_never_lowers_the_recovery_point() -> None:
     _, log = filled(12)
     log.flush()
-    log.flushed(3)
+    log.flushing.end(3)
     assert log.recovery_point == 12
 
 

@@ -187,7 +187,7 @@ def test_syncing_a_segment_that_was_dropped_meanwhile_succeeds() -> None:
     disk = new_disk()
     log = open_partition(disk)
     fill(log, 25)
-    _, segments = log.flushable()
+    _, segments = log.flushing.begin(log.log_end_offset)
     log.truncate_fully(7)
     for segment in segments:
         segment.sync()

@@ -329,9 +329,9 @@ class DirectoryMoves:
     async def _make_durable(self, move: _Move) -> None:
         log, loop = move.future.log, asyncio.get_running_loop()
         with _on(move.target):
-            end_offset, segments = log.flushable()
+            end_offset, segments = log.flushing.begin(log.log_end_offset)
             await sync_in_background(self._executor, segments)
-            log.flushed(end_offset)
+            log.flushing.end(end_offset)
             # After the exchange recovery must not take the log for one that was never flushed, nor
             # for one that begins at its first file.
             source = move.partition.log
