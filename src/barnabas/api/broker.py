@@ -1,4 +1,4 @@
-"""The parts of a node that handlers work with, in one object. Handlers hold no state of their own."""
+"""The parts of a node that handlers call, in one object. Handlers hold no state of their own."""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""A consumer's commits repeat each other: the same group, member, generation, topic and partition, and only the offset is new.
+"""Serves repeated OffsetCommit requests of a connection without decoding them.
 
-So an OffsetCommit about one partition is remembered, byte for byte, for as long as its connection lasts, and a later one that differs
-from it in nothing but its correlation id, offset and leader epoch is neither decoded nor its record encoded again. What the group,
-the metadata and the log say about it is asked anew every time.
+A consumer's commits repeat each other: the same group, member, generation, topic and partition,
+and only the offset is new. So the broker remembers an OffsetCommit about one partition, byte for
+byte, while its connection lasts. A later request that differs only in correlation id, offset and
+leader epoch is not decoded, and its record is not encoded again. The state of the group, the
+metadata and the log is checked every time.
 
-As with :mod:`~barnabas.api.produce.shortcut`, remembered is only what the bytes mean, never a decision: a member that is of no
-generation any more, a topic that has changed, a shard that is not here, an error of any kind goes the ordinary way. And an answer
-leaves when its record is replicated, as any answer of a coordinator.
+As with :mod:`~barnabas.api.produce.shortcut`, the broker remembers the meaning of the bytes, never
+a decision. A request goes through the handler when its member is not in the current generation,
+its topic has changed, its shard is not on this broker, or any error occurs. The response leaves
+when the record is replicated, like every response of a coordinator.
 """
 
 from __future__ import annotations
@@ -32,26 +35,30 @@ from barnabas.wire.messages.offset_commit import (
 if TYPE_CHECKING:
     from barnabas.api.route import Route
 
-# Who commits more partitions than this one by one, each in a request of its own, has other worries.
+# A client that commits more partitions than this, each in its own request, has higher costs than
+# decoding.
 REMEMBERED_PARTITIONS_MAX = 256
-# Topics with names of different lengths have their offsets at different places; each place costs a lookup.
+# Topics with names of different lengths have their offsets at different positions; each position
+# costs a lookup.
 REMEMBERED_PLACES_MAX = 4
-# Room for client, group, member and instance ids, the longest topic name, and metadata as long as is usual.
+# Room for client, group, member and instance ids, the longest topic name, and metadata of usual
+# length.
 REMEMBERED_REQUEST_BYTES_MAX = 1024
 
-# Before it there is no leader epoch, and a time for which the offset is to be kept.
+# Earlier versions have no leader epoch, and some have a retention time for the offset.
 _LEADER_EPOCH_VERSION_MIN = 6
 _OFFSET_AND_EPOCH = struct.Struct(">qi")
 _CORRELATION_POSITION = 4
 _AFTER_CORRELATION = 8
 _CORRELATION_ID = struct.Struct(">i")
 _PARTITION_INDEX = struct.Struct(">i")
-# Two of its bytes no UTF-8 has, and it stands before everything in an answer that a client had a say in.
+# Two of its bytes never occur in UTF-8, and it stands before all client-chosen text in a response,
+# so the first occurrence is the correlation id.
 _MARK_CORRELATION = 0x7AF8_F97D
 
 
 class _Remembered:
-    """One partition's."""
+    """The request of one partition, its encoded response, and its prepared record."""
 
     __slots__ = ("answer_head", "answer_tail", "prepared", "tail", "topic")
 
@@ -63,7 +70,7 @@ class _Remembered:
 
 
 class CommitShortcut:
-    """What is remembered of one connection, of one version of OffsetCommit."""
+    """The remembered requests of one connection, in one version of OffsetCommit."""
 
     __slots__ = ("_broker", "_groups", "_head", "_known", "_places", "route")
 
@@ -73,13 +80,13 @@ class CommitShortcut:
         self._groups = broker.groups
         self._head = frame[:_CORRELATION_POSITION].tobytes()
         self._places: list[int] = []
-        # By the bytes between the correlation id and the offset.
+        # The keys are the bytes between the correlation id and the offset.
         self._known: dict[bytes, _Remembered] = {}
 
-    # -- remembering ----------------------------------------------------------------------------------------------------------
+    # -- remembering -------------------------------------------------------------------------------
 
     def remember(self, frame: memoryview, body: int, request: OffsetCommitRequest, response: OffsetCommitResponse | None) -> None:
-        """The handler has left in the request only the partitions that exist."""
+        """The handler has removed partitions that do not exist from the request."""
         if self.route.version < _LEADER_EPOCH_VERSION_MIN or len(frame) > REMEMBERED_REQUEST_BYTES_MAX or self._groups.runtime.compresses:
             return
         if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
@@ -99,8 +106,11 @@ class CommitShortcut:
         self._known[key] = _Remembered(prepared, topic, frame[place + _OFFSET_AND_EPOCH.size :].tobytes(), answer)
 
     def _place(self, frame: memoryview, body: int, asked: OffsetCommitRequestPartition) -> int | None:
-        """Where offset and leader epoch stand. The proof that this is the place: with other numbers there, the bytes are a request that
-        differs in these numbers and in nothing else."""
+        """The position of offset and leader epoch.
+
+        To prove it, write other numbers there: the bytes must decode to a request that differs in
+        these numbers and in nothing else.
+        """
         whole = frame.tobytes()
         index = _PARTITION_INDEX.pack(asked.partition_index)
         place = whole.rfind(index + _OFFSET_AND_EPOCH.pack(asked.committed_offset, asked.committed_leader_epoch)) + len(index)
@@ -121,7 +131,7 @@ class CommitShortcut:
     def _has_room(self, place: int) -> bool:
         return len(self._known) < REMEMBERED_PARTITIONS_MAX and (place in self._places or len(self._places) < REMEMBERED_PLACES_MAX)
 
-    # -- serving --------------------------------------------------------------------------------------------------------------
+    # -- serving -----------------------------------------------------------------------------------
 
     def serve(self, connection: Connection, frame: memoryview) -> Reply:
         started = perf_counter_ns()
@@ -134,7 +144,7 @@ class CommitShortcut:
         return reply
 
     def _commit(self, frame: memoryview) -> bytes | Promise[OffsetCommitResponse] | None:
-        """The answer, at once or when the commit is replicated, or None when the full way must be taken."""
+        """The response, at once or when the commit is replicated. None: use the handler."""
         if frame[:_CORRELATION_POSITION] != self._head:
             return None
         for place in self._places:

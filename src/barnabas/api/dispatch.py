@@ -1,11 +1,12 @@
 """From a frame to an answer: header, route, decode, handle, encode.
 
-A route is made the first time an API is called in a version, and then found by one dictionary lookup. Some routes have a shortcut
-(:mod:`~barnabas.api.shortcuts`): a request that repeats an earlier one of its connection skips the decoder, the handler and the
-encoder.
+A route is made at the first call of an API in a version, and one dictionary lookup finds it after
+that. Some routes have a shortcut (:mod:`~barnabas.api.shortcuts`): a request that repeats an
+earlier one of its connection skips the decoder, the handler and the encoder.
 
-An error before a handler runs is the peer's fault and ends the connection, as it does with Kafka: an unknown API, a version that
-was not offered, bytes that do not decode. The one exception is ApiVersions: a client sends it before it can know the versions.
+An error before a handler runs is the peer's fault and closes the connection, as in Kafka: an
+unknown API, a version that was not offered, bytes that do not decode. The one exception is
+ApiVersions: a client sends it before it can know the versions.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Dispatch:
             reply = shortcut.serve(connection, frame)
             if reply is not None:
                 return reply
-        # Serve pending requests first, so that responses of a connection keep the order of its requests.
+        # Serve pending requests first, so that responses keep the order of requests.
         self._shortcuts.flush()
         return self._serve_fully(connection, frame)
 
@@ -76,7 +77,7 @@ class Dispatch:
         return route.finish(started, correlation_id, response)
 
     def _route(self, api_key: int, version: int) -> Route | None:
-        """None for an ApiVersions version we do not know, which has an answer of its own."""
+        """None for an unknown version of ApiVersions, which has its own response."""
         handle = self._handlers.get(api_key)  # type: ignore[call-overload]
         if handle is None:
             raise MalformedMessage(f"API {api_key} is not served here")
@@ -98,7 +99,10 @@ class Dispatch:
         return route
 
     def _failed(self, connection: Connection, route: Route, bug: Exception) -> None:
-        """A handler that raises has a bug. This is a task's outermost frame: other connections must be served on."""
+        """Log a bug in a handler and close its connection; other connections continue.
+
+        This is a task's outermost frame.
+        """
         self._broker.log.error(
             "request failed", api=route.key.api_name, version=route.version, client=connection.peer_address[0], exc_info=bug
         )

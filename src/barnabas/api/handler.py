@@ -1,4 +1,4 @@
-"""The one shape all handlers have."""
+"""The one shape of all handlers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The APIs that have a shortcut, and the shortcuts of one kind of listener.
 
-Produce        api.produce.shortcut   recognised requests are appended together at the end of the loop's turn
-OffsetCommit   api.commit_shortcut    the record is prepared once; only offset and leader epoch change
+Produce        api.produce.shortcut   appends the requests of one turn of the loop together
+OffsetCommit   api.commit_shortcut    prepares the record once; offset and leader epoch change
 """
 
 from __future__ import annotations

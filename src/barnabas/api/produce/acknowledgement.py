@@ -1,4 +1,4 @@
-"""Waiting for the in-sync replicas: the one way in which a Produce with acks=all is held back."""
+"""The wait for in-sync replicas: the one place that delays a response to Produce with acks=all."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ AwaitedEntry = tuple[PartitionProduceResponse, Promise[ErrorCode]]
 
 
 def await_replicas(loop: asyncio.AbstractEventLoop, awaited: list[AwaitedEntry], timeout_ms: int, finish: Callable[[], R]) -> Promise[R]:
-    """What ``finish`` returns, once every entry has its error code. When ``timeout_ms`` is over, the entries that are still missing get
-    REQUEST_TIMED_OUT: their batches may reach the replicas or not."""
+    """Resolves with the result of ``finish``, once every entry has its error code.
+
+    After ``timeout_ms`` the entries without a code get REQUEST_TIMED_OUT: their batches may or may
+    not reach the replicas.
+    """
     settled: Promise[R] = Promise()
     missing = dict(enumerate(awaited))
 

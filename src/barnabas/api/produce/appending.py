@@ -1,4 +1,4 @@
-"""Appending producers' batches to one partition: one write for as many as can go together."""
+"""Appends producers' batches to one partition, with one write for all that can go together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _DISK_FULL = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directo
 
 
 def append_all(broker: Broker, partition: Partition, batches: Sequence[ProducedBatch], now_ms: int) -> Sequence[Appended | Refused]:
-    """The outcome of every batch, in order. A disk that fails refuses the batches that were not written before."""
+    """The outcome of every batch, in order.
+
+    When the disk fails, the batches that were not written before the failure are refused.
+    """
     outcomes: Sequence[Appended | Refused] = ()
     try:
         outcomes = partition.append_batches(batches, now_ms)

@@ -1,11 +1,13 @@
-"""Produces that arrive in one turn of the loop and repeat earlier ones are appended together, at the end of the turn.
+"""Appends the recognised Produce requests of one turn of the event loop together.
 
-Under load a turn reads from dozens of connections, and most of what they send goes to few partitions. So batches for the same
-partition are written by one call, one look at the clock and at the metrics does for all, and answers leave in the order in which the
-requests came. A connection that sends twice in a row seems to be alone, so its request goes the same way at once: waiting for the end of
-the turn would only cost it time.
+Under load the loop reads from dozens of connections in one turn, and most requests go to few
+partitions. So one call writes all batches of a partition, and all requests share one reading of
+the clock and one update of the metrics. Responses leave in the order of the requests. A connection
+that sends twice in a row seems to be the only active one, so its request is served at once:
+waiting for the end of the turn would only add latency.
 
-What cannot be appended here, for whatever reason, is served as if it had come only now; nothing of it has been written.
+A request that cannot be appended here, for any reason, goes through the handler as if it had just
+arrived; nothing of it has been written before.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ from barnabas.wire.tagged_fields import MalformedMessage
 if TYPE_CHECKING:
     from barnabas.api.route import Route
 
-# More do not become cheaper by waiting for each other, and connections that send thousands at once shall not keep the loop to themselves.
+# More requests do not become cheaper together, and a connection that sends thousands at once must
+# not block the loop for the others.
 REQUESTS_TOGETHER_MAX = 256
-# A larger one costs more to check and write than a turn can save, and most while its bytes are still in the processor's cache.
+# Checking and writing a larger request costs more than a turn can save, and costs least while its
+# bytes are still in the processor's cache.
 WAITING_REQUEST_BYTES_MAX = 4096
 
 _Arrived: TypeAlias = tuple[Connection, ProduceShortcut, memoryview, Recognised]
@@ -56,22 +60,23 @@ class ProduceBatching:
         self._latest = connection
 
     def flush(self) -> None:
-        """Serve all that have arrived."""
+        """Serve all requests that have arrived."""
         if not self._arrived:
             return
         arrived, self._arrived = self._arrived, []
         try:
             self._answer(arrived, self._append(arrived))
         except Exception as bug:
-            # A task's outermost frame, and nobody may wait for an answer that does not come.
+            # This is a task's outermost frame. Close the connections, so that no client waits for
+            # a response that does not come.
             self._broker.log.error("produce requests failed", requests=len(arrived), exc_info=bug)
             for connection, *_ in arrived:
                 connection.close()
 
-    # -- appending ------------------------------------------------------------------------------------------------------------
+    # -- appending ---------------------------------------------------------------------------------
 
     def _append(self, arrived: list[_Arrived]) -> Sequence[Appended | Refused | None]:
-        """The outcome of each request; None for one that must go the full way."""
+        """The outcome of each request; None for a request that must go through the handler."""
         now_ms = self._broker.clock.wall_ms()
         if len(arrived) == 1:
             (partition, acks, _, _), _, records = arrived[0][3]
@@ -91,12 +96,13 @@ class ProduceBatching:
         return outcomes
 
     def _append_to(self, partition: Partition, batches: list[ProducedBatch], now_ms: int) -> Sequence[Appended | Refused | None]:
-        # Topics that recompress or restamp may modify the batch before refusing it, so they use the full way.
+        # Topics that recompress or restamp may modify the batch before refusing it, so they use
+        # the handler.
         if partition.leads and partition.log.settings.rules.plain:
             return append_all(self._broker, partition, batches, now_ms)
         return [None] * len(batches)
 
-    # -- answering ------------------------------------------------------------------------------------------------------------
+    # -- answering ---------------------------------------------------------------------------------
 
     def _answer(self, arrived: list[_Arrived], outcomes: Sequence[Appended | Refused | None]) -> None:
         started = self._started

@@ -1,17 +1,25 @@
 """Produce (key 0): append one batch to each of some partitions.
 
 Behaviour:
-- acks 0 gets no answer; where a batch fails, the connection is closed, which is all such a producer can notice;
-- acks 1 is answered when the batch is in this log, -1 when it is in the logs of all in-sync replicas: until then, or for ``timeout_ms``
-  (REQUEST_TIMED_OUT, and then it may be there or not), the answer waits. Any other value is refused for every partition;
-- with fewer in sync than min.insync.replicas a batch with acks -1 is NOT_ENOUGH_REPLICAS; when they became too few while it waited, it is
-  NOT_ENOUGH_REPLICAS_AFTER_APPEND; when this broker stops leading, NOT_LEADER_OR_FOLLOWER. In all these cases the producer tries again;
-- nobody writes into internal topics (INVALID_TOPIC_EXCEPTION), except who calls itself ``__admin_client``, as in Kafka;
-- every partition has its own outcome; a retried batch of an idempotent producer is answered like the first time;
-- the first batch of a transaction in a partition waits until the transaction's coordinator has confirmed it.
+- acks 0 gets no response. When a batch fails, the broker closes the connection, because such a
+  producer cannot notice anything else;
+- acks 1 is answered when the batch is in the leader's log, acks -1 when it is in the logs of all
+  in-sync replicas. The response waits for at most ``timeout_ms``, then it is REQUEST_TIMED_OUT and
+  the batch may or may not be replicated. Any other value is refused for every partition;
+- with fewer in-sync replicas than min.insync.replicas a batch with acks -1 gets
+  NOT_ENOUGH_REPLICAS. When the ISR shrinks below the minimum while the response waits, it gets
+  NOT_ENOUGH_REPLICAS_AFTER_APPEND; when this broker stops leading, NOT_LEADER_OR_FOLLOWER. The
+  producer retries in all these cases;
+- clients cannot write to internal topics (INVALID_TOPIC_EXCEPTION), except with the client id
+  ``__admin_client``, as in Kafka;
+- every partition has its own outcome; the retry of a batch of an idempotent producer gets the same
+  response as the first attempt;
+- the first batch of a transaction in a partition waits until the transaction's coordinator has
+  confirmed it.
 
-Version notes: topics by id from 13 (UNKNOWN_TOPIC_ID), by name before. zstd from 7 on. Error messages and record errors from 8. From 10
-on who does not lead says who does (KIP-951). From 12 on partitions become part of a transaction by being produced to.
+Version notes: topics by id from 13 (UNKNOWN_TOPIC_ID), by name before. zstd from 7 on. Error
+messages and record errors from 8. From 10 on a broker that does not lead names the leader
+(KIP-951). From 12 on a produce adds its partitions to the transaction.
 """
 
 from __future__ import annotations
@@ -51,7 +59,8 @@ _ABORTABLE_VERSION_MIN = 11
 _IMPLICIT_VERSION_MIN = 12
 _ACKS = (0, 1, -1)
 _ADMIN_CLIENT_ID = "__admin_client"
-# The coordinator is elsewhere, not yet there, or busy: every producer tries again when there are too few replicas.
+# The coordinator is on another broker, not yet elected, or busy. Producers do not know these codes
+# of Produce, but every producer retries NOT_ENOUGH_REPLICAS.
 _RETRIED = frozenset(
     {
         ErrorCode.NOT_COORDINATOR,
@@ -64,7 +73,7 @@ _RETRIED = frozenset(
 _UNKNOWN = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
 _ELSEWHERE = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker has no replica of the partition")
 _UNKNOWN_ID = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
-_INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "nobody but the broker itself may append to an internal topic")
+_INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "only the broker itself may append to an internal topic")
 _WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
 _NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or higher")
 _NO_TRANSACTIONAL_ID = Refused(
@@ -73,7 +82,7 @@ _NO_TRANSACTIONAL_ID = Refused(
 
 
 class _Unverified(NamedTuple):
-    """A batch that waits for the word of its transaction's coordinator, and its place in the answer."""
+    """A batch that waits for its transaction's coordinator, and its position in the response."""
 
     partition: Partition
     data: PartitionProduceData
@@ -139,7 +148,7 @@ def _append(
     return append_all(broker, partition, [(data.records, acks, verification)], now_ms)[0]  # type: ignore[list-item]
 
 
-# -- waiting for replicas -----------------------------------------------------------------------------------------------------
+# -- waiting for replicas --------------------------------------------------------------------------
 
 
 def _await_replicas(
@@ -166,7 +175,7 @@ def _finish(broker: Broker, caller: Caller, acks: int, response: ProduceResponse
     return None
 
 
-# -- transactions -------------------------------------------------------------------------------------------------------------
+# -- transactions ----------------------------------------------------------------------------------
 
 
 def _verify(
@@ -177,7 +186,7 @@ def _verify(
         for each in unverified:
             each.answers[each.position] = _answer(each.data.index, each.partition, _NO_TRANSACTIONAL_ID)
         return Promise.kept([])
-    # One producer in all honest requests; who lies is verified for every producer it claims to be.
+    # An honest request has one producer. A request with several is verified for each of them.
     by_producer: dict[ProducerIdentity, list[_Unverified]] = {}
     for each in unverified:
         header = read_header(each.data.records)  # type: ignore[arg-type]
@@ -215,7 +224,7 @@ def _verify_producer(
 
 
 def _for_producers(verdict: ErrorCode, version: int) -> ErrorCode:
-    """A coordinator's words in those of a partition, which is all that producers understand."""
+    """Translates a coordinator's error code to one that producers expect from a partition."""
     if verdict in _RETRIED:
         return ErrorCode.NOT_ENOUGH_REPLICAS
     if verdict == ErrorCode.PRODUCER_FENCED:
@@ -225,7 +234,7 @@ def _for_producers(verdict: ErrorCode, version: int) -> ErrorCode:
     return verdict
 
 
-# -- answers ------------------------------------------------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------
 
 
 def _codec(data: PartitionProduceData) -> int:

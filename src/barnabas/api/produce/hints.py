@@ -1,4 +1,4 @@
-"""Leader hints in an answer to Produce (KIP-951)."""
+"""Leader hints in a response to Produce (KIP-951)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HINTS_VERSION_MIN = 10
 
 
 def give_hints(broker: Broker, listener: str, response: ProduceResponse) -> None:
-    """Where a partition is not led here, tell who leads it and where that node listens."""
+    """Names the leader of every partition that this broker does not lead, and its address."""
     hints = LeaderHints(broker, listener)
     for topic in response.responses:
         for each in topic.partition_responses:

@@ -1,12 +1,15 @@
-"""A producer's requests repeat each other: the same client, acks, topic and partition, and only the records are new.
+"""Recognises repeated Produce requests of a connection without decoding them.
 
-So a Produce about one partition is remembered, byte for byte, for as long as its connection lasts, and a later one that differs
-from it in nothing but its correlation id and its records is not decoded again: one lookup replaces the decoder, the handler and
-the encoder. The append itself is the ordinary one, see :mod:`~barnabas.api.produce.batching`. This is what librdkafka sends all the time; a
-small request takes a third of the CPU it took without.
+A producer's requests repeat each other: the same client, acks, topic and partition, and only the
+records are new. So the broker remembers a Produce to one partition, byte for byte, while its
+connection lasts. A later request that differs only in correlation id and records is not decoded
+again: one lookup replaces the decoder, the handler and the encoder. The append itself is the
+ordinary one, see :mod:`~barnabas.api.produce.batching`. librdkafka sends such requests all the
+time; a small request takes a third of the CPU time it takes without the shortcut.
 
-Remembered is only what the bytes mean, never a decision: a partition that is no longer led here, an error of any kind, or a
-request that does not fit goes the ordinary way. Where acks=all has to wait for other replicas, the answer is a promise.
+The shortcut remembers the meaning of the bytes, never a decision. A request goes through the
+handler when this broker no longer leads the partition, when any error occurs, or when the request
+does not match. With acks=all the response is a promise while other replicas are behind.
 """
 
 from __future__ import annotations
@@ -31,32 +34,36 @@ if TYPE_CHECKING:
     from barnabas.api.produce.batching import ProduceBatching
     from barnabas.api.route import Route
 
-# A connection that writes to more partitions than this spreads its records so thin that decoding is the least of its costs.
+# A connection that writes to more partitions than this spreads its records so thin that decoding
+# is the least of its costs.
 REMEMBERED_PARTITIONS_MAX = 1024
-# Topics with names of different lengths have their records begin at different places; each place costs a lookup.
+# Topics with names of different lengths have their records at different positions; each position
+# costs a lookup.
 REMEMBERED_PLACES_MAX = 4
-# Room for a client id, the longest topic name and a few numbers. What is longer would only fill our memory, a thousand times.
+# Room for a client id, the longest topic name and a few numbers. Longer prefixes would only use
+# memory, up to a thousand times.
 REMEMBERED_PREFIX_BYTES_MAX = 512
 
 _LENGTH = struct.Struct(">i")
-_ZSTD_VERSION_MIN = 7  # before it zstd is refused, and only the ordinary way looks at the codec
+_ZSTD_VERSION_MIN = 7  # Earlier versions refuse zstd, and only the handler looks at the codec.
 _CORRELATION_POSITION = 4
 _AFTER_CORRELATION = 8
-# Behind the records of a flexible request: the empty tagged sections of partition, topic and request.
+# The end of a flexible request, after the records: the empty tagged fields of partition, topic and
+# request.
 _FLEXIBLE_TAIL = b"\x00\x00\x00"
 
-# Values that occur nowhere else in an answer, to find out where the real ones belong.
+# Values that occur nowhere else in a response; their positions show where the real values belong.
 _MARK_CORRELATION = 0x7A7B_7C7D
 _MARK_OFFSET, _MARK_APPEND_TIME, _MARK_START = 0x1112_1314_1516_1718, 0x2122_2324_2526_2728, 0x3132_3334_3536_3738
 
-# A partition, acks, the time it may take, and how it is answered.
+# A partition, acks, the timeout in milliseconds, and the template of the response.
 Remembered: TypeAlias = "tuple[Partition, int, int, AnswerTemplate]"
-# What is remembered of such a request, and what is new in this one: its correlation id and its records.
+# A remembered request, and the new parts of this one: its correlation id and its records.
 Recognised: TypeAlias = tuple[Remembered, bytes, memoryview]
 
 
 class ProduceShortcut:
-    """What is remembered of one connection, of one version of Produce."""
+    """The remembered requests of one connection, in one version of Produce."""
 
     __slots__ = ("_batching", "_broker", "_head", "_known", "_listener", "_places", "_replicas", "_tail", "route")
 
@@ -68,9 +75,10 @@ class ProduceShortcut:
         self._replicas = broker.replicas
         self._head = frame[:_CORRELATION_POSITION].tobytes()
         self._tail = _FLEXIBLE_TAIL if route.flexible_request else b""
-        # Where the length of the records may stand, with what reads all before it: head, correlation id, key.
+        # Positions of the length of the records. Each has a function that reads the bytes before
+        # it: head, correlation id, key.
         self._places: dict[int, Callable[[memoryview], tuple[bytes, bytes, bytes]]] = {}
-        # By the bytes between the correlation id and the length of the records.
+        # The keys are the bytes between the correlation id and the length of the records.
         self._known: dict[bytes, Remembered] = {}
 
     def serve(self, connection: Connection, frame: memoryview) -> Reply:
@@ -100,7 +108,7 @@ class ProduceShortcut:
         place = len(frame) - len(tail) - size - width
         if not _AFTER_CORRELATION <= place <= REMEMBERED_PREFIX_BYTES_MAX or not self._has_room(place):
             return
-        # The proof that the layout was understood: what is remembered must give back the same records.
+        # To prove that the layout is understood, read the records back through it.
         records = self._records(frame, place)
         if records is None or len(records) != size:
             return
@@ -113,11 +121,11 @@ class ProduceShortcut:
         return len(self._known) < REMEMBERED_PARTITIONS_MAX and (place in self._places or len(self._places) < REMEMBERED_PLACES_MAX)
 
     def recognise(self, frame: memoryview) -> Recognised | None:
-        """None when the ordinary way must be taken."""
+        """None for a request that must go through the handler."""
         for place, read_prefix in self._places.items():
             try:
                 head, correlation_id, key = read_prefix(frame)
-            except struct.error:  # shorter than this
+            except struct.error:  # The frame is shorter than this prefix.
                 continue
             known = self._known.get(key)
             if known is not None and head == self._head:
@@ -138,7 +146,7 @@ class ProduceShortcut:
         return await_replicas(self._broker.loop, [(entry, partition.replicated(outcome.last_offset + 1))], timeout_ms, finish)
 
     def _records(self, frame: memoryview, place: int) -> memoryview | None:
-        """The records, when their length stands at ``place`` and nothing but them follows."""
+        """The records, if their length is at ``place`` and nothing else follows them."""
         try:
             if self._tail:
                 length = frame[place]
@@ -161,7 +169,7 @@ class ProduceShortcut:
 
 
 class AnswerTemplate:
-    """The answer to a good append, encoded once; only the numbers in it change."""
+    """The response to a successful append, encoded once; only the numbers in it change."""
 
     __slots__ = ("_fixed", "_has_start", "_pack", "_partition")
 
@@ -171,7 +179,7 @@ class AnswerTemplate:
         frame = bytes(route.answer(_MARK_CORRELATION, sample))
         correlation = frame.index(_MARK_CORRELATION.to_bytes(4, "big"))
         numbers = frame.index(_MARK_OFFSET.to_bytes(8, "big"))
-        # Versions 3 and 4 do not tell the log's start.
+        # Versions 3 and 4 have no log start offset.
         self._has_start = frame[numbers + 16 : numbers + 24] == _MARK_START.to_bytes(8, "big")
         end = numbers + (24 if self._has_start else 16)
         parts = (frame[:correlation], frame[correlation + 4 : numbers], frame[end:])
@@ -179,7 +187,7 @@ class AnswerTemplate:
         self._fixed = parts
 
     def fill(self, correlation_id: bytes, base_offset: int, append_time_ms: int, log_start_offset: int) -> bytes:
-        """The correlation id is sent back as the bytes it came in."""
+        """The correlation id goes back as the bytes of the request."""
         head, middle, tail = self._fixed
         if self._has_start:
             return self._pack(head, correlation_id, middle, base_offset, append_time_ms, log_start_offset, tail)

@@ -1,9 +1,11 @@
-"""Asking a transaction's coordinator before its first batch is appended to a partition (KIP-890).
+"""Asks a transaction's coordinator before its first batch is appended to a partition (KIP-890).
 
-Newer clients do not add partitions to their transactions themselves: the broker does it for them, here. Older clients did, and the
-coordinator only confirms it, unless ``transaction.partition.verification.enable`` is off.
+Newer clients do not add partitions to their transactions: the broker does it for them, here. Older
+clients do, and the coordinator only confirms it, unless
+``transaction.partition.verification.enable`` is off.
 
-The coordinator is this broker or another one, which is asked with AddPartitionsToTxn, for many transactions at a time.
+The coordinator is this broker or another one. Another one receives AddPartitionsToTxn, for many
+transactions at a time.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ class _Question:
     producer: ProducerIdentity
     partitions: Sequence[TopicPartition]
     implicit: bool
-    """The partitions join the transaction by being asked for."""
+    """The question itself adds the partitions to the transaction."""
     verdicts: Promise[Verdicts] = field(default_factory=Promise)
 
     def answer_all(self, code: ErrorCode) -> None:
@@ -62,10 +64,11 @@ class _Question:
 def verify(
     broker: Broker, transactional_id: str, producer: ProducerIdentity, partitions: Sequence[TopicPartition], *, implicit: bool
 ) -> Promise[Verdicts]:
-    """Whether a producer's transaction may begin in these partitions. With ``implicit`` it does so by being asked.
+    """Whether a producer's transaction may begin in these partitions; ``implicit`` begins it.
 
-    While the last transaction of the producer is being ended the next cannot begin. That takes milliseconds, so before the client hears of
-    CONCURRENT_TRANSACTIONS the coordinator is asked a few times more.
+    The next transaction of a producer cannot begin while the previous one is ending. That takes
+    milliseconds, so the broker asks the coordinator a few more times before it returns
+    CONCURRENT_TRANSACTIONS to the client.
     """
     if not implicit and not broker.settings.flag("transaction.partition.verification.enable"):
         return Promise.kept(dict.fromkeys(partitions, ErrorCode.NONE))
@@ -118,7 +121,10 @@ def _ask_here(broker: Broker, question: _Question) -> None:
 
 
 class QuestionsToCoordinators:
-    """On their way to other brokers. A producer asks once for each partition and transaction, so they go in batches."""
+    """Questions in flight to other brokers.
+
+    A producer asks once for each partition and transaction, so the questions go in batches.
+    """
 
     def __init__(self) -> None:
         self._outboxes: Outboxes[_Question] | None = None
@@ -142,7 +148,7 @@ def _send(broker: Broker, coordinator: int, questions: list[_Question]) -> Promi
 
 
 def _answered(questions: list[_Question], outcome: AddPartitionsToTxnResponse | ErrorCode) -> None:
-    """Whatever keeps this broker from hearing of a partition is a reason to ask again, not one to give up the transaction."""
+    """A missing verdict, for any reason, makes the producer retry; it does not abort."""
     found: dict[tuple[str, str, int], ErrorCode] = {}
     if not isinstance(outcome, ErrorCode) and outcome.error_code == ErrorCode.NONE:
         for transaction in outcome.results_by_transaction:
