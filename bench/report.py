@@ -44,7 +44,7 @@ class Run:
         return KeptResults(self.date, self.versions, self.rounds, self.comparisons())
 
 
-# -- the terminal --------------------------------------------------------------------------------------------------------------------
+# -- the terminal ----------------------------------------------------------------------------------
 
 
 def terminal_table(run: Run) -> Table:
@@ -79,7 +79,7 @@ def _median(result: RowResult, system: System, comparison: Comparison) -> str:
     return three_digits(found.median) if found else f"failed ({result.failures.get(system.key, 'not measured')})"
 
 
-# -- the page ------------------------------------------------------------------------------------------------------------------------
+# -- the page --------------------------------------------------------------------------------------
 
 
 def page(run: Run, charts: Sequence[str] = ()) -> str:
@@ -163,7 +163,7 @@ def _circumstances(run: Run) -> list[str]:
     ]
 
 
-# -- parts of both -------------------------------------------------------------------------------------------------------------------
+# -- parts of both ---------------------------------------------------------------------------------
 
 
 def _title(run: Run) -> str:

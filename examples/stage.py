@@ -48,7 +48,7 @@ class Stage:
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         self._producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5, "log_level": 0})
 
-    # -- topics ---------------------------------------------------------------------------------------------------------------
+    # -- topics ------------------------------------------------------------------------------------
 
     def create(self, *topics: str, partitions: int = 2, compacted: bool = False, **config: str) -> None:
         """With as many replicas as the cluster gives by itself. Underscores in settings are dots."""
@@ -107,7 +107,7 @@ class Stage:
         finally:
             consumer.close()
 
-    # -- pipelines ------------------------------------------------------------------------------------------------------------
+    # -- pipelines ---------------------------------------------------------------------------------
 
     def run(self, *files: Path) -> None:
         """Each pipeline in turn, over all that is there by now."""

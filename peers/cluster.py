@@ -79,7 +79,7 @@ class Node:
         self.paused = False
         self.on_start: Callable[[Node], None] | None = None
 
-    # -- what it is -----------------------------------------------------------------------------------------------------------
+    # -- what it is --------------------------------------------------------------------------------
 
     @property
     def is_broker(self) -> bool:
@@ -112,7 +112,7 @@ class Node:
     def properties_file(self) -> Path:
         return self.directory / "server.properties"
 
-    # -- what happens to it ---------------------------------------------------------------------------------------------------
+    # -- what happens to it ------------------------------------------------------------------------
 
     def start(self) -> None:
         """It is started, and not waited for."""
@@ -269,7 +269,7 @@ class Cluster:
             "group.initial.rebalance.delay.ms": "0",
         }
 
-    # -- its life -------------------------------------------------------------------------------------------------------------
+    # -- its life ----------------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
         try:
@@ -318,7 +318,7 @@ class Cluster:
         node.await_listening()
         return node
 
-    # -- its nodes ------------------------------------------------------------------------------------------------------------
+    # -- its nodes ---------------------------------------------------------------------------------
 
     def node(self, node_id: int) -> Node:
         return self.nodes[node_id]
@@ -339,7 +339,7 @@ class Cluster:
     def bootstrap_controllers(self) -> str:
         return ",".join(node.controller for node in self.controllers)
 
-    # -- its network ----------------------------------------------------------------------------------------------------------
+    # -- its network -------------------------------------------------------------------------------
 
     def cut_off(self, *nodes: int, from_clients: bool = False) -> None:
         """The nodes from all others, in both directions; among each other they still talk."""
@@ -352,7 +352,7 @@ class Cluster:
         assert self.links is not None
         self.links.heal()
 
-    # -- for whoever must find out --------------------------------------------------------------------------------------------
+    # -- for whoever must find out -----------------------------------------------------------------
 
     def story(self) -> str:
         return "\n".join(

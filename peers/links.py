@@ -60,7 +60,7 @@ class Links:
         self._thread.join()
         self._loop.close()
 
-    # -- in the loop ----------------------------------------------------------------------------------------------------------
+    # -- in the loop -------------------------------------------------------------------------------
 
     def _change(self, cut: set[tuple[int, int]]) -> None:
         async def change() -> None:

@@ -1,16 +1,34 @@
-"""The process: which parts a node has, and the order in which they start and stop.
+"""A node: the packages below it, assembled, started and stopped.
 
-Reading order:
+Nouns: a *node* is one process with the role of a broker, of a controller, or both. The *broker
+role* is the set of parts that serve partitions. *Events* are the calls from a lower package to a
+higher one, each collected in one class. A *format* gives a directory its identity before the first
+start.
 
-- ``node``: a node from locked directories to "ready", and back.
-- ``broker``: the parts of the broker role, made from the disk upwards.
-- ``replica_events`` and ``quorum_events``: the calls from a part to the parts above it.
-- ``addresses``, ``connection_limits``: listeners, and what others must know to reach them.
-- ``process``, ``format``, ``initial_voters``: the command's side: settings, formatting, signals.
-- ``metrics``: the values that are read when the Prometheus page is asked for.
+Read in this order:
 
-Invariants: a part is stopped before the parts it uses. A node that cannot start raises
-:class:`~barnabas.model.cannot_start.CannotStart` with one sentence, and gives everything back.
+    node            Node: the order of starting and stopping
+    broker          BrokerRole: the parts of the broker role, and their wiring
+    quorum_events   calls from the quorum: committed batches go to the applier and the controller
+    replica_events  calls from the replicas: to log care, directory reports, moves and fetchers
+    addresses       OwnAddresses: listeners, and the addresses in registrations
+    connection_limits, connection_limits_publisher
+                    limits of listeners, from the settings in force
+    metrics         metrics that are read when Prometheus scrapes
+    format, initial_voters
+                    ``storage format``: identities, bootstrap records and the first voters
+    process         a node as a process: signals, event loop, exit code
 
-Not here: decisions, and the work of the parts. This package assembles; nothing below imports it.
+Invariants:
+
+- A part gets the parts below it as arguments. The quorum and the replicas call upwards only
+  through the classes of events, so a reader sees each such call in one list.
+- A node that cannot start raises ``CannotStart`` with one sentence for the user, and releases its
+  ports and directories.
+- The mark of a clean shutdown is the last write of a stop. After a fatal error the node writes
+  nothing more, so that the next start recovers.
+
+Not here: decisions. Requests are served in ``api``, and every other part lives in the package of
+its noun: ``quorum``, ``controller``, ``metadata``, ``replication``, ``coordinators``, ``logcare``.
+Nodes for development are in ``devcluster``.
 """

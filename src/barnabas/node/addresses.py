@@ -1,4 +1,4 @@
-"""Where this node listens, and what it tells others about it."""
+"""The listeners of this node, and the addresses that it registers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class OwnAddresses:
         at_limit: Callable[[AtLimit], None],
         listen: Callable[..., Listener] = Listener,
     ) -> None:
-        """Binds every port, without listening yet: a taken one is the commonest mistake, and nothing has been touched so far."""
+        """Binds every port, without listening yet.
+
+        A taken port is the commonest mistake, and the node has not changed anything so far.
+        """
         self._settings = settings
         self.all: list[Listener] = []
         controllers = {listener.name for listener in controller_listeners(settings)}
@@ -62,7 +65,7 @@ class OwnAddresses:
                 report=report,
             )
             made.at_limit = at_limit
-            # Where clients have a listener of their own, the brokers' one is not theirs to fill.
+            # Where clients have a separate listener, they must not exhaust that of the brokers.
             made.for_nodes = belongs_to_controllers or (address.name == between_brokers and len(names - controllers) > 1)
             made.duplicates = duplicates
             self.all.append(made)
@@ -72,7 +75,7 @@ class OwnAddresses:
 
     @property
     def bootstrap(self) -> str:
-        """Where clients begin; empty for a node that serves none."""
+        """The address for bootstrap.servers; empty for a node without a listener for clients."""
         return next((f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for _, host, port in self.for_clients()), "")
 
     def for_clients(self) -> Iterator[tuple[str, str, int]]:
@@ -82,7 +85,10 @@ class OwnAddresses:
         return self._reachable(advertised_controller_listeners(self._settings))
 
     def _reachable(self, addresses: Iterable[ListenerAddress]) -> Iterator[tuple[str, str, int]]:
-        """Name, host and port as others can use them: port 0 became a real one when it was bound, and no host means this machine."""
+        """Name, host and port as other machines can use them.
+
+        Port 0 is replaced by the port that was bound, and an empty host by this machine's name.
+        """
         bound = {listener.name: listener.port for listener in self.all}
         for address in addresses:
             yield address.name, address.host or socket.getfqdn(), address.port or bound.get(address.name, 0)

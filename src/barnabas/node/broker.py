@@ -1,8 +1,9 @@
 """The parts of a node's role as a broker, made in order and wired to each other.
 
-Every node makes them, since the handlers of a controller get the same :class:`~barnabas.api.broker.Broker`; only a node with the role
-starts them. Two objects say who hears of what: :class:`~barnabas.node.replica_events.ReplicaEvents` of replicas, and the list
-:attr:`BrokerRole.publishers` of metadata.
+Every node makes them, since the handlers of a controller get the same
+:class:`~barnabas.api.broker.Broker`; only a node with the broker role starts them. Two places list
+the calls upwards: :class:`~barnabas.node.replica_events.ReplicaEvents` those of replicas, and
+:attr:`BrokerRole.publishers` those of metadata.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.tiered.remote_log import RemoteLog
 
-# How long a broker that stops waits for a controller to take over what it leads.
+# The wait of a controlled shutdown for the controller to move this broker's leaderships.
 LEAVE_SECONDS_MAX = 15.0
-# And how long for a controller to be there at all.
+# The part of this wait during which there may be no controller at all.
 LEADERLESS_SECONDS_MAX = 2.0
 LEADER_CHECK_SECONDS = 0.25
 
@@ -65,26 +66,29 @@ class BrokerRole:
         *,
         previous_epoch: int,
     ) -> None:
-        """``found`` are the logs that were on disk; ``previous_epoch`` is the broker's own before a clean shutdown.
+        """``found`` are the logs on disk; ``previous_epoch`` is the broker epoch before a clean
+        shutdown.
 
-        Parts are made from the disk upwards. A part that needs one made later calls a method of this class, named below."""
+        Parts are made from the disk upwards. A part that needs one made later calls a method of
+        this class, named below.
+        """
         settings = context.settings
         self._context = context
         self._directories = directories
         self._applier = applier
         self._quorum = quorum
         replicas = self.replicas = LocalReplicas(directories.for_replicas, self._directory_failed, unopened=directories.unopened)
-        # Directories and their news for the controller.
+        # The directories, and their reports to the controller.
         self._cordoned = CordonedDirectories(directories.for_replicas, self._heartbeat_soon)
         self.lifecycle = self._make_lifecycle(channel, addresses, previous_epoch)
         self._directory_failures = DirectoryFailures(context, directories, self.lifecycle, self._leads_in)
         replicas.on_full = self._directory_failures.full
         self._directory_reports = DirectoryReports(channel, context.node_id, self._broker_epoch)
-        # The logs, without a role.
+        # The logs, which need no role.
         self._care = LogCare(context, replicas, applier)
         self._care.watch(directories)
         self._moves = self._make_moves()
-        # Their roles: leaders report the ISR, followers fetch.
+        # The roles of replicas: leaders report the ISR, followers fetch.
         self._isr_reports = self._make_isr_reports(channel)
         self._acknowledgement_watch = AcknowledgementWatch(replicas, context.clock, context.log)
         others = OtherBrokers(applier, peers, settings)
@@ -125,7 +129,7 @@ class BrokerRole:
             directory_moves=self._moves,
         )
 
-    # -- making the parts -----------------------------------------------------------------------------------------------------
+    # -- making the parts --------------------------------------------------------------------------
 
     def _make_lifecycle(self, channel: ControllerChannel, addresses: OwnAddresses, previous_epoch: int) -> BrokerLifecycle:
         context, directories = self._context, self._directories
@@ -194,7 +198,7 @@ class BrokerRole:
         )
 
     def _cluster_view(self) -> ClusterView:
-        """Replicas act on metadata while it is being published, so they see the image that is being published."""
+        """Replicas act on metadata while it is published, so they see the newest image."""
         newest = self._applier.newest
         return ClusterView(
             broker=lambda broker_id: newest.image.cluster.brokers.get(broker_id),
@@ -204,7 +208,7 @@ class BrokerRole:
             counters=IsrCounters(self._context.metrics),
         )
 
-    # -- calls from parts to parts that are made later ------------------------------------------------------------------------
+    # -- calls from parts to parts that are made later ---------------------------------------------
 
     def _broker_epoch(self) -> int:
         return self.lifecycle.epoch
@@ -219,25 +223,27 @@ class BrokerRole:
     def _leads_in(self, directory: LogDirectory) -> bool:
         return any(replica.leader == self._context.node_id for replica in self.replicas if replica.directory is directory)
 
-    # -- publishing, starting and stopping ------------------------------------------------------------------------------------
+    # -- publishing, starting and stopping ---------------------------------------------------------
 
     @property
     def publishers(self) -> list[Publisher]:
-        """In the order in which they must hear of news."""
+        """The publishers, in the order in which they must receive a new image."""
         return [
             LogSettingsPublisher(self._context.node_id, self.replicas),
-            # Before replicas are placed.
+            # Before the replicas: these are not placed in cordoned directories.
             self._cordoned,
             self._publisher,
             self._care.cleaner,
-            # After the replicas: they read their logs.
+            # After the replicas: coordinators read the logs of theirs.
             *self._coordinators.publishers,
-            # Last: it looks leaders up in the image of the request handlers, which changes right after the last publisher.
+            # Last: it looks leaders up in the image of the request handlers, which changes right
+            # after the last publisher.
             *([self._remote_log] if self._remote_log is not None else []),
         ]
 
     async def start(self) -> None:
-        """Returns when the broker is registered, has caught up with the metadata, may lead, and knows it."""
+        """Returns when the broker is registered, caught up with the metadata, and unfenced in its
+        own image."""
         self._applier.publish_from(await self.lifecycle.register())
         await awaited(self._applier.caught_up)
         await self.lifecycle.become_active()
@@ -252,17 +258,22 @@ class BrokerRole:
     async def _sees_itself_active(self) -> None:
         """Returns when the image of this node shows the broker unfenced.
 
-        The controller answers the heartbeat as soon as the unfencing is committed, which is before this node has published it. A client
-        that asked in between would get a list of brokers without this one, and partitions without the leaders that came with it. Every
-        further record is a reason to look again; heartbeats go on meanwhile, so that a broker which the controller fences in this
-        moment is unfenced again."""
+        The controller answers the heartbeat as soon as the unfencing is committed, before this
+        node has published it. A client that asked in between would get a list of brokers without
+        this one, and partitions without the leaders elected with it. The broker looks again after
+        every further record. Heartbeats continue meanwhile, so that a broker which the controller
+        fences at this moment is unfenced again.
+        """
         applier, node_id = self._applier, self._context.node_id
         while not applier.image.cluster.active(node_id):
             await awaited(applier.applied(applier.image.provenance.offset + 1))
 
     async def leave(self) -> None:
-        """Hand over what this broker leads. Without a quorum nobody can let it go, and there is no use in waiting for one that is being
-        stopped as well."""
+        """Controlled shutdown: move this broker's leaderships to other brokers.
+
+        Without a quorum no controller can answer, and it is no use to wait for one when the
+        controllers are being stopped as well.
+        """
         if not self._context.settings.flag("controlled.shutdown.enable"):
             return
         leaving = asyncio.ensure_future(self.lifecycle.leave(seconds_max=LEAVE_SECONDS_MAX))

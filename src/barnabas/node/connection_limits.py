@@ -1,4 +1,4 @@
-"""How many connections, how large, how idle: a listener's limits out of the settings in force."""
+"""The limits of a listener, from the settings in force: number, size and idleness."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from barnabas.config.listeners import pairs
 from barnabas.config.values import read_integer
 from barnabas.network.listener import ConnectionLimits
 
-# Left to itself the kernel lets megabytes wait in a socket, and by the time the consumer takes them they are out of the processor's cache.
-# This much keeps both sides busy: consumers on the same machine read a fifth faster, and 15 % faster than with Kafka's default of 100 KiB.
+# Without a limit the kernel buffers megabytes in a socket, and they have left the processor's cache
+# by the time the consumer reads them. This size keeps both sides busy: consumers on the same
+# machine read a fifth faster, and 15 % faster than with Kafka's default of 100 KiB.
 SEND_BUFFER_BYTES = 256 * 1024
 
 _OVERRIDES = "max.connections.per.ip.overrides"
 
 
 def connection_limits(values: Mapping[str, Value], explicit: Container[str]) -> ConnectionLimits:
-    """``explicit`` are the settings that the user made. Kafka's default for socket buffers, 100 KiB, is too small: where nobody asked for
-    a size, what is sent has :data:`SEND_BUFFER_BYTES`, and what is received as much as the kernel finds useful."""
+    """``explicit`` are the settings that the user made.
+
+    Kafka's default for socket buffers, 100 KiB, is too small. Unless the user set a size, the send
+    buffer has :data:`SEND_BUFFER_BYTES`, and the kernel chooses the receive buffer.
+    """
 
     def integer(name: str) -> int:
         value = values[name]
@@ -41,7 +45,7 @@ def connection_limits(values: Mapping[str, Value], explicit: Container[str]) -> 
 
 
 def _of_addresses(text: str) -> dict[str, int]:
-    """What cannot be read is passed over: it was checked when it was set, but by whoever was controller then."""
+    """Empty for an unreadable value: the controller that accepted it may know other formats."""
     try:
         found = pairs(_OVERRIDES, text)
     except ConfigError:

@@ -1,4 +1,4 @@
-"""Gives listeners their new limits when the broker's configuration changes. Connections that are open stay open."""
+"""Sets the limits of listeners when the configuration changes. Open connections stay open."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""``storage format``: give directories an identity and a first set of records. Done once, before a node first starts.
+"""``storage format``: give directories an identity and their first records, before the first start.
 
-The voters of a quorum whose voters are in the log (KIP-853) begin in a snapshot of nothing, at offset 0, beside the empty metadata log:
-a controller finds itself in it and may lead, any other node learns the voters from the log.
+With dynamic voters (KIP-853) the first voters are in an otherwise empty snapshot at offset 0,
+beside the empty metadata log. A controller finds itself there and may become the leader; every
+other node learns the voters from the log.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ def format_directories(
     metadata_path: str | None = None,
     initial_voters: VoterSet | None = None,
 ) -> list[Formatted]:
-    """All or none: directories that belong to somebody else are found before the first is written.
+    """All or none: a directory of another node or cluster is found before the first write.
 
-    ``initial_voters`` are written beside the metadata log, in ``metadata_path`` (the first path unless told); where this node is among them
-    that directory gets the id they say.
+    ``initial_voters`` are written beside the metadata log, in ``metadata_path`` (by default the
+    first path). If this node is one of them, that directory gets the id given for it.
     """
     found = {}
     for path in paths:
@@ -96,7 +97,10 @@ def _write_voters(disk: Disk, path: str, voters: VoterSet, now_ms: int) -> None:
 
 
 def read_bootstrap(disk: Disk, path: str) -> list[MetadataRecord]:
-    """What the directory was formatted with; the same as if it were formatted today when the file is gone, as in Kafka 4.4."""
+    """The records that the directory was formatted with.
+
+    Without the file these are the records of a new format, as in Kafka 4.4.
+    """
     file = f"{path}/{BOOTSTRAP_CHECKPOINT}"
     if not disk.exists(file):
         return bootstrap_records()

@@ -1,4 +1,7 @@
-"""The first voters of a quorum whose voters are in the log, as ``storage format`` is told them: ``id@host:port:directory``, by commas."""
+"""Parses the first voters of a quorum with dynamic voters, as given to ``storage format``.
+
+The text has an ``id@host:port:directory`` for each voter, separated by commas.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics that are known anyway and only looked at when somebody scrapes."""
+"""Metrics that need no counting: their values are read when Prometheus scrapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REPLICATION = (catalogue.REPLICATION_BYTES_IN, catalogue.REPLICATION_BYTES_OUT,
 def register_readings(
     metrics: Metrics, broker: Broker, quorum: QuorumDriver, applier: MetadataApplier, listeners: Sequence[Listener]
 ) -> None:
-    """Read from another thread, so everything that may change in size is copied before it is walked."""
+    """Another thread reads the values, so copy every collection that may change its size."""
     replicas = broker.replicas
     for metric, value in (
         (catalogue.NETWORK_BYTES_IN, lambda each: each.bytes_in),
@@ -55,7 +55,7 @@ def register_readings(
         )
     metrics.reading(catalogue.REPLICA_LAG_MAX, lambda: [((), max((each.role.lag for each in partitions()), default=0))])
     for metric in (catalogue.ISR_SHRINKS, catalogue.ISR_EXPANSIONS, catalogue.ISR_CHANGES_FAILED, *_REPLICATION):
-        # On the page from the beginning, and not only once it has happened.
+        # Show the metric from the start, not only after its first event.
         metrics.counter(metric)
     metrics.reading(catalogue.DIRECTORIES_CORDONED, lambda: [((), sum(each.cordoned for each in replicas.directories))])
     metrics.reading(catalogue.DIRECTORIES_OFFLINE, lambda: [((), sum(not each.online for each in replicas.directories))])
@@ -88,7 +88,7 @@ def _register_coordinators(metrics: Metrics, broker: Broker) -> None:
             for machine in list(groups.runtime.machines())
             for group in list(machine.shard.groups.values())
         )
-        # A page without the name would look like a node that does not know it.
+        # Without any entry the metric would be missing, as on a node that does not know it.
         return [(labels, float(count)) for labels, count in found.items()] or [(("classic", "Empty"), 0.0)]
 
     def states_of_transactions() -> list[tuple[tuple[str, ...], float]]:

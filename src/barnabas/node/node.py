@@ -1,9 +1,11 @@
-"""A node: everything put together, started in order and stopped in the reverse.
+"""A node: all parts together, started in order and stopped in the reverse order.
 
-    lock and identify directories -> open logs -> quorum -> controller -> register -> publish -> listen -> unfenced, ready
+    lock and identify directories -> open logs -> quorum -> controller -> register -> publish
+    -> listen -> unfenced, ready
 
-A node with one of the roles is the same with parts left out. The quorum is in all of them: a node that has no vote follows it.
-Anything that stops a node from starting is a :class:`CannotStart` with one sentence for the user.
+A node with one role is the same with parts left out. Every node has the quorum: a node without a
+vote is an observer. Anything that prevents a node from starting is a :class:`CannotStart` with one
+sentence for the user.
 """
 
 from __future__ import annotations
@@ -55,10 +57,10 @@ from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
 from barnabas.telemetry.prometheus import PrometheusPage
 
-# Threads only wait for the disk; two let a checkpoint pass a long flush.
+# The threads only wait for the disk; the second lets a checkpoint pass a long flush.
 DISK_THREADS = 2
-# The metadata log has a thread of its own: every commit waits for its flush, heartbeats included, and thousands of new partitions must
-# not be in front of it.
+# The metadata log has its own thread: every commit, heartbeats included, waits for its flush, and
+# must not queue behind thousands of new partitions.
 METADATA_DISK_THREADS = 1
 
 _REFUSALS = (DirectoryLocked, PortTaken, FormatRefused, MetaPropertiesDamaged, QuorumStateDamaged, RegistrationRefused)
@@ -66,7 +68,7 @@ _REFUSALS = (DirectoryLocked, PortTaken, FormatRefused, MetaPropertiesDamaged, Q
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What a started node tells."""
+    """The result of a start."""
 
     bootstrap: str
     node_id: int
@@ -87,7 +89,7 @@ class Node:
         listen: Callable[..., Listener] = Listener,
         on_fatal: Callable[[BaseException], None] | None = None,
     ) -> None:
-        """Everything outside is a port: ``dial`` makes the way to other nodes, ``listen`` the way in."""
+        """Everything outside is a port: ``dial`` connects to other nodes, ``listen`` accepts."""
         self.settings = settings
         self.log = log or EventLog()
         self.metrics = Metrics()
@@ -115,7 +117,7 @@ class Node:
         self.cluster_id = ""
         self.broker: Broker
 
-    # -- starting -------------------------------------------------------------------------------------------------------------
+    # -- starting ----------------------------------------------------------------------------------
 
     async def start(self) -> Ready:
         try:
@@ -130,7 +132,11 @@ class Node:
             raise
 
     async def _start_or_fail(self) -> Ready:
-        """A disk that fails under the metadata log is reported in the background, where nobody waits for the offset it had to write."""
+        """Fails as soon as the disk fails under the metadata log.
+
+        The failure happens in the background, and ``_start`` would wait forever for the offset
+        that was not written.
+        """
         starting = asyncio.ensure_future(self._start())
         failed = asyncio.ensure_future(self.failed.wait())
         try:
@@ -248,10 +254,11 @@ class Node:
             segment_ms=self.settings.integer("metadata.log.segment.ms"),
         )
 
-    # -- network --------------------------------------------------------------------------------------------------------------
+    # -- network -----------------------------------------------------------------------------------
 
     def _serve(self, addresses: OwnAddresses, controller: ControllerDriver) -> None:
-        """Behind a controller's listener nothing is passed on: who comes there wants this controller, or to hear that it is none."""
+        """A controller's listener forwards nothing: its clients want this controller, or the
+        error that it is not the active one."""
         serve_clients = Dispatch(self.broker, BROKER_HANDLERS).serve
         serve_controllers = Dispatch(replace(self.broker, controller=controller), CONTROLLER_HANDLERS).serve
         for listener in addresses:
@@ -284,15 +291,16 @@ class Node:
         except OSError as error:
             raise CannotStart(f"cannot serve Prometheus on {address}: {error.strerror}.") from error
 
-    # -- stopping -------------------------------------------------------------------------------------------------------------
+    # -- stopping ----------------------------------------------------------------------------------
 
     async def stop(self) -> None:
-        """A clean end: nothing new, everything written down, the mark of a clean stop last."""
+        """Clean shutdown: accept no work, write everything, and mark the clean shutdown last."""
         role = self._role
         assert role is not None
         assert self._addresses is not None
         for listener in self._addresses:
-            # The others need to reach this controller until one of them leads: they ask it for its vote.
+            # The other voters must reach this controller until one of them leads: they ask it for
+            # its vote.
             if not listener.for_controllers:
                 listener.stop_accepting()
         if self.failure is None:
@@ -304,7 +312,7 @@ class Node:
         for stop in self._stops:
             stop()
         self._stops = []
-        # Connections get one turn of the loop to send what is written.
+        # Give connections one turn of the loop to send their last responses.
         await asyncio.sleep(0)
         for executor in (self._metadata_executor, self._executor):
             executor.shutdown(wait=True)
@@ -314,12 +322,13 @@ class Node:
                 self._metadata_log.close()
                 self._directories.close(broker_epoch=role.lifecycle.epoch)
             except OSError as error:
-                # A full disk, say. Without the mark of a clean stop the next start recovers.
+                # The disk may be full. Without the mark of a clean shutdown the next start
+                # recovers.
                 self.log.error("node could not be stopped cleanly", error=str(error))
         await self._undo()
 
     async def _undo(self) -> None:
-        """Give back what a node holds of the outside world, however far it came."""
+        """Release ports, files and threads, at any stage of the start."""
         if self._page is not None:
             self._page.close()
         if self._registering is not None:
@@ -334,7 +343,7 @@ class Node:
             executor.shutdown(wait=False)
 
     def _fatal(self, error: BaseException) -> None:
-        """The node cannot go on. Nothing more is written, so that the next start recovers from what is on disk."""
+        """Halt the node. It writes nothing more, so that the next start recovers from the disk."""
         if self.failure is None:
             self.failure = error
             self.log.error("node halts", error=str(error), exc_info=error)

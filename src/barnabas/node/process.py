@@ -1,4 +1,4 @@
-"""Running a node as a process: until a signal, or until it cannot go on."""
+"""A node as a process: it runs until a signal or a fatal error."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_pr
 from barnabas.telemetry.logs import EventLog
 
 T = TypeVar("T")
-# A controlled stop takes milliseconds. Past this, somebody who sent a second signal, or a supervisor, is right to be impatient.
+# A controlled shutdown takes milliseconds. After this time the process stops waiting for it.
 STOP_SECONDS_MAX = 30.0
 STDIN = 0
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
-    """On uvloop where it is there: twice asyncio's rate on small requests."""
+    """Uses uvloop if it is installed: it serves twice as many small requests as asyncio."""
     try:
         import uvloop
     except ImportError:
@@ -45,9 +45,11 @@ def parse_settings(properties: dict[str, str]) -> BrokerSettings:
 
 
 def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None) -> str:
-    """For development: a data directory that is new becomes a cluster of its own, one that is not keeps its identity.
+    """For development: a new data directory becomes a new cluster, others keep their identity.
 
-    With ``cluster_id`` it becomes part of that cluster, and one that belongs to another is refused. The cluster's id."""
+    With ``cluster_id`` a new directory joins that cluster, and a directory of another cluster is
+    refused. Returns the cluster's id.
+    """
     disk, entropy = RealDisk(), SystemEntropy()
     paths = log_directory_paths(settings)
     try:
@@ -72,9 +74,11 @@ def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None)
 async def run_until_stopped(
     settings: BrokerSettings, log: EventLog, on_ready: Callable[[Ready], None], *, watch_stdin: bool = False
 ) -> int:
-    """The process's exit code. SIGTERM and SIGINT stop cleanly; a second one does not wait.
+    """Returns the exit code. SIGTERM and SIGINT stop cleanly; a second one exits at once.
 
-    With ``watch_stdin`` so does the end of the standard input: a parent that holds its other end has then died."""
+    With ``watch_stdin`` the end of the standard input stops cleanly as well: the parent holds the
+    other end, and has then died.
+    """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
 
@@ -95,7 +99,7 @@ async def run_until_stopped(
     node = Node(settings, log=log)
     stopped = asyncio.ensure_future(stop.wait())
     starting = asyncio.ensure_future(node.start())
-    # A node of a cluster may wait long for the others, and must not have to be killed then.
+    # A start may wait long for the other nodes of the cluster, and a signal must end this wait.
     await asyncio.wait([stopped, starting], return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():
         starting.cancel()

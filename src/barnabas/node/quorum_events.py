@@ -1,4 +1,4 @@
-"""Who hears of the quorum: the one way up in a node, from a commit to the publishers of metadata."""
+"""The calls from the quorum upwards: from a commit to the publishers of metadata."""
 
 from __future__ import annotations
 

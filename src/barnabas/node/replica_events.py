@@ -1,4 +1,4 @@
-"""Who hears of a broker's replicas: the list of calls that go from the publisher of replicas to the rest of the broker."""
+"""The calls from the publisher of replicas to the other parts of the broker."""
 
 from __future__ import annotations
 

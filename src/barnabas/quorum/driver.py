@@ -137,7 +137,7 @@ class QuorumDriver:
         self._last_problem = ""
         self._next_complaint_ms = 0
 
-    # -- what the rest of the node asks -------------------------------------------------------------------------------------------
+    # -- what the rest of the node asks ------------------------------------------------------------
 
     def start(self, listener: QuorumListener) -> None:
         self._listener = listener
@@ -238,7 +238,7 @@ class QuorumDriver:
             nodes={voter.key.node_id: voter.endpoints for voter in core.voters.values()},
         )
 
-    # -- steps ----------------------------------------------------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------
 
     def _step(self, event: Event) -> None:
         """An effect that fails ends the node, since the core believes that it happened: whoever waits for it waits for the end."""
@@ -357,7 +357,7 @@ class QuorumDriver:
             partition.size, partition.position, partition.unaligned_records = found[0], effect.position, found[1]
         self._answer(effect.token, effect.response)
 
-    # -- the disk -------------------------------------------------------------------------------------------------------------------
+    # -- the disk ----------------------------------------------------------------------------------
 
     def _flush(self) -> None:
         if self._flushing or self._closed:
@@ -387,7 +387,7 @@ class QuorumDriver:
         elif event.end_offset < self._wanted.end_offset or event.generation != self._wanted.generation:
             self._flush()
 
-    # -- time -----------------------------------------------------------------------------------------------------------------------
+    # -- time --------------------------------------------------------------------------------------
 
     def _set_timer(self) -> None:
         """A timer that rings too early only looks again; so it is only moved when it would ring too late."""

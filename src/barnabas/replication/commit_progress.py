@@ -35,7 +35,7 @@ class CommitProgress:
         self.replicating: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by end offset
         self.deletions: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by log start offset
 
-    # -- acknowledgements and deletions ---------------------------------------------------------------------------------------
+    # -- acknowledgements and deletions ------------------------------------------------------------
 
     @property
     def acknowledgements_wait(self) -> bool:
@@ -79,7 +79,7 @@ class CommitProgress:
             while promises:
                 promises.popleft()[1].resolve(code)
 
-    # -- fetches --------------------------------------------------------------------------------------------------------------
+    # -- fetches -----------------------------------------------------------------------------------
 
     def await_data(self, waiting: WaitingFetch) -> None:
         (self.followers if waiting.follower else self.readers)[waiting] = None
@@ -103,7 +103,7 @@ class CommitProgress:
         for waiting in list(self.followers):
             waiting.arrived(size_bytes)
 
-    # -- bytes above the high watermark ---------------------------------------------------------------------------------------
+    # -- bytes above the high watermark ------------------------------------------------------------
 
     def hide(self, end_offset: int, size_bytes: int) -> None:
         """A batch was appended that consumers do not see yet."""

@@ -53,7 +53,7 @@ class Leadership:
             replica: self.followers.get(replica) or ReplicaProgress(caught_up_ms=-lag_ms_max - 1, caught_up=False) for replica in others
         }
 
-    # -- the high watermark ---------------------------------------------------------------------------------------------------
+    # -- the high watermark ------------------------------------------------------------------------
 
     def high_watermark(self, log_end_offset: int) -> int:
         lowest, maximal = log_end_offset, self.isr.maximal
@@ -80,7 +80,7 @@ class Leadership:
                 lowest = progress.log_start_offset
         return lowest
 
-    # -- who is in sync -------------------------------------------------------------------------------------------------------
+    # -- who is in sync ----------------------------------------------------------------------------
 
     def expand(self, replica: int, *, high_watermark: int) -> IsrChange | None:
         """Let a follower in that has all that is committed, and something of this epoch: what an earlier leader committed may lie

@@ -95,7 +95,7 @@ class Partition:
         # Opening a log replays the ends of transactions without knowing which of them are on all replicas.
         log.producers.replicated_up_to(high_watermark)
 
-    # -- what others ask for most ---------------------------------------------------------------------------------------------
+    # -- what others ask for most ------------------------------------------------------------------
 
     @property
     def leads(self) -> bool:
@@ -125,7 +125,7 @@ class Partition:
     def high_watermark(self) -> int:
         return self.progress.high_watermark
 
-    # -- roles ----------------------------------------------------------------------------------------------------------------
+    # -- roles -------------------------------------------------------------------------------------
 
     def follow_metadata(self, image: PartitionImage, now_ms: int = 0) -> None:
         """Be what the metadata says. A new leader writes its epoch down before it takes anything from producers.
@@ -184,7 +184,7 @@ class Partition:
             self.restart_at(self.log.log_start_offset)
         self.health.damage = None
 
-    # -- producing ------------------------------------------------------------------------------------------------------------
+    # -- producing ---------------------------------------------------------------------------------
 
     def append(self, records: memoryview | None, acks: int, now_ms: int, verification: Verification | None = None) -> Appended | Refused:
         """The case of :meth:`append_batches` with one batch."""
@@ -302,7 +302,7 @@ class Partition:
     def _wake_readers(self, size_bytes: int) -> None:
         self.progress.wake_readers(size_bytes, stable=self.last_stable_offset == self.progress.high_watermark)
 
-    # -- the high watermark ---------------------------------------------------------------------------------------------------
+    # -- the high watermark ------------------------------------------------------------------------
 
     @property
     def min_insync_replicas(self) -> int:
@@ -352,7 +352,7 @@ class Partition:
             if progress.readers:
                 self._wake_readers(size_bytes)
 
-    # -- followers of this leader ---------------------------------------------------------------------------------------------
+    # -- followers of this leader ------------------------------------------------------------------
 
     def follower_fetched(self, replica: int, *, offset: int, log_start_offset: int, replica_epoch: int, now_ms: int) -> ErrorCode:
         """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that is not its broker in the
@@ -445,7 +445,7 @@ class Partition:
         self._advance_high_watermark()
         return again
 
-    # -- following ------------------------------------------------------------------------------------------------------------
+    # -- following ---------------------------------------------------------------------------------
 
     def append_as_follower(self, records: Buffer, *, leader_epoch: int, now_ms: int) -> int:
         """Append what was fetched from the leader of ``leader_epoch``; how many bytes. ``CorruptBatch`` when it is not what it

@@ -302,7 +302,7 @@ class ReplicaPublisher:
             self._observer.placed(replica.topic_id, replica.partition.partition, replica.directory)
         self._observer.role_changed(replica)
 
-    # -- removing -------------------------------------------------------------------------------------------------------------
+    # -- removing ----------------------------------------------------------------------------------
 
     def _delete(self, topic: TopicImage) -> None:
         self._unmade = {partition: wanted for partition, wanted in self._unmade.items() if wanted.topic_id != topic.topic_id}
