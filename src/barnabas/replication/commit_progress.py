@@ -1,11 +1,13 @@
-"""The high watermark of one partition, and everything that waits for it to move.
+"""The high watermark of one partition, and the requests that wait for it to advance.
 
-    producers and coordinators   wait until all in-sync replicas have an offset   (:meth:`CommitProgress.await_replicas`)
-    DeleteRecords                waits until no live replica has lower offsets    (:meth:`CommitProgress.await_deletion`)
-    consumers' fetches           wait for bytes below the high watermark
-    followers' fetches           wait for bytes in the leader's log
+    producers, coordinators   wait until all in-sync replicas have an offset
+                              (:meth:`CommitProgress.await_replicas`)
+    DeleteRecords             waits until no live replica has lower offsets
+                              (:meth:`CommitProgress.await_deletion`)
+    consumers' fetches        wait for bytes below the high watermark
+    followers' fetches        wait for bytes in the leader's log
 
-The partition decides when the high watermark moves; here is what follows from it.
+The partition decides when the high watermark advances; this module wakes the requests.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.replication.waiting_fetch import WaitingFetch
 
-# How many appends above the high watermark are remembered apart. Beyond it they are counted together, and a consumer that waits for
-# many bytes may be woken a little late.
+# The number of appends above the high watermark that are remembered separately. More are counted
+# together, and a consumer that waits for many bytes may then be woken a little late.
 INVISIBLE_APPENDS_MAX = 1024
 
 
@@ -28,12 +30,12 @@ class CommitProgress:
         self.high_watermark = high_watermark
         self.readers: dict[WaitingFetch, None] = {}
         self.followers: dict[WaitingFetch, None] = {}
-        # Appended since readers of committed transactions were last woken.
+        # Bytes appended since the read-committed consumers were last woken.
         self._unstable_bytes = 0
-        # Appended above the high watermark: end offsets and sizes.
+        # Appends above the high watermark: end offsets and sizes.
         self.invisible: deque[tuple[int, int]] = deque()
-        self.replicating: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by end offset
-        self.deletions: deque[tuple[int, Promise[ErrorCode]]] = deque()  # by log start offset
+        self.replicating: deque[tuple[int, Promise[ErrorCode]]] = deque()  # Sorted by end offset.
+        self.deletions: deque[tuple[int, Promise[ErrorCode]]] = deque()  # With log start offsets.
 
     # -- acknowledgements and deletions ------------------------------------------------------------
 
@@ -46,14 +48,15 @@ class CommitProgress:
         promise: Promise[ErrorCode] = Promise()
         waiting = self.replicating
         if waiting and waiting[-1][0] > end_offset:
-            # A retry of something older than what waits already: rare enough to be sorted in.
+            # A retry of an older batch than those that wait already. It is rare, so sorting is
+            # cheap enough.
             self.replicating = deque(sorted([*waiting, (end_offset, promise)], key=lambda each: each[0]))
         else:
             waiting.append((end_offset, promise))
         return promise
 
     def acknowledge(self, code: ErrorCode) -> None:
-        """Everything below the high watermark is on all in-sync replicas."""
+        """Resolve waits below the high watermark: all in-sync replicas have these offsets."""
         replicating, high_watermark = self.replicating, self.high_watermark
         while replicating and replicating[0][0] <= high_watermark:
             replicating.popleft()[1].resolve(code)
@@ -72,7 +75,7 @@ class CommitProgress:
                 self.deletions.append((offset, promise))
 
     def end_all_waits(self, code: ErrorCode) -> None:
-        """This node no longer leads: fetches return at once, and promises are kept with ``code``."""
+        """This node no longer leads: fetches return at once, and promises resolve with ``code``."""
         for waiting in [*self.readers, *self.followers]:
             waiting.complete()
         for promises in (self.replicating, self.deletions):
@@ -88,8 +91,10 @@ class CommitProgress:
         (self.followers if waiting.follower else self.readers).pop(waiting, None)
 
     def wake_readers(self, size_bytes: int, *, stable: bool) -> None:
-        """``stable`` says that no transaction is open below the high watermark. While one is, readers of committed transactions sleep
-        on: there would be nothing for them."""
+        """``stable``: no transaction is open below the high watermark.
+
+        While one is open, read-committed consumers are not woken: they could not read the bytes.
+        """
         self._unstable_bytes += size_bytes
         for waiting in list(self.readers):
             if not waiting.committed_only:
@@ -106,14 +111,14 @@ class CommitProgress:
     # -- bytes above the high watermark ------------------------------------------------------------
 
     def hide(self, end_offset: int, size_bytes: int) -> None:
-        """A batch was appended that consumers do not see yet."""
+        """Count a batch that was appended above the high watermark."""
         invisible = self.invisible
         if len(invisible) >= INVISIBLE_APPENDS_MAX:
             size_bytes += invisible.pop()[1]
         invisible.append((end_offset, size_bytes))
 
     def uncover(self) -> int:
-        """How many bytes have come below the high watermark since the last call."""
+        """The number of bytes that have come below the high watermark since the last call."""
         invisible, high_watermark, size_bytes = self.invisible, self.high_watermark, 0
         while invisible and invisible[0][0] <= high_watermark:
             size_bytes += invisible.popleft()[1]

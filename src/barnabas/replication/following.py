@@ -1,11 +1,12 @@
-"""A follower's log made equal to its leader's: where to cut, and what to append.
+"""Makes a follower's log equal to its leader's: the offset to truncate to, the batches to append.
 
-Cutting goes by leader epochs and by nothing else. The leader answers a fetch with the last epoch that both can have in common and where
-that epoch ended on its side; the follower cuts to the earlier of the two ends. The high watermark would not do: it lags, and a
-follower that cuts to it throws away what is committed (KIP-101, KIP-279).
+Truncation follows leader epochs only. The leader answers a fetch with the last epoch that both logs
+can have in common, and with its end offset in the leader's log; the follower truncates to the
+smaller of the two end offsets. The high watermark does not suffice: it lags, and a follower that
+truncates to it loses committed records (KIP-101, KIP-279).
 
-What a leader sends is believed only after its checksum: a byte that was turned over on the way, or on the leader's disk, must not become a
-second copy of the damage.
+The follower verifies the checksum of every batch from its leader, so that a bit that flipped in
+transit, or on the leader's disk, does not become a second corrupt copy.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ OFFSET_MAX = 2**63 - 1
 
 
 def truncation_offset(log: Log, diverging: EpochStart) -> int:
-    """Where to cut when the leader says that its log has ``diverging.epoch`` up to ``diverging.start_offset`` and then something else.
+    """The offset to truncate to, when the leader's log diverges from this one.
 
-    Where the follower does not know that epoch, it goes back to the end of the one before, and the next fetch asks again.
+    The leader has ``diverging.epoch`` up to ``diverging.start_offset`` and other records after it.
+    A follower that does not know this epoch goes back to the end of the epoch before, and its next
+    fetch asks again.
     """
     end = log.log_end_offset
     own = log.leader_epochs.end_offset_for(diverging.epoch, end)
@@ -39,7 +42,7 @@ def truncation_offset(log: Log, diverging: EpochStart) -> int:
 
 
 def _check_contents(batch: Buffer, header: BatchHeader) -> None:
-    """What the log will rely on once the batch is in it: that there is an offset behind it, and that a marker says what it ends."""
+    """Check the facts that the log relies on: a next offset exists, and a marker has a type."""
     if header.last_offset >= OFFSET_MAX:
         raise CorruptBatch(f"batch at offset {header.base_offset} ends at {header.last_offset}, and there is no offset behind that")
     if header.control and header.producer_id >= 0:
@@ -52,20 +55,25 @@ def _check_contents(batch: Buffer, header: BatchHeader) -> None:
 def begin_tiered(
     log: Log, offset: int, *, log_start_offset: int, leader_epochs: Sequence[EpochStart], producers: Iterable[Producer]
 ) -> None:
-    """Begin anew at ``offset``, where the leader's local log begins, with all that is known of what lies below: remote storage has it,
-    and says who led and who produced there. The log still begins at ``log_start_offset``."""
+    """Empty the log and begin at ``offset``, where the leader's local log begins.
+
+    The offsets below are in remote storage, which also has their leader epochs and producers. The
+    log start offset stays ``log_start_offset``.
+    """
     log.truncate_fully(offset)
     log.log_start_offset = log_start_offset
     write_snapshot(log.disk, log.directory, offset, producers)
     log.rebuild_producers()
-    # Last: without them it is seen that the rest may be missing too.
+    # Write the epochs last: while they are missing, a restart can see that this was interrupted.
     log.leader_epochs.entries = [entry for entry in leader_epochs if entry.start_offset < offset]
     log.leader_epochs.write()
 
 
 def lacks_its_past(log: Log) -> bool:
-    """Whether a follower was interrupted in :func:`begin_tiered`: what lies below its local log is remote, and nobody here knows who
-    led there."""
+    """Whether a follower was interrupted in :func:`begin_tiered`.
+
+    Then the offsets below its local log are remote, and their leader epochs are missing here.
+    """
     if not log.settings.remote_enabled or log.local_start_offset != log.log_end_offset or log.log_start_offset == log.log_end_offset:
         return False
     entries = log.leader_epochs.entries
@@ -73,11 +81,13 @@ def lacks_its_past(log: Log) -> bool:
 
 
 def append_fetched(log: Log, records: Buffer, *, leader_epoch: int, now_ms: int, begin_at: Callable[[int], None]) -> int:
-    """Append what a leader of ``leader_epoch`` sent; how many bytes. ``CorruptBatch`` at the first batch that is not what it should
-    be, when those before it are in the log. ``begin_at`` empties the log.
+    """Append the batches that a leader of ``leader_epoch`` sent; returns the number of bytes.
 
-    A batch of a later epoch than the one that was asked in is left out: it was written after the answer was decided, by somebody
-    whose log may have been cut first.
+    Raises ``CorruptBatch`` at the first invalid batch; the batches before it are in the log then.
+    ``begin_at`` empties the log.
+
+    A batch of a later epoch than that of the fetch is skipped: it was written after the leader
+    decided the response, by a later leader whose log may have been truncated first.
     """
     view = memoryview(records)
     appended = 0
@@ -90,7 +100,8 @@ def append_fetched(log: Log, records: Buffer, *, leader_epoch: int, now_ms: int,
         if header.base_offset < log.log_end_offset:
             if log.log_end_offset != log.log_start_offset or header.last_offset < log.log_end_offset:
                 raise CorruptBatch(f"batch at offset {header.base_offset} came where {log.log_end_offset} was expected")
-            # Records were deleted up to somewhere inside this batch, and an empty log begins with the whole of it.
+            # Records were deleted up to an offset inside this batch, and the empty log begins with
+            # the whole batch.
             start = log.log_start_offset
             begin_at(header.base_offset)
             log.append_as_follower(batch, header, now_ms)

@@ -1,4 +1,4 @@
-"""The state of a replica's files: corrupt bytes, a truncation that is not durable yet, a move to another directory."""
+"""The state of a replica's files: corruption, a truncation not yet durable, a move in progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class ReplicaHealth:
     __slots__ = ("cut_unwritten", "damage", "future")
 
     def __init__(self) -> None:
-        # The offset of a corrupt batch on this disk.
+        # The offset of a corrupt batch in the log.
         self.damage: int | None = None
         # The log was truncated, and the disk had no room to write the new recovery point.
         self.cut_unwritten = False

@@ -1,7 +1,8 @@
-"""What a leader knows in one leader epoch: where the epoch began, how far its followers are, and who is in sync.
+"""The leader's knowledge in one leader epoch: the epoch's start, its followers' progress, the ISR.
 
-The high watermark is the least end of all replicas that count, and these are more than the in-sync ones: one that keeps up and only waits
-to be let in counts too. Without that it would chase an end that runs away from it and never come in.
+The high watermark is the lowest end offset of all replicas that count. A follower outside of the
+ISR that keeps up counts too, while it waits for the controller to add it. If it did not count, the
+high watermark could advance past it again and again, and it would never be in sync.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Leadership:
         now_ms: int,
         before: Leadership | None = None,
     ) -> None:
-        """``before`` where this node led in the epoch before: what it knows of its followers stays true."""
+        """``before`` is the previous epoch's leadership of this node; its progress stays valid."""
         self._node_id = node_id
         self._cluster_view = cluster_view
         self.epoch_start_offset = log_end_offset
@@ -45,7 +46,7 @@ class Leadership:
             self.followers[replica] = known
 
     def follow(self, image: PartitionImage) -> None:
-        """New metadata of the same leader epoch."""
+        """Apply new metadata of the same leader epoch."""
         self.isr.follow(image)
         others = [replica for replica in image.replicas if replica != self._node_id]
         lag_ms_max = self._cluster_view.lag_ms_max
@@ -63,7 +64,7 @@ class Leadership:
         return lowest
 
     def holding(self, log_end_offset: int) -> list[int]:
-        """The replicas that count and have the least, where that is less than the leader has."""
+        """The replicas that hold the high watermark below the leader's end offset."""
         lowest = self.high_watermark(log_end_offset)
         return [
             replica
@@ -72,7 +73,7 @@ class Leadership:
         ]
 
     def low_watermark(self, log_start_offset: int) -> int:
-        """Below this nothing is left on any replica that is alive."""
+        """The lowest log start offset of all live replicas."""
         lowest = log_start_offset
         for replica, progress in self.followers.items():
             broker = self._cluster_view.broker(replica)
@@ -80,11 +81,14 @@ class Leadership:
                 lowest = progress.log_start_offset
         return lowest
 
-    # -- who is in sync ----------------------------------------------------------------------------
+    # -- the in-sync replicas ----------------------------------------------------------------------
 
     def expand(self, replica: int, *, high_watermark: int) -> IsrChange | None:
-        """Let a follower in that has all that is committed, and something of this epoch: what an earlier leader committed may lie
-        above the high watermark that this one knows of, but never above the start of its epoch."""
+        """Propose a follower that has all committed records and has reached this leader epoch.
+
+        An earlier leader may have committed offsets above this leader's high watermark, but never
+        above the start of its epoch.
+        """
         isr, progress = self.isr, self.followers[replica]
         if isr.pending is not None or replica in isr.committed:
             return None
@@ -93,7 +97,11 @@ class Leadership:
         return isr.propose(self._members([*isr.committed, replica]), grows=True)
 
     def shrink(self, log_end_offset: int, *, now_ms: int) -> IsrChange | None:
-        """Put those out who have not kept up. Every follower is looked at: who fell back no longer holds the high watermark."""
+        """Propose to remove followers that have not kept up.
+
+        Every follower is checked, also those out of sync: one that has fallen behind must no
+        longer hold the high watermark.
+        """
         lag_ms_max = self._cluster_view.lag_ms_max
         behind = {
             replica
@@ -101,7 +109,7 @@ class Leadership:
             if not progress.look(log_end_offset, now_ms=now_ms, lag_ms_max=lag_ms_max)
         }
         isr = self.isr
-        # Also who is in sync and no replica any more.
+        # This also removes brokers that are no longer replicas.
         kept = [each for each in isr.committed if each == self._node_id or (each in self.followers and each not in behind)]
         if isr.pending is not None or len(kept) == len(isr.committed):
             return None
@@ -118,10 +126,13 @@ class Leadership:
         return UNKNOWN_REPLICA_EPOCH if known is None else known
 
     def _keeps_up(self, replica: int, progress: ReplicaProgress) -> bool:
-        """Whether a follower outside of the in-sync replicas counts: it has caught up, and the controller may let it in."""
+        """Whether a follower outside of the ISR counts: it has caught up and is eligible."""
         return progress.caught_up and self._eligible(replica, progress)
 
     def _eligible(self, replica: int, progress: ReplicaProgress) -> bool:
-        """Whether the controller would let it in: alive, staying, and in the incarnation in which it fetched."""
+        """Whether the controller would add it to the ISR.
+
+        Its broker must be unfenced, not shutting down, and the incarnation that fetched.
+        """
         broker = self._cluster_view.broker(replica)
         return broker is not None and broker.active and progress.replica_epoch in (UNKNOWN_REPLICA_EPOCH, broker.epoch)

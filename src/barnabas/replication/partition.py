@@ -1,15 +1,20 @@
-"""One replica of one partition on this node: the log, and what this node is to it.
+"""One replica of one partition on this node: its log, and its role as leader or follower.
 
-    high watermark: everything below is on all in-sync replicas; consumers see nothing above it
-    last stable offset: the high watermark, or the first offset of a transaction still open below it
+    high watermark      all in-sync replicas have the offsets below it; consumers see none above
+    last stable offset  the high watermark, or the first offset of an open transaction below it
 
-A leader appends what producers send and moves the high watermark when its followers have it, as far as their fetches tell. A follower
-appends what it fetched, and learns the high watermark from the answers; it never goes back on it, except when its log is cut below.
+A leader appends the batches of producers, and advances the high watermark when the fetches of its
+followers show that they have them. A follower appends the batches it fetched, and learns the high
+watermark from the responses. Its high watermark falls only when its log is truncated below it.
 
-    follows --metadata names this node--> leads: its epoch begins at its log end offset; what it knew as committed stays committed
-    leads --metadata names another--> follows: whoever waits for an acknowledgement here is told to look elsewhere
+    follows --metadata names this node--> leads: its epoch begins at its log end offset; committed
+                                          offsets stay committed
+    leads --metadata names another--> follows: requests that wait for an acknowledgement get
+                                      NOT_LEADER_OR_FOLLOWER
 
-Where a partition has one replica, as on a node of its own, none of this costs anything: ``_alone`` is looked at first.
+The state is in three parts: :class:`~.role.Role`, :class:`~.commit_progress.CommitProgress` (high
+watermark, waiting requests) and :class:`~.health.ReplicaHealth` (corruption, moves). A partition
+with one replica, as on a single node, pays for none of this: ``role.alone`` is checked first.
 """
 
 from __future__ import annotations
@@ -47,9 +52,9 @@ ACKS_ALL = -1
 _NOT_LEADER = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker does not lead the partition")
 _OFFLINE = Refused(ErrorCode.KAFKA_STORAGE_ERROR, "the partition's log directory has failed")
 _TOO_FEW_REPLICAS = Refused(ErrorCode.NOT_ENOUGH_REPLICAS, "fewer replicas are in sync than min.insync.replicas demands")
-# The only refusal that is not the last word: with a verification the same batch may be welcome.
+# The only refusal that is not final: with a verification the same batch may be accepted.
 NOT_VERIFIED = Refused(ErrorCode.INVALID_TXN_STATE, "no transaction of this producer is open here")
-# A producer's batch, the acks it asks for, and the word of its transaction's coordinator if that was asked.
+# A producer's batch, its acks, and the coordinator's verification of its transaction, if any.
 ProducedBatch: TypeAlias = tuple[memoryview | None, int, Verification | None]
 _REPLICATED: Final[Promise[ErrorCode]] = Promise.kept(ErrorCode.NONE)
 
@@ -92,10 +97,11 @@ class Partition:
         self.progress = CommitProgress(high_watermark)
         self.health = ReplicaHealth()
         self.verifications = Verifications()
-        # Opening a log replays the ends of transactions without knowing which of them are on all replicas.
+        # Opening a log replays the ends of transactions without knowing which of them are on all
+        # replicas.
         log.producers.replicated_up_to(high_watermark)
 
-    # -- what others ask for most ------------------------------------------------------------------
+    # -- shorthands for other modules --------------------------------------------------------------
 
     @property
     def leads(self) -> bool:
@@ -128,9 +134,11 @@ class Partition:
     # -- roles -------------------------------------------------------------------------------------
 
     def follow_metadata(self, image: PartitionImage, now_ms: int = 0) -> None:
-        """Be what the metadata says. A new leader writes its epoch down before it takes anything from producers.
+        """Take the role that the metadata gives. A new leader writes its epoch to disk before it
+        accepts a batch from a producer.
 
-        ``now_ms`` is of the clock that does not jump. Metadata that is older than what the controller answered is left alone."""
+        ``now_ms`` is monotonic. Metadata older than the controller's last response is ignored.
+        """
         role = self.role
         leadership, led, epoch = role.leadership, role.leads, role.leader_epoch
         if leadership is not None and image.partition_epoch < leadership.isr.partition_epoch:
@@ -158,7 +166,7 @@ class Partition:
         self._advance_high_watermark()
 
     def resign(self) -> None:
-        """Stop leading; requests that wait here end, so that their clients look for the new leader."""
+        """Stop leading. Waiting requests end, so that their clients look for the new leader."""
         self.role.leads = False
         self.role.leadership = None
         self.progress.end_all_waits(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -168,8 +176,11 @@ class Partition:
         return self.directory.failure is None and self.health.damage is None
 
     def found_damage(self, offset: int) -> bool:
-        """The batch at ``offset`` does not match its checksum any more. Whether others have it: then nothing is served from here until
-        this replica has left the in-sync ones, and may drop what it has and fetch it again. The only copy is kept as it is."""
+        """The batch at ``offset`` no longer matches its checksum. Returns whether others have it.
+
+        If so, nothing is served from here until this replica has left the ISR; then it may
+        truncate its log and fetch again. The only copy is kept as it is.
+        """
         if self.health.damage is not None or set(self.role.isr) <= {self.node_id}:
             return False
         self.health.damage = offset
@@ -180,7 +191,7 @@ class Partition:
         try:
             self.truncate_to(offset)
         except CorruptBatch:
-            # Nothing can be found in its segment any more.
+            # No batch can be found in this segment any more.
             self.restart_at(self.log.log_start_offset)
         self.health.damage = None
 
@@ -191,11 +202,16 @@ class Partition:
         return self.append_batches(((records, acks, verification),), now_ms)[0]
 
     def append_batches(self, batches: Sequence[ProducedBatch], now_ms: int) -> Sequence[Appended | Refused]:
-        """Append producers' batches with one write. The outcomes of the first batches, at least of one: the caller comes again with the
-        rest. ``OSError`` means that the disk failed and none of these batches was written: the directory must be taken offline.
+        """Append producers' batches with one write.
 
-        A batch that is refused comes alone, and so does one of a transaction: its check needs the batches before it in the log. The first
-        batch of a transaction needs a verification by the coordinator, and is :data:`NOT_VERIFIED` without."""
+        Returns the outcomes of the first batches, at least of one; the caller calls again with the
+        rest. ``OSError`` means that the disk failed and none of these batches was written: the
+        directory must be taken offline.
+
+        A refused batch is handled alone, and so is a transactional one: its check needs the
+        batches before it in the log. The first batch of a transaction needs a verification by the
+        coordinator, and is :data:`NOT_VERIFIED` without.
+        """
         role, log = self.role, self.log
         if not role.leads:
             return [_NOT_LEADER if self.online else _OFFLINE]
@@ -214,7 +230,7 @@ class Partition:
                 if valid:
                     break
                 if not self._transaction_is_open(read_header(records), verification):
-                    # Before anything is changed in the batch: it may come again, verified.
+                    # Refuse before the batch is modified: it may come again, verified.
                     return [NOT_VERIFIED]
                 transactional = True
             each = validate(records, rules, now_ms)
@@ -241,7 +257,8 @@ class Partition:
         return outcomes
 
     def append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:
-        """Append a batch that this node made itself, as a coordinator: it needs no checks of its contents, and all replicas."""
+        """Append a batch of a coordinator on this node. Its contents need no checks, but it needs
+        enough in-sync replicas."""
         refused = self._refuses_own()
         if refused is not None:
             return refused
@@ -252,13 +269,15 @@ class Partition:
     def end_transaction(
         self, kind: ControlType, *, producer_id: int, producer_epoch: int, coordinator_epoch: int, epoch_rises: bool, now_ms: int
     ) -> Appended | Refused:
-        """Write the marker that ends a producer's transaction here. Also where none is open: the coordinator cannot know."""
+        """Write the marker that ends a producer's transaction, even if none is open here: the
+        coordinator cannot know that."""
         refused = self._refuses_own() or self.log.producers.check_marker(
             producer_id, producer_epoch, coordinator_epoch, epoch_rises=epoch_rises
         )
         if refused is not None:
             return refused
-        # Whoever is on the way to its coordinator, to ask whether this transaction is open, must not believe the answer.
+        # A request may be asking the coordinator now whether this transaction is open. Its answer
+        # is outdated.
         self.verifications.void(producer_id)
         marker = build_end_transaction(
             kind, coordinator_epoch=coordinator_epoch, producer_id=producer_id, producer_epoch=producer_epoch, timestamp=now_ms
@@ -285,7 +304,8 @@ class Partition:
             return True
         if self.verifications.accepts(verification, header.producer_id, header.producer_epoch):
             return True
-        # A batch that came before is answered like the first time, though its transaction has ended since.
+        # The retry of a batch gets the same response as the first attempt, even after the end of
+        # its transaction.
         return isinstance(producers.check(header), SentBatch)
 
     def _grew(self, size_bytes: int) -> None:
@@ -306,7 +326,7 @@ class Partition:
 
     @property
     def min_insync_replicas(self) -> int:
-        """More than there are replicas cannot be demanded."""
+        """The setting, but never more than the partition has replicas."""
         return min(self.log.settings.min_insync_replicas, len(self.role.replicas))
 
     @property
@@ -314,8 +334,11 @@ class Partition:
         return len(self.role.isr) < self.min_insync_replicas
 
     def replicated(self, end_offset: int) -> Promise[ErrorCode]:
-        """NONE once all in-sync replicas have everything below ``end_offset``; NOT_LEADER_OR_FOLLOWER when this node resigns before, and
-        NOT_ENOUGH_REPLICAS_AFTER_APPEND when they have it and have become too few."""
+        """NONE once all in-sync replicas have everything below ``end_offset``.
+
+        NOT_LEADER_OR_FOLLOWER if this node resigns first, and NOT_ENOUGH_REPLICAS_AFTER_APPEND if
+        the ISR has become too small by then.
+        """
         if not self.role.leads:
             return Promise.kept(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if end_offset <= self.progress.high_watermark:
@@ -331,8 +354,9 @@ class Partition:
         if self.role.alone:
             high_watermark = self.log.log_end_offset
         elif self.role.leadership is None or self.under_min_isr:
-            # With too few in sync nothing new is committed, for whatever acks it was sent: who is eligible to lead
-            # without being in sync (KIP-966) has everything that was committed, and must go on having it.
+            # Below min.insync.replicas nothing new is committed, with any acks: the eligible
+            # leader replicas outside of the ISR (KIP-966) have everything that was committed, and
+            # this must stay true.
             return
         else:
             high_watermark = self.role.leadership.high_watermark(self.log.log_end_offset)
@@ -355,9 +379,13 @@ class Partition:
     # -- followers of this leader ------------------------------------------------------------------
 
     def follower_fetched(self, replica: int, *, offset: int, log_start_offset: int, replica_epoch: int, now_ms: int) -> ErrorCode:
-        """A follower asked for ``offset``: it has everything below. NOT_LEADER_OR_FOLLOWER for one that is not its broker in the
-        incarnation which is registered (KIP-903): one that has been replaced, one this node has not heard of yet and that will ask
-        again, and somebody who only says that it is that broker (CVE-2018-1288), and does not know its epoch."""
+        """Record that a follower fetches from ``offset``: it has everything below.
+
+        NOT_LEADER_OR_FOLLOWER unless the fetch comes from the registered incarnation of the
+        follower's broker (KIP-903). It may be an earlier incarnation; a newer one that this node
+        does not know yet, which retries; or a client that only claims to be that broker and does
+        not know its epoch (CVE-2018-1288).
+        """
         leadership = self.role.leadership
         if leadership is None or replica not in leadership.followers:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -386,7 +414,8 @@ class Partition:
         replica_epoch: int,
         now_ms: int,
     ) -> bool:
-        """Whether a follower that is in sync and has everything asks for just what it asked before; then it has been heard."""
+        """Whether an in-sync follower that has everything repeats its last fetch; if so, the fetch
+        is recorded."""
         leadership, log = self.role.leadership, self.log
         if leadership is None or leader_epoch != self.role.leader_epoch or offset != log.log_end_offset:
             return False
@@ -399,8 +428,11 @@ class Partition:
         )
 
     def brokers_changed(self) -> None:
-        """Brokers were fenced, unfenced or registered anew. A follower whose broker is no longer active must stop holding up the high
-        watermark at once; the metadata of this partition need not change with it, when the broker was not in sync."""
+        """Brokers were fenced, unfenced or registered again.
+
+        A follower whose broker is no longer active must stop holding the high watermark at once.
+        If it was not in sync, the metadata of this partition does not change with it.
+        """
         if self.role.leadership is None or self.role.alone:
             return
         self._advance_high_watermark()
@@ -408,23 +440,25 @@ class Partition:
             self.progress.report_deletions(self.low_watermark)
 
     def held_up_by(self) -> list[int]:
-        """The replicas that keep the high watermark where it is; empty when too few are in sync for it to move at all."""
+        """The replicas that hold the high watermark; empty when the ISR is too small to advance."""
         leadership = self.role.leadership
         return [] if leadership is None or self.under_min_isr else leadership.holding(self.log.log_end_offset)
 
     def check_isr(self, now_ms: int) -> IsrChange | None:
-        """To be called every now and then: followers that lag leave the in-sync replicas. What was proposed, if anything."""
+        """Propose to remove lagging followers from the ISR, and return the proposal, if any. To be
+        called periodically."""
         if self.role.leadership is None or self.role.alone:
             return None
         change = self.role.leadership.shrink(self.log.log_end_offset, now_ms=now_ms)
         if change is not None:
             self.cluster_view.propose(self, change)
-        # Somebody who no longer keeps up may have held the high watermark without being in sync.
+        # A follower that no longer keeps up may have held the high watermark without being in sync.
         self._advance_high_watermark()
         return change
 
     def isr_agreed(self, change: IsrChange, answer: IsrAnswer) -> bool:
-        """The controller committed what was proposed, perhaps with other changes. Whether that is news here."""
+        """The controller committed the proposal, perhaps with other changes. Returns whether the
+        answer is newer than the known state."""
         leadership = self.role.leadership
         counters = self.cluster_view.counters
         if leadership is None or not leadership.isr.agreed(change, answer):
@@ -436,20 +470,22 @@ class Partition:
         return True
 
     def isr_refused(self, change: IsrChange, code: ErrorCode) -> bool:
-        """Whether to propose the same again."""
+        """Returns whether to propose the same again."""
         self.cluster_view.counters.failed.value += 1
         if self.role.leadership is None:
             return False
         again = self.role.leadership.isr.refused(change, code)
-        # A follower that was to be let in, and is not, no longer counts.
+        # A follower that the controller did not add to the ISR no longer counts.
         self._advance_high_watermark()
         return again
 
     # -- following ---------------------------------------------------------------------------------
 
     def append_as_follower(self, records: Buffer, *, leader_epoch: int, now_ms: int) -> int:
-        """Append what was fetched from the leader of ``leader_epoch``; how many bytes. ``CorruptBatch`` when it is not what it
-        should be; ``OSError`` when the disk failed."""
+        """Append batches from the leader of ``leader_epoch``; returns the number of bytes.
+
+        Raises ``CorruptBatch`` for an invalid batch, and ``OSError`` when the disk failed.
+        """
         assert not self.role.leads
         if self.health.cut_unwritten:
             self._write_cut()
@@ -461,7 +497,7 @@ class Partition:
                 self.progress.hide(self.log.log_end_offset, len(records))
 
     def learn_offsets(self, *, high_watermark: int, log_start_offset: int) -> None:
-        """What the leader's answer says about its log, after its batches were appended."""
+        """Take the offsets of the leader's response, after its batches were appended."""
         self.role.lag = max(0, high_watermark - self.log.log_end_offset)
         high_watermark = min(high_watermark, self.log.log_end_offset)
         if high_watermark > self.progress.high_watermark:
@@ -471,7 +507,8 @@ class Partition:
             self.log.advance_start(start)
 
     def truncate_by_epoch(self, diverging: EpochStart) -> None:
-        """Cut what the leader does not have. Afterwards the next fetch may find another divergence, further below."""
+        """Truncate the records that the leader does not have. The next fetch may find another
+        divergence, at a lower offset."""
         self.truncate_to(truncation_offset(self.log, diverging))
 
     def truncate_to(self, offset: int) -> None:
@@ -481,7 +518,7 @@ class Partition:
         self._was_cut(before)
 
     def restart_at(self, offset: int) -> None:
-        """Give up everything and begin at ``offset``, where the leader's log begins."""
+        """Delete everything and begin at ``offset``, where the leader's log begins."""
         assert not self.role.leads
         before = self.log.recovery_point
         self.log.truncate_fully(offset)
@@ -491,7 +528,8 @@ class Partition:
     def restart_tiered(
         self, offset: int, *, log_start_offset: int, leader_epochs: Sequence[EpochStart], producers: Iterable[Producer]
     ) -> None:
-        """Give up everything local and begin at ``offset``, where the leader's local log begins; what lies below is in remote storage."""
+        """Delete everything local and begin at ``offset``, where the leader's local log begins;
+        the offsets below are in remote storage."""
         assert not self.role.leads
         before = self.log.recovery_point
         begin_tiered(self.log, offset, log_start_offset=log_start_offset, leader_epochs=leader_epochs, producers=producers)
@@ -501,7 +539,7 @@ class Partition:
     def _was_cut(self, recovery_point_before: int) -> None:
         log = self.log
         self.progress.high_watermark = min(self.progress.high_watermark, log.log_end_offset)
-        # What comes in place of what was cut is not what was copied.
+        # New records at the truncated offsets differ from those that were copied to remote storage.
         log.remote_end_offset = min(log.remote_end_offset, log.log_end_offset)
         log.producers.replicated_up_to(self.progress.high_watermark)
         self.progress.was_truncated()
@@ -515,14 +553,17 @@ class Partition:
                     raise
 
     def _write_cut(self) -> None:
-        """Durable before anything is appended: a crash would find the old recovery point and take what came after for flushed. On a full
-        disk whoever appends next has to do it."""
+        """Write the recovery point before anything is appended.
+
+        After a crash the old recovery point would make the new records look flushed. On a full
+        disk this fails, and the next append does it.
+        """
         self.health.cut_unwritten = True
         self.directory.write_recovery_points()
         self.health.cut_unwritten = False
 
     def exchange(self, future: FutureReplica) -> None:
-        """The copy in the other directory, which has everything, is the log from here on."""
+        """Use the copy in the other directory, which is complete, as the log from now on."""
         assert future is self.health.future
         self.log, self.directory, self.health.future = future.log, future.directory, None
 
@@ -533,12 +574,15 @@ class Partition:
 
     @property
     def low_watermark(self) -> int:
-        """Nothing below is left on any replica that is alive."""
+        """The lowest log start offset of all live replicas."""
         start = self.log.log_start_offset
         return start if self.role.leadership is None or self.role.alone else self.role.leadership.low_watermark(start)
 
     def delete_records(self, offset: int) -> int:
-        """Move the start up to ``offset`` (-1: to the high watermark); the new start. ``ValueError`` when it is out of range."""
+        """Advance the log start offset to ``offset`` (-1: to the high watermark), and return it.
+
+        Raises ``ValueError`` when it is out of range.
+        """
         target = self.progress.high_watermark if offset == -1 else offset
         if not 0 <= target <= self.progress.high_watermark:
             raise ValueError(f"offset {offset} is not between 0 and the high watermark {self.progress.high_watermark}")
@@ -546,7 +590,7 @@ class Partition:
         return self.log.log_start_offset
 
     def deleted(self, offset: int) -> Promise[ErrorCode]:
-        """NONE once no replica that is alive has anything below ``offset``."""
+        """NONE once no live replica has records below ``offset``."""
         if self.low_watermark >= offset:
             return _REPLICATED
         return self.progress.await_deletion(offset)

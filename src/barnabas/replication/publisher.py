@@ -1,7 +1,8 @@
-"""Makes this node's logs and roles follow the metadata: new partitions get a log, changed ones their role, deleted ones go.
+"""Makes this node's replicas follow the metadata: creates logs, changes roles, removes replicas.
 
-Files are made and removed on a worker thread; everything about a :class:`Partition` happens on the loop's thread, a hundred partitions at
-a time (:mod:`barnabas.env.slices`): each takes its role as a whole, and no two need to take theirs in the same turn of the loop.
+A worker thread creates and removes files. Everything about a :class:`Partition` happens on the
+loop's thread, a hundred partitions at a time (:mod:`barnabas.env.slices`): each takes its role as a
+whole, and no two need to take theirs in the same turn of the loop.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
 from barnabas.telemetry.catalogue import STRAY_DIRECTORIES
 
-# Directories are handed to the worker thread this many at a time, so that one giant topic does not hold it for seconds.
+# The worker thread gets this many new directories at a time, so that one giant topic does not
+# occupy it for seconds.
 CREATED_AT_ONCE = 100
-# How soon a replica is tried again for which there was no room.
+# The time until the next attempt to create a replica for which there was no room.
 ROOM_RETRY_SECONDS = 1.0
 
 
@@ -46,7 +48,7 @@ class _Wanted(NamedTuple):
 
 
 class ReplicaObserver(Protocol):
-    """What else of a broker hears of its replicas. Everything here is called on the loop's thread."""
+    """The parts of a broker that react to its replicas. All calls are on the loop's thread."""
 
     def placed(self, topic_id: Uuid, partition: int, directory: LogDirectory) -> None:
         """A replica lies in a directory that the metadata does not name."""
@@ -54,7 +56,7 @@ class ReplicaObserver(Protocol):
     def log_created(self, log: Log) -> None: ...
 
     def role_changed(self, partition: Partition) -> None:
-        """The metadata of a replica was applied; its role may be another one now."""
+        """The metadata of a replica was applied; its role may have changed."""
 
     def removed(self, partition: Partition) -> None:
         """A replica has left this node."""
@@ -63,7 +65,7 @@ class ReplicaObserver(Protocol):
         """A replica found corrupt bytes. It must not lead, nor count as in sync."""
 
     def copy_found(self, partition: Partition, log: Log, directory: LogDirectory) -> None:
-        """A move to another directory was under way when the node stopped, and has left this copy."""
+        """A move to another directory was in progress when the node stopped, and left this copy."""
 
 
 class ReplicaPublisher:
@@ -76,7 +78,8 @@ class ReplicaPublisher:
         cluster_view: ClusterView,
         observer: ReplicaObserver,
     ) -> None:
-        """``found`` are the logs that were on disk at start; those that the first image does not claim are set aside as stray."""
+        """``found`` are the logs on disk at start. The ones that the first image does not claim
+        are set aside as stray."""
         self._node_id = context.node_id
         self._replicas = replicas
         self._found = found
@@ -91,11 +94,11 @@ class ReplicaPublisher:
         self._removals = removals
         self._counters: dict[str, TopicCounters] = {}
         self._retry: asyncio.TimerHandle | None = None
-        # Replicas for which there was no room.
+        # Replicas to create when there is room.
         self._unmade: dict[TopicPartition, _Wanted] = {}
         self._retrying: set[asyncio.Task[None]] = set()
-        self._full: dict[LogDirectory, None] = {}  # found so since all directories were last tried
-        # Partitions that are gone, and still named in the checkpoints of the directory they were in.
+        self._full: dict[LogDirectory, None] = {}  # Since the last attempt with all directories.
+        # Removed partitions that the checkpoints of their directory still name.
         self._outdated: dict[LogDirectory, set[TopicPartition]] = {}
         self._effective: EffectiveConfigs | None = None
         self._publishing = asyncio.Lock()
@@ -125,7 +128,8 @@ class ReplicaPublisher:
                 wanted.append(_Wanted(TopicPartition(topic.name, index), topic.topic_id, partition))
         self._remove(moved)
         if delta.cluster.brokers.changed:
-            # After the roles, and before files are made: acknowledgements must not wait for a disk.
+            # After the roles, and before files are created: acknowledgements must not wait for the
+            # disk.
             async for replica in in_slices(list(self._replicas)):
                 replica.brokers_changed()
         for start in range(0, len(wanted), CREATED_AT_ONCE):
@@ -158,7 +162,7 @@ class ReplicaPublisher:
                 self._log.error("no directory for a replica", partition=str(partition))
                 continue
             plans.append((each, chosen))
-            # Counted at once, so that the next replica of this round goes elsewhere.
+            # Count it at once, so that the next replica of this round goes to another directory.
             chosen.reserved += 1
         await self._forget_bounds(plans)
         if not plans:
@@ -180,7 +184,10 @@ class ReplicaPublisher:
             self._add(each.partition, each.topic_id, log, directory, 0, each.image)
 
     def _make_later(self, wanted: _Wanted, full: LogDirectory) -> None:
-        """In another directory at once, if there is one and the metadata does not name this one; and in any as soon as there is room."""
+        """Retry at once in another directory, if there is one; otherwise when there may be room.
+
+        A directory that the metadata names is not replaced by another.
+        """
         self._unmade[wanted.partition] = wanted
         news = full not in self._full
         self._full[full] = None
@@ -203,8 +210,11 @@ class ReplicaPublisher:
             await self._create(list(self._unmade.values()), self._effective)
 
     def _claim(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:
-        """A log that was found at start and belongs to this very topic. One that belonged to another of the same name makes room, and so
-        does one that was damaged when this node stopped."""
+        """The log that was found at start and belongs to this topic id.
+
+        A log of another topic with this name is set aside, and so is one that was damaged when
+        this node stopped.
+        """
         found = self._found.replicas.pop(partition, [])
         own = [each for each in found if each[1].topic_id in (topic_id, None) and not self._is_lost(image)]
         for directory, _ in found:
@@ -213,7 +223,8 @@ class ReplicaPublisher:
                 self._log.warning("a partition that is damaged, or of another topic with this name, was put aside", directories=names)
         if not own:
             return self._claim_copy(partition, topic_id, image)
-        # Twice, when the node died while a copy took the replica's place: the controller was told where.
+        # There are two logs when the node died while a copy replaced the replica. The metadata
+        # names the directory of the right one.
         own.sort(key=lambda each: (each[0].directory_id == image.directory_of(self._node_id), each[1].log.log_end_offset), reverse=True)
         claimed = own[0]
         for directory, other in own[1:]:
@@ -227,8 +238,10 @@ class ReplicaPublisher:
         return claimed
 
     def _claim_copy(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:
-        """Where the replica itself is away with its directory, and the controller was told of the copy, the copy is the replica: it was
-        told when nothing was missing from it."""
+        """The copy, when its replica's directory is missing and the metadata names the copy's.
+
+        The node reports the copy's directory to the controller only once the copy is complete.
+        """
         assigned = image.directory_of(self._node_id)
         for directory, found in self._found.copies.get(partition, []):
             if directory.directory_id == assigned and found.topic_id == topic_id and directory.online and not self._replicas.all_online:
@@ -240,7 +253,7 @@ class ReplicaPublisher:
         return None
 
     def _resume_move(self, replica: Partition) -> None:
-        """Of copies that a move has left, the one for this replica is gone on with."""
+        """Continue the move of this replica, and set aside the copies of other moves."""
         for directory, found in self._found.copies.pop(replica.partition, []):
             if (
                 found.topic_id == replica.topic_id
@@ -254,13 +267,16 @@ class ReplicaPublisher:
                 self._log.warning("a copy that belongs to no replica was put aside", directories=names)
 
     def _is_lost(self, image: PartitionImage) -> bool:
-        """Whether nobody counts with what this node has of the partition."""
+        """Whether the controller considers this node's data of the partition as lost."""
         return image.directory_of(self._node_id) == LOST_DIRECTORY and self._node_id not in image.isr
 
     def _directory_for(self, partition: TopicPartition, image: PartitionImage) -> LogDirectory | None:
-        """None where there is nowhere to go, or where the replica may lie in a directory that failed: a new and empty log elsewhere
-        would be taken for the partition. A directory that is unknown, while none has failed, belonged to another machine with this
-        node's id: what it held is gone, and the controller has been told so (it was no clean start)."""
+        """None if there is no usable directory, or the replica may be in a failed one.
+
+        In the second case a new and empty log would be taken for the partition. An unknown
+        directory, while none has failed, belonged to another machine with this node's id. Its data
+        is gone, and the controller knows, because the start was not clean.
+        """
         assigned = image.directory_of(self._node_id)
         if assigned == ZERO_UUID or self._is_lost(image):
             return self._replicas.directory_for_new(partition, full=self._full)
@@ -298,7 +314,8 @@ class ReplicaPublisher:
             self._replicas.disk_failed(replica.directory, error)
             replica.resign()
         if replica.online and image.directory_of(self._node_id) == LOST_DIRECTORY:
-            # It was damaged, and has dropped what was: it may be fetched again and count again.
+            # The replica was damaged and has dropped the corrupt part: it may fetch and be in sync
+            # again.
             self._observer.placed(replica.topic_id, replica.partition.partition, replica.directory)
         self._observer.role_changed(replica)
 
@@ -312,7 +329,7 @@ class ReplicaPublisher:
         forget_topic(self._metrics, topic.name)
 
     def _remove(self, replicas: list[Partition]) -> None:
-        """Of topics that were deleted, and those that were moved to other brokers."""
+        """Remove replicas of deleted topics, and replicas that moved to other brokers."""
         for replica in replicas:
             directory = replica.directory
             self._replicas.remove(replica.partition)
@@ -327,8 +344,11 @@ class ReplicaPublisher:
                 self._removals.later(directory, partial(directory.remove_marked, path), replica.log.settings.file_delete_delay_ms)
 
     async def _forget_bounds(self, plans: list[tuple[_Wanted, LogDirectory]]) -> None:
-        """With the start and the recovery point of a partition of the same name that is gone, the next start after a crash would throw
-        away what is in the new one. Where there is no room to write that down, the new one has to wait."""
+        """Remove deleted partitions from the checkpoints before one of the same name is created.
+
+        With the old log start and recovery point, a restart after a crash would throw away records
+        of the new partition. If there is no room to write the checkpoints, the new one must wait.
+        """
         named = dict.fromkeys(directory for each, directory in plans if each.partition in self._outdated.get(directory, ()))
         for directory in named:
             gone = self._outdated.pop(directory)
@@ -343,7 +363,7 @@ class ReplicaPublisher:
                     self._make_later(plan[0], directory)
 
     def _put_aside(self, directory: LogDirectory, mark: Callable[[TopicPartition, Uuid], str], partition: TopicPartition) -> list[str]:
-        """The new name, unless the directory has failed."""
+        """Returns the new name, unless the directory has failed."""
         if not directory.online:
             return []
         try:
@@ -353,12 +373,15 @@ class ReplicaPublisher:
             return []
 
     def put_strays_aside(self) -> list[str]:
-        """What was on disk and no topic claims: kept under a name that says so. The new names."""
+        """Rename the logs that no topic claims, so that they are kept and marked as stray.
+
+        Returns the new names.
+        """
         names: list[str] = []
         for partition, found in self._found.replicas.items():
             for directory, _ in found:
                 names += self._put_aside(directory, directory.mark_stray, partition)
-        # A copy may be of a replica whose directory is away.
+        # While a directory is missing, a copy may belong to a replica in it.
         for partition, found in self._found.copies.items() if self._replicas.all_online else ():
             for directory, _ in found:
                 names += self._put_aside(directory, directory.mark_future_stray, partition)

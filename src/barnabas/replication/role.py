@@ -1,4 +1,4 @@
-"""The role of one replica: leader or follower, and the metadata that says so."""
+"""The role of one replica, leader or follower, from the metadata."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from barnabas.replication.leadership import Leadership
 
 
 class Role:
-    """Set by :meth:`~barnabas.replication.partition.Partition.follow_metadata`; :attr:`leadership` is there while the replica leads."""
+    """Set by :meth:`~barnabas.replication.partition.Partition.follow_metadata`.
+
+    :attr:`leadership` is None unless the replica leads.
+    """
 
     __slots__ = ("alone", "image", "isr", "lag", "leader", "leader_epoch", "leadership", "leads", "replicas")
 
@@ -18,12 +21,12 @@ class Role:
         self.leader: int = NO_NODE
         self.leader_epoch = -1
         self.replicas: tuple[int, ...] = ()
-        # As the controller committed it, as far as this node knows.
+        # The ISR that the controller committed, as far as this node knows.
         self.isr: tuple[int, ...] = ()
         self.leadership: Leadership | None = None
-        # This replica is the only one.
+        # The partition has no other replica.
         self.alone = False
-        # Of a follower: how many records its leader has committed that are not here.
+        # For a follower: the number of records that its leader has committed and it does not have.
         self.lag = 0
 
     def take(self, image: PartitionImage, *, node_id: int, online: bool) -> None:
@@ -31,6 +34,7 @@ class Role:
         self.replicas = image.replicas
         self.leader = image.leader
         self.leader_epoch = image.leader_epoch
-        # In a directory that failed nothing is led, whatever the metadata says: nothing may be written there.
+        # A replica in a failed directory never leads, even if the metadata says so: nothing may be
+        # written there.
         self.leads = image.leader == node_id and online
         self.alone = image.replicas == (node_id,)
