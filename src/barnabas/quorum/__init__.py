@@ -5,12 +5,13 @@ Every controller is a voter or may become one; every broker is an observer. Read
     core          the state machine (pure): events in, effects out
     driver        QuorumDriver: performs the effects in order, and turns requests, responses,
                   flushes and timers into events
+    listener      QuorumListener: the calls from the quorum upwards, implemented in ``node``
     metadata_log  MetadataLog: the log, its snapshots and ``quorum-state`` on disk, in Kafka's files
     delivery      MetadataDelivery: committed batches on their way to the metadata applier
     snapshots     Snapshots: writes a snapshot when the log has grown enough
     identity      the core of this node, built from its settings
-    status, description
-                  the quorum's status, for metrics and DescribeQuorum
+    status        QuorumStatus: the leader, the voters and their progress
+    description   the response to DescribeQuorum, from the status
 
 Invariants:
 

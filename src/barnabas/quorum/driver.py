@@ -1,12 +1,14 @@
-"""Performs what the quorum's state machine asks for, and hands committed batches on.
+"""Performs the effects of the quorum's state machine, and reports commits to its listener.
 
-Flushes run on a worker thread, one at a time; batches appended meanwhile share the next one. Everything else happens on the loop's
-thread. Effects are performed in the order in which they were asked for, also those of steps that were taken inside a callback of an
-earlier effect. A disk that fails under the metadata log ends the node: there is nothing left to stand on.
+Flushes run on a worker thread, one at a time; batches appended meanwhile share the next one.
+Everything else happens on the loop's thread. Effects are performed in the order in which the core
+returned them, also those of steps taken inside a callback of an earlier effect. A disk failure
+under the metadata log stops the node: it cannot do anything without that log.
 
-A timer that rings late says that this node was busy or paused, and its sockets are unread: what the core waits for may have arrived in
-time. So the driver lets the loop read them before it tells the core that the time is over, and a voter that was paused does not depose
-a leader that has sent everything in time.
+A timer that fires late shows that this node was busy or paused, and has not read its sockets: the
+responses that the core waits for may have arrived in time. So the driver lets the loop read them
+before it reports the timeout to the core. Otherwise a voter that was paused would depose a leader
+that sent everything in time.
 """
 
 from __future__ import annotations
@@ -79,30 +81,32 @@ from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
 from barnabas.wire.metadata_records import MetadataRecord, encode_metadata_record
 from barnabas.wire.tagged_fields import MalformedMessage
 
-# How long a leader that stops waits for a successor. Kafka's controllers wait as long.
+# The wait of a stopping leader for a successor; Kafka's controllers wait as long.
 HAND_OVER_MS_MAX = 5_000
-# How soon a full disk is tried again. Until then this node is as good as one with a slow disk: others may elect another leader.
+# The interval between attempts to write to a full disk. Meanwhile this node looks like one with a
+# slow disk, and the others may elect another leader.
 ROOM_RETRY_SECONDS = 0.5
-# A timer that rings later than this rings in a loop that was busy or paused. Election timeouts are several times as long.
+# A timer that fires later than this does so in a loop that was busy or paused. Election timeouts
+# are several times as long.
 LATE_MS = 200
-# How long the sockets of a loop that was away are read before its timers count.
+# The time for reading sockets after a pause, before the timers count.
 DRAIN_MS = 50
 # The same problem is reported no more often than this.
 COMPLAINT_INTERVAL_MS = 10_000
-# Whoever asks inside this process understands everything.
+# Callers inside this process understand every version.
 NEWEST_VERSION = 0x7FFF
-# A fetch that waits at the leader must not hold up a vote on the same connection.
+# A fetch that waits at the leader must not delay a vote on the same connection.
 FETCH_PURPOSE = "metadata-fetch"
 QUORUM_PURPOSE = "quorum"
 
 
-# What a full disk can hold up, and what can be done again when half of it was.
+# Effects that a full disk can delay. They can be repeated after being performed in part.
 _WRITES = (Persist, WriteControl, WriteBatch, WriteFetched, Truncate, WriteSnapshotPiece)
 
 
 @dataclass(frozen=True, slots=True)
 class QuorumLeader:
-    """Whom brokers must talk to."""
+    """The leader that brokers send their requests to."""
 
     node_id: int
     epoch: int
@@ -128,7 +132,8 @@ class QuorumDriver:
         self._answers: dict[int, Promise[Any]] = {}
         self._next_token = 0
         self._flushing = False
-        self._room_timer: asyncio.TimerHandle | None = None  # while the disk is full, and all effects wait
+        # Set while the disk is full and all effects wait.
+        self._room_timer: asyncio.TimerHandle | None = None
         self._wanted = Flush(0)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = NEVER_MS
@@ -137,19 +142,22 @@ class QuorumDriver:
         self._last_problem = ""
         self._next_complaint_ms = 0
 
-    # -- what the rest of the node asks ------------------------------------------------------------
+    # -- calls from the rest of the node -----------------------------------------------------------
 
     def start(self, listener: QuorumListener) -> None:
         self._listener = listener
         self._step(Started(self._log.outline(), self._log.control_changes()))
 
     def append(self, records: Sequence[MetadataRecord]) -> int:
-        """Put one atomic batch into the log; the offset behind it. It counts once ``on_committed`` has passed that offset."""
+        """Append one atomic batch; returns the end offset after it.
+
+        The batch counts once the listener's ``committed`` has reached that offset.
+        """
         self._step(Append(tuple(encode_metadata_record(record) for record in records)))
         return self._core.log_end_offset
 
     def serve(self, request: Any, version: int = NEWEST_VERSION) -> Promise[Any]:
-        """The answer to one of the quorum's own requests."""
+        """The response to one of the quorum's own requests."""
         if isinstance(request, DescribeQuorumRequest):
             return Promise.kept(describe_quorum(self.status(), request, version))
         answer: Promise[Any] = Promise()
@@ -162,7 +170,10 @@ class QuorumDriver:
         self._step(Resign(epoch))
 
     def stop(self) -> Promise[None]:
-        """Kept when another leads, or nobody is left to, or it takes too long. The driver goes on answering until :meth:`close`."""
+        """Resolves when another node leads, no other node can lead, or HAND_OVER_MS_MAX is over.
+
+        The driver continues to answer until :meth:`close`.
+        """
         if self._stopped is None:
             self._stopped = Promise()
             self._step(Stop())
@@ -171,7 +182,7 @@ class QuorumDriver:
         return self._stopped
 
     def close(self) -> None:
-        """No more steps: the log may be closed."""
+        """Stop taking steps, so that the log may be closed."""
         self._closed = True
         for timer in (self._timer, self._room_timer):
             if timer is not None:
@@ -179,18 +190,18 @@ class QuorumDriver:
         self._stopped_waiting()
 
     def snapshots_changed(self) -> None:
-        """A snapshot was written or removed, or the front of the log."""
+        """A snapshot was written or removed, or the log start offset advanced."""
         self._step(LogTrimmed(self._log.start_offset, self._log.snapshot_ends()))
 
     def control_records_at(self, offset: int) -> list[tuple[ControlType, bytes]]:
-        """What a snapshot that ends behind ``offset`` must say of the quorum itself."""
+        """The control records of a snapshot that ends at ``offset``: kraft.version and voters."""
         version, voters = self._core.quorum.history.at(offset)
         if version < DYNAMIC_KRAFT_VERSION or voters is None:
             return []
         return [(ControlType.KRAFT_VERSION, kraft_version_value(version)), (ControlType.KRAFT_VOTERS, voters_value(voters.voters))]
 
     def kraft_upgrade_problem(self, version: int) -> str | None:
-        """Why kraft.version cannot be raised to ``version``, in a sentence."""
+        """The reason why kraft.version cannot be raised to ``version``, in a sentence."""
         return upgrade_problem(self._core.quorum, version)
 
     def upgrade_kraft_version(self, version: int) -> None:
@@ -224,14 +235,15 @@ class QuorumDriver:
 
     def status(self) -> QuorumStatus:
         core = self._core
-        # The core's times are of a clock that never jumps; people want to read the one on the wall.
+        # The core has monotonic times; users read wall clock times.
         wall_ms, elapsed_ms = self._clock.wall_ms(), self._clock.monotonic_ms()
         voters, observers = core.replicas(elapsed_ms)
         return QuorumStatus(
             leader_id=core.leader_id,
             leader_epoch=core.epoch,
             high_watermark=core.told_high_watermark,
-            # The directories of configured voters are nobody's business: only voters in the log are known by them.
+            # Only dynamic voters are identified by their directories, so those of configured
+            # voters are not shown.
             voters=tuple(_seen(each, wall_ms - elapsed_ms, with_directory=core.quorum.history.dynamic) for each in voters),
             observers=tuple(_seen(each, wall_ms - elapsed_ms) for each in observers),
             leading=core.leading,
@@ -241,7 +253,11 @@ class QuorumDriver:
     # -- steps -------------------------------------------------------------------------------------
 
     def _step(self, event: Event) -> None:
-        """An effect that fails ends the node, since the core believes that it happened: whoever waits for it waits for the end."""
+        """Take a step of the core, and perform its effects.
+
+        A failed effect stops the node, since the core assumes that it happened; promises that
+        depend on it stay unresolved.
+        """
         if self._closed:
             return
         self._queue.extend(self._core.step(event, self._clock.monotonic_ms()))
@@ -254,7 +270,7 @@ class QuorumDriver:
         try:
             while self._queue and not self._closed and self._room_timer is None:
                 self._perform_if_room(self._queue.popleft())
-        # Records that are committed and cannot be read: there is no going on without them.
+        # The node cannot continue without committed records that cannot be read.
         except (OSError, MalformedMessage) as failure:
             self._halt(failure)
         finally:
@@ -264,7 +280,8 @@ class QuorumDriver:
         self._set_timer()
 
     def _perform_if_room(self, effect: Effect) -> None:
-        """On a full disk nothing is given up: the effect is done when there is room, and those behind it after it."""
+        """On a full disk no effect is dropped: it is performed when there is room, before the
+        effects after it."""
         try:
             self._perform(effect)
         except OSError as error:
@@ -296,7 +313,7 @@ class QuorumDriver:
                 assert base_offset == self._log.end_offset
                 self._log.write_batch(payloads, epoch=epoch, now_ms=now_ms)
             case WriteFetched(base_offset, batches):
-                # Above it, where there was room for some of them only.
+                # The log may end above it, if there was room for some of the batches only.
                 assert base_offset <= self._log.end_offset
                 self._log.write_fetched(batches, now_ms=now_ms)
             case Truncate(end_offset):
@@ -336,7 +353,7 @@ class QuorumDriver:
                 self._complain(problem)
 
     def _complain(self, problem: str) -> None:
-        """Once in a while: a peer that is wrong is asked again and again, and goes on being wrong."""
+        """Report a problem now and then: a peer with a bug repeats it with every request."""
         now_ms = self._clock.monotonic_ms()
         if problem != self._last_problem or now_ms >= self._next_complaint_ms:
             self._last_problem, self._next_complaint_ms = problem, now_ms + COMPLAINT_INTERVAL_MS
@@ -366,7 +383,8 @@ class QuorumDriver:
         generation = self._wanted.generation
         end_offset, segments = self._log.flushable()
         flush = sync_in_background(self._executor, segments)
-        no_room = end_offset < self._log.end_offset  # for the indexes: then it does not count yet
+        # Without room for the indexes the rest does not count as flushed yet.
+        no_room = end_offset < self._log.end_offset
         flush.add_done_callback(lambda done: self._flushed(done, Flushed(end_offset, generation), no_room=no_room))
 
     def _flushed(self, done: asyncio.Future[None], event: Flushed, *, no_room: bool) -> None:
@@ -390,7 +408,7 @@ class QuorumDriver:
     # -- time --------------------------------------------------------------------------------------
 
     def _set_timer(self) -> None:
-        """A timer that rings too early only looks again; so it is only moved when it would ring too late."""
+        """Move the timer only if it would fire too late; a timer that fires early is set again."""
         deadline_ms = self._core.deadline_ms
         if self._closed or deadline_ms >= min(self._timer_ms, NEVER_MS):
             return
@@ -406,7 +424,7 @@ class QuorumDriver:
         if late_ms < 0:
             self._set_timer()
         elif late_ms > LATE_MS and not drained:
-            # Zero, so that no step that is taken meanwhile sets another timer.
+            # Zero keeps the steps taken meanwhile from setting another timer.
             self._timer_ms = 0
             self._timer = asyncio.get_running_loop().call_later(DRAIN_MS / 1000, lambda: self._ring(drained=True))
         else:

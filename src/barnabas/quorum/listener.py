@@ -1,4 +1,4 @@
-"""The one way up from the quorum: what the rest of a node hears of it."""
+"""The calls from the quorum to the rest of the node. There is no other way upwards."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class QuorumListener(Protocol):
     def resigned(self, epoch: int) -> None: ...
 
     def leader_changed(self) -> None:
-        """Another node leads, or none is known to. The driver's ``leader`` says which."""
+        """Another node leads, or no leader is known; see the driver's ``leader``."""
 
     def snapshot_installed(self, snapshot: SnapshotId) -> None:
         """A snapshot that the leader sent has replaced everything below its end offset."""
 
     def failed(self, error: BaseException) -> None:
-        """The quorum of this node cannot go on."""
+        """The quorum of this node cannot continue."""
 
     def misbehaved(self, problem: str) -> None:
-        """A peer did something that a correct one does not do."""
+        """A peer sent something that a correct peer does not send, or the disk is full."""
