@@ -3,6 +3,7 @@
 The decisions are pure functions in ``storage``; this package performs them while the broker serves
 clients. Read in this order:
 
+    log_care          LogCare: makes, starts and stops the parts below together
     housekeeping      LogHousekeeping: flushes closed segments, checkpoints, expires producers
     retention         LogRetention: removes expired segments, step by step
     cleaner           LogCleaner: compacts logs, and what may interrupt a pass

@@ -15,13 +15,13 @@ from barnabas.storage.log_directory import LogDirectory
 
 
 class LogCare:
-    """Flushes and checkpoints (:attr:`housekeeping`), retention, compaction (:attr:`cleaner`), and the removal of files that
-    nothing refers to any more (:attr:`removals`)."""
+    """Flushes and checkpoints (:attr:`housekeeping`), retention, compaction (:attr:`cleaner`), and
+    the removal of files that are no longer in use (:attr:`removals`)."""
 
     def __init__(self, context: NodeContext, replicas: LocalReplicas, metadata: MetadataApplier) -> None:
         settings, clock, executor = context.settings, context.clock, context.executor
         self.removals = Removals(executor, replicas.disk_failed)
-        # Housekeeping acts while metadata is being published, so it reads the image that is being published.
+        # Housekeeping acts while metadata is published, so it reads the newest image.
         self.housekeeping = LogHousekeeping(replicas, settings, metadata.newest, clock, executor, context.metrics)
         self.cleaner = LogCleaner(context, replicas, self.removals, metadata.effective, flush=self.housekeeping.flush)
         self._retention = LogRetention(
@@ -36,7 +36,7 @@ class LogCare:
         )
 
     def watch(self, directories: Iterable[LogDirectory]) -> None:
-        """Look after the logs that were on disk at start."""
+        """Include the logs that were on disk at start."""
         for directory in directories:
             for log in directory.logs.values():
                 self.housekeeping.watch(log)

@@ -7,8 +7,11 @@ from barnabas.security.principal import ANONYMOUS, Principal
 
 
 class Caller:
-    """A value that the dispatcher makes for each request. A broker that forwards a request names the
-    principal and the address of the client it speaks for; otherwise both come from the connection."""
+    """A value that the dispatcher makes for each request.
+
+    A broker that forwards a request names the principal and the address of its client; otherwise
+    both come from the connection.
+    """
 
     __slots__ = ("address", "client_id", "connection", "correlation_id", "principal", "version")
 
@@ -30,10 +33,13 @@ class Caller:
 
     @property
     def listener(self) -> str:
-        """The listener the client came through: responses name addresses of that listener only."""
+        """The listener of the connection; responses name addresses of that listener only."""
         return self.connection.listener.name
 
     @property
     def host(self) -> str:
-        """The address as groups record and show it: Java prints a host name, if it has looked one up, and then the slash."""
+        """The address as groups record and show it.
+
+        Java prints the host name, if it has looked one up, then a slash and the address.
+        """
         return f"/{self.address}"

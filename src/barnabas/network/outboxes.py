@@ -1,6 +1,7 @@
-"""What is to be said to other brokers: one request to each at a time, and in the next one whatever came meanwhile.
+"""Batches of items for other brokers: one request to each at a time; later items join the next one.
 
-So the busier the way to a broker is, the more goes in one request, and a broker that does not answer holds up nobody but itself.
+So a busier broker gets more items in one request, and a broker that does not answer delays only
+the items for itself.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from barnabas.model.promise import Promise
 
-# Keeps a request far below what a broker takes: each is an id and a few partitions.
+# Keeps a request far below the size that a broker accepts: an item is an id and a few partitions.
 ITEMS_PER_REQUEST_MAX = 1000
 
 T = TypeVar("T")
@@ -20,8 +21,11 @@ T = TypeVar("T")
 
 class Outboxes(Generic[T]):
     def __init__(self, send: Callable[[int, list[T]], Promise[Any]], key: Callable[[T], Hashable]) -> None:
-        """``send(broker_id, items)`` is kept when the next request may go; no two items of one request have the same ``key``, because
-        the answer would not tell them apart."""
+        """``send(broker_id, items)`` resolves when the next request may leave.
+
+        No two items of one request have the same ``key``, because the response could not tell them
+        apart.
+        """
         self._send = send
         self._key = key
         self._waiting: dict[int, deque[T]] = {}
@@ -31,7 +35,7 @@ class Outboxes(Generic[T]):
         self._waiting.setdefault(broker_id, deque()).append(item)
         if broker_id not in self._busy:
             self._busy.add(broker_id)
-            # All that one turn of the loop has to say goes together.
+            # Items of one turn of the loop go together.
             asyncio.get_running_loop().call_soon(self._flush, broker_id)
 
     def _flush(self, broker_id: int) -> None:
@@ -43,7 +47,8 @@ class Outboxes(Generic[T]):
             self._waiting.pop(broker_id, None)
 
     def _flush_later(self, broker_id: int) -> None:
-        """Not from inside the answer: a broker that fails at once would be asked again from ever deeper inside."""
+        """Use the loop, not this callback: a broker that fails at once would recurse deeper and
+        deeper."""
         asyncio.get_running_loop().call_soon(self._flush, broker_id)
 
     def _take(self, broker_id: int) -> list[T]:

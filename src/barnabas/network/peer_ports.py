@@ -1,4 +1,4 @@
-"""Other nodes, as the shells of a node see them: :class:`~barnabas.network.peers.Peers`, or what stands for it in a test."""
+"""The port to other nodes: :class:`~barnabas.network.peers.Peers`, or its replacement in a test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shorter way through the server for requests that repeat earlier ones of the same connection."""
+"""The port for serving requests that repeat earlier ones of their connection, without decoding."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ if TYPE_CHECKING:
 
 
 class Shortcut(Protocol):
-    """Belongs to one connection and to one API in one version. It remembers what the bytes of a request mean, never a
-    decision: the log, the metadata and the group are asked anew for every request."""
+    """Belongs to one connection, and to one API in one version.
+
+    It remembers the meaning of a request's bytes, never a decision: the log, the metadata and the
+    group are asked again for every request.
+    """
 
     @property
     def route(self) -> object:
-        """How the full way serves this API: a shortcut of another route gives way to a new one."""
+        """The route of the API in this version; a request with another route replaces the
+        shortcut."""
 
     def serve(self, connection: Connection, frame: memoryview) -> Reply:
-        """The reply to a request that repeats a remembered one; None when the request must go the full way."""
+        """The reply to a request that repeats a remembered one; None for any other request."""
 
     def remember(self, frame: memoryview, body: int, request: Any, response: Any) -> None:
-        """Take a request that the full way has just served, if it is one that can be remembered. ``body`` is where it begins in
-        its frame; ``response`` is None while the response is pending, and for requests that get none."""
+        """Remember a request that a handler has just served, if possible.
+
+        ``body`` is the position of its body in the frame. ``response`` is None while the response
+        is pending, and for requests without a response.
+        """

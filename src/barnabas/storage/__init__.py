@@ -11,9 +11,10 @@ Reading order:
 - ``leader_epochs``, ``producer_state``, ``producer_snapshot``: state that is derived from batches.
 - ``recovery``: opening a log in any state that a crash left it in.
 - ``retention``, ``removal``, ``compaction/``: giving up old segments, and records that newer ones
-  supersede.
+  supersede. ``delayed_removals`` deletes their files later, on a worker thread.
+- ``background_sync``: flushes segments on a worker thread.
 - ``log_directory``, with ``checkpoints``, ``meta_properties`` and ``partition_metadata``: one
-  directory of ``log.dirs``.
+  directory of ``log.dirs``. ``found_logs`` are the logs in all directories at start.
 
 Invariants: offsets of a log never go back and are never reused. A record below the recovery point
 is on the disk. Only the active segment is written; compaction replaces a sealed one whole. Every

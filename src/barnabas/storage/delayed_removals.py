@@ -1,8 +1,8 @@
-"""Files that were taken away, removed some time later and by a worker: segments, and directories of
-partitions.
+"""Removes files of deleted segments and partitions some time later, on a worker thread.
 
-Who holds a file region of theirs has ``file.delete.delay.ms`` to finish. What a stop or a crash
-leaves behind says ``.deleted`` or ``-delete`` in its name, and is removed at the next start.
+A reader that holds a region of such a file has ``file.delete.delay.ms`` to finish. The names of
+these files and directories contain ``.deleted`` or ``-delete``; the next start removes the ones
+that a shutdown or a crash left behind.
 """
 
 from __future__ import annotations

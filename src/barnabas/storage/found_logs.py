@@ -12,10 +12,11 @@ FoundIn = tuple[LogDirectory, FoundLog]
 
 @dataclass(slots=True)
 class FoundLogs:
-    """All logs in the directories of a node, before the metadata says which of them are replicas.
+    """The logs in all directories, before the metadata claims them.
 
-    Of a partition that was being moved there may be a copy, or, when the node died while the two
-    were exchanged, the replica twice."""
+    A partition that was being moved may have a copy, or two replicas if the node died while the
+    copy replaced the replica.
+    """
 
     replicas: dict[TopicPartition, list[FoundIn]] = field(default_factory=dict)
     copies: dict[TopicPartition, list[FoundIn]] = field(default_factory=dict)
