@@ -1,25 +1,29 @@
 """Barnabas and Apache Kafka measured side by side: ``make bench``, or ``python -m bench --help``.
 
-What is measured, and how it is kept fair:
+How the measurements are kept fair:
 
-- both servers get the same properties, loopback, and fresh data on the same disk; both stay alive, but only one is driven at a time;
-- for every row the rounds alternate between the two, and so does who goes first: a machine that slows down slows both;
-- a server is warmed up when it starts, and each row runs once on each server before it counts: the JVM compiles what it runs often;
-- clients are C or Apache Kafka's own Java, so that it is the server that limits, and they check what they are told;
+- both servers get the same properties, loopback, and fresh data on the same disk; both stay alive,
+  but the benchmark drives one at a time;
+- for every row the rounds alternate between the two, and so does the server that goes first: a
+  machine that slows down slows both;
+- a server is warmed up when it starts, and each row runs once on each server before it counts,
+  because the JVM compiles the code that it runs often;
+- clients are C or Apache Kafka's own Java, so that the server is the bottleneck, and they check
+  the responses;
 - a row is the median of its rounds, shown with the least and the most.
 
-=================  =================================================================================================================
+=================  =================================================================
 ``systems``        the two servers as child processes
-``usage``          what a process cost: CPU seconds, resident memory
-``programs``       load generators written in C and Java, compiled into ``.bench/`` when they are first needed
+``usage``          the cost of a process: CPU seconds, resident memory
+``programs``       load generators in C and Java, compiled into ``.bench/`` on demand
 ``members``        a group's members as raw sockets, by either protocol
-``measurement``    what a row is, and how much work it does
+``measurement``    the definition of a row, and the amount of its work
 ``rows/``          the rows, one measurement a file
-``rounds``         whose turn it is
+``rounds``         the order of measurements
 ``results``        medians, ratios, goals
 ``kept_results``   the results as data, in ``docs/``
 ``drawing``        shapes and words as SVG
 ``charts``         the figures of the page
 ``report``         a table on the terminal, a page in ``docs/``
-=================  =================================================================================================================
+=================  =================================================================
 """

@@ -29,12 +29,12 @@ ROUNDS = 5
 QUICK_ROUNDS = 1
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
 
-# Wide enough for the table where nobody says how wide it is: a file, or a pipe.
+# Wide enough for the table when the output has no width: a file, or a pipe.
 console = Console(width=None if sys.stdout.isatty() else 140)
 
 
 def main() -> int:
-    # So that the servers end and their data goes, whoever tells us to stop.
+    # End the servers and delete their data, also when a signal stops the benchmark.
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     arguments = _parse_arguments()
     if arguments.draw:
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def _draw(comparisons: Sequence[Comparison], page: Path) -> list[str]:
-    """Into the folder beside the page; the names of the charts."""
+    """Draws into the folder beside the page; returns the names of the charts."""
     folder = page.parent / report.CHARTS_FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     drawn = charts.draw(comparisons)
@@ -113,7 +113,7 @@ def _positive(text: str) -> int:
 
 
 def _choose_systems(only: str | None) -> tuple[list[System], str | None]:
-    """And why Apache Kafka is not among them, if it was wanted."""
+    """The systems, and the reason why Apache Kafka is missing although it was wanted."""
     missing = apache_kafka.why_missing() if only != "barnabas" else None
     wanted: list[System] = [Barnabas(), ApacheKafka()]
     return [each for each in wanted if only in (None, each.key) and not (each.key == "kafka" and missing)], missing
@@ -124,7 +124,7 @@ def _chosen(row: Row, pattern: str) -> bool:
 
 
 def _measure(run: report.Run, rows: Sequence[Row], effort: Effort, results: list[RowResult]) -> None:
-    # Drawn between measurements only: a bar that moves on its own would be a second load on the machine.
+    # Redraw only between measurements: an animated bar would be additional load on the machine.
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,14 +1,15 @@
 """The charts of the benchmark's page, drawn from comparisons.
 
-==============  ==================================================================================================
-``ratios``      every row: how many times better than Apache Kafka, with the widest range that the rounds allow
+==============  ================================================================================
+``ratios``      every row: times better than Apache Kafka, with the widest range of the rounds
 ``throughput``  small produce requests over the number of connections
 ``memory``      resident memory, idle and after load
 ``latency``     end-to-end latency over percentiles
-==============  ==================================================================================================
+==============  ================================================================================
 
-A chart whose rows were not measured is not drawn. Rows are found by their names, which the page shows too; a test draws all charts
-from the rows that exist, so that a renamed row does not lose its chart.
+A chart whose rows were not measured is not drawn. Charts find rows by their names, which the page
+shows too; a test draws all charts from the existing rows, so that a renamed row does not lose its
+chart.
 """
 
 from __future__ import annotations
@@ -33,14 +34,17 @@ _MEMORY: Final = re.compile(r"resident memory,? (.+)$")
 @dataclass(frozen=True, slots=True)
 class Chart:
     name: str
-    # What a reader who does not see the chart is told.
+    # The text for readers who do not see the chart.
     caption: str
     draw: Callable[[Sequence[Comparison]], Drawing | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """From values to pixels, by logarithms unless ``least`` is 0: ratios and latencies span orders of magnitude."""
+    """Maps values to pixels, by logarithms unless ``least`` is 0.
+
+    Ratios and latencies span orders of magnitude.
+    """
 
     least: float
     most: float

@@ -1,6 +1,7 @@
-"""A member by the classic protocol: join, let the leader assign, send heartbeats, and join again when one is answered with a rebalance.
+"""A member of the classic protocol: join, let the leader assign, and send heartbeats.
 
-Eager: what a member owned is given up before it joins again.
+It joins again when a heartbeat response reports a rebalance. It is eager: it revokes all its
+partitions before it joins again.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class ClassicMember(Member):
         self._protocols = [JoinGroupRequestProtocol(name=_PROTOCOL, metadata=subscription)]
 
     def may_die(self) -> bool:
-        """Not the leader: who leads next is the server's choice, and would make the two differ."""
+        """Not the leader: the server chooses the next one, and the two servers would differ."""
         return not self._leads
 
     async def live(self) -> None:
@@ -90,7 +91,7 @@ class ClassicMember(Member):
         return True
 
     def _assign(self, member_ids: list[str]) -> list[SyncGroupRequestAssignment]:
-        """Only the leader is told who the members are; nobody else assigns."""
+        """Only the leader gets the list of members, and assigns the partitions."""
         shares = {member_id: range(at, self.crowd.partitions, len(member_ids)) for at, member_id in enumerate(member_ids)}
         return [
             SyncGroupRequestAssignment(

@@ -1,4 +1,4 @@
-"""Clusters of three nodes, as a system's users would run them: each node broker and controller, everything else by default."""
+"""Clusters of three nodes, each broker and controller, with default settings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ READY_SECONDS_MAX = 60.0
 POLL_SECONDS = 0.02
 ASK_SECONDS_MAX = 1.0
 _DESCRIBE_QUORUM_VERSION = 1
-# Kafka takes seconds to delete; the disk need not hold every round's data until then.
+# Kafka takes seconds to delete a topic, and the disk need not hold the data of every round.
 SETTINGS = {"auto.create.topics.enable": "false", "log.segment.delete.delay.ms": "1000"}
 _numbers = itertools.count(1)
 
@@ -62,7 +62,7 @@ def admin(cluster: Cluster) -> AdminClient:
 
 @contextmanager
 def replicated_topic(cluster: Cluster, partitions: int) -> Iterator[str]:
-    """Three replicas of each partition, two of which must be in sync; all are when the name is given."""
+    """A topic with three replicas, two of which must be in sync; all are, when this yields."""
     name = f"bench-{next(_numbers)}"
     client = admin(cluster)
     topic = NewTopic(name, num_partitions=partitions, replication_factor=NODES, config={"min.insync.replicas": "2"})
@@ -75,7 +75,7 @@ def replicated_topic(cluster: Cluster, partitions: int) -> Iterator[str]:
 
 
 def leaders(cluster: Cluster, topic: str, partitions: int) -> list[Node] | None:
-    """Of each partition; None while one has no leader or not everybody is in sync."""
+    """The leader of each partition; None while one has no leader or a replica is not in sync."""
     found = admin(cluster).list_topics(topic, timeout=ADMIN_SECONDS_MAX).topics[topic].partitions
     if len(found) < partitions or any(each.leader not in cluster.nodes or len(each.isrs) < NODES for each in found.values()):
         return None
@@ -83,7 +83,8 @@ def leaders(cluster: Cluster, topic: str, partitions: int) -> list[Node] | None:
 
 
 def active_controller(cluster: Cluster) -> Node | None:
-    """Which node leads the quorum, if one says so. Brokers name any broker as the controller, so the controllers are asked."""
+    """The leader of the quorum, if a node claims to be. Brokers name any broker as the controller,
+    so the controllers are asked."""
     partition = PartitionData(partition_index=0)
     request = DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster_metadata", partitions=[partition])])
     for node in cluster.controllers:

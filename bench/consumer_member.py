@@ -1,6 +1,7 @@
-"""A member by the consumer protocol (KIP-848): heartbeats, answered with what the coordinator wants it to own.
+"""A member of the consumer protocol (KIP-848): heartbeats, and responses with its assignment.
 
-What it must give up it gives up at once, and says so at once; it is assigned more when others have done the same.
+The member revokes partitions at once and reports it at once; the coordinator assigns more when
+other members have done the same.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class ConsumerMember(Member):
                 sent_at = time.perf_counter()
                 answer = await self._ask(self._heartbeat(None))
                 if answer.member_epoch != self.generation:
-                    # Not at every change, as by the classic protocol: while the group forms, each member's step is the next one's news.
+                    # Unlike in the classic protocol this is not done at every change: while the
+                    # group forms, the step of each member changes the group for the next one.
                     self.crowd.heard_of_death()
                 else:
                     self.on_heartbeat(sent_at)
@@ -57,7 +59,7 @@ class ConsumerMember(Member):
         await self._ask(ConsumerGroupHeartbeatRequest(group_id=self.crowd.group, member_id=self._member_id, member_epoch=_LEAVING))
 
     def _take(self, answer: ConsumerGroupHeartbeatResponse) -> bool:
-        """Whether what it owns has changed, which the coordinator is then told."""
+        """Whether the assignment has changed; if so, the member reports it to the coordinator."""
         before = self.owned
         if answer.assignment is not None:
             for topic in answer.assignment.topic_partitions:

@@ -1,8 +1,9 @@
 """A drawing: shapes and words, written as SVG.
 
-Enough of SVG for charts, and no more; a plotting library would be the largest dependency of the benchmark. Colours are named by what
-they stand for, never given as numbers: the drawing carries two sets of them, and the reader's system chooses the light or the dark one.
-The drawing has a background of its own, so that it is readable on any page.
+It has enough of SVG for charts, and no more; a plotting library would be the largest dependency of
+the benchmark. Colours have names of roles, never numbers: the drawing carries two sets of them, and
+the reader's system chooses the light or the dark one. The drawing has its own background, so that
+it is readable on any page.
 
 Coordinates are pixels from the top left corner.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 from html import escape
 from typing import Final, Literal
 
-# ``ours`` and ``theirs`` differ in brightness too, so that they can be told apart without colours.
+# ``ours`` and ``theirs`` differ in brightness too, so that a reader can distinguish them without
+# colours.
 Ink = Literal["ours", "theirs", "text", "faint", "grid", "goal"]
 Anchor = Literal["start", "middle", "end"]
 
@@ -38,7 +40,7 @@ _FONT: Final = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', sans-serif"
 
 
 class Drawing:
-    """``title`` is what a screen reader says, and what stands on top."""
+    """``title`` stands on top, and is the text for screen readers."""
 
     def __init__(self, *, title: str, subtitle: str, width: int, height: int) -> None:
         self.width = width
@@ -101,5 +103,5 @@ def _opacity(opacity: float) -> str:
 
 
 def _n(number: float) -> str:
-    """A tenth of a pixel is as exact as anybody sees, and keeps the files small and their changes readable."""
+    """A tenth of a pixel is exact enough, and keeps the files small and their changes readable."""
     return f"{round(number, 1):g}"

@@ -1,7 +1,8 @@
-"""The first record that a starting server acknowledges, over a raw socket: a client library would add its own patience to the time.
+"""The first record that a starting server acknowledges, measured over a raw socket.
 
-Both requests are encoded before they are needed, and everything is tried again until it succeeds: a server that opens its port early and
-cannot serve yet gains nothing by it.
+A client library would add its own retries to the time. Both requests are encoded beforehand, and
+everything is retried until it succeeds: a server that opens its port before it can serve gains
+nothing.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from bench.systems import START_SECONDS_MAX, Server
 
 TOPIC = "first"
 TRY_AGAIN_SECONDS = 0.001
-# The last versions before flexible ones: their headers are plain, and both servers speak them.
+# The last versions before the flexible ones: their headers are plain, and both servers have them.
 _CREATE_TOPICS_VERSION = 4
 _PRODUCE_VERSION = 8
 
 
 def await_first_record(server: Server) -> float:
-    """When it was acknowledged, as ``time.perf_counter`` tells it."""
+    """The time of the acknowledgement, by ``time.perf_counter``."""
     create, produce = _create_topic_request(), _produce_request()
     deadline = time.perf_counter() + START_SECONDS_MAX
     last_trouble = "no connection"

@@ -1,6 +1,7 @@
 """The results of a run as data: ``docs/benchmarks.json``, beside the page.
 
-The charts are drawn from it, so that they can be drawn again without measuring again, and a reader can compare two runs with a program.
+The charts are drawn from it, so that they can be drawn again without measuring again, and a reader
+can compare two runs with a program.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class KeptResults:
 
 
 def dump(results: KeptResults) -> str:
-    """One line a figure, so that two runs differ by lines."""
+    """One line for each figure, so that the difference of two runs is one of lines."""
     head = {"date": results.date, "versions": dict(results.versions), "rounds": results.rounds}
     figures = ",\n".join(f"  {json.dumps(_figure(each))}" for each in results.comparisons)
     return f'{json.dumps(head, indent=1)[:-2]},\n "figures": [\n{figures}\n ]\n}}\n'

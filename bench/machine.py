@@ -1,4 +1,4 @@
-"""What was measured on: facts that explain numbers, and nothing that says whose machine it was."""
+"""The machine of the measurement: facts that explain numbers, without identifying the machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What a row is.
+"""The definition of a row.
 
-A row opens a *session* on each system (a topic, filled if need be), and the session gives a function that measures once. Sessions last
-for all rounds of a row, measurements alternate between them; so preparation is paid for once and never counted.
+A row opens a *session* on each system (a topic, filled if needed), and the session returns a
+function that measures once. A session lasts for all rounds of a row, and measurements alternate
+between the sessions. So the preparation happens once and does not count.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ class Better(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """``ratio`` is ours divided by Apache Kafka's: at least, or at most where lower is better. ``ours`` must be reached too, or alone."""
+    """``ratio`` is ours divided by Apache Kafka's: at least, or at most where lower is better.
+
+    ``ours`` must be reached too, or alone.
+    """
 
     ratio: float | None = None
     ours: float | None = None
@@ -41,7 +45,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much work one measurement does. Enough that starting up does not show, little enough that all rounds end in time."""
+    """The amount of work of one measurement: enough that startup does not show, and little enough
+    that all rounds finish in time."""
 
     megabytes_of_small_values: int
     megabytes_of_large_values: int
@@ -58,7 +63,7 @@ class Effort:
     warm_up_seconds: float
 
     def megabytes(self, value_bytes: int) -> int:
-        """Small values cost a client ten times as much a byte, so fewer bytes take as long."""
+        """A byte of small values costs a client ten times as much, so use fewer bytes."""
         return self.megabytes_of_small_values if value_bytes < 500 else self.megabytes_of_large_values
 
 
@@ -95,22 +100,22 @@ QUICK = Effort(
 
 
 class MeasurementFailed(Exception):
-    """Says in a sentence why there is no number."""
+    """The text is a sentence with the reason."""
 
 
 class Row(Protocol):
     @property
     def family(self) -> str:
-        """What rows with the same description have in common."""
+        """A name for rows with the same description."""
 
     @property
     def about(self) -> str:
-        """What is measured and how, for the report."""
+        """The description of the measurement, for the report."""
 
     @property
     def figures(self) -> tuple[Figure, ...]: ...
 
     def why_skipped(self) -> str | None:
-        """What this machine lacks to measure the row, in a sentence."""
+        """The requirement that this machine lacks, in a sentence."""
 
     def session(self, system: System, effort: Effort) -> AbstractContextManager[Measure]: ...

@@ -1,11 +1,14 @@
-"""Members of a group, fifty on one event loop: what a group's clients say to its coordinator, and nothing that they would do besides.
+"""Members of a group, fifty on one event loop: only the requests that a client sends to its
+coordinator.
 
-Each member has a connection and one request in flight. A crowd is *stable* when every member that lives is of one generation and their
-assignments together are all partitions, each once; members tell it whenever they were assigned something.
+Each member has a connection and one request in flight. A crowd is *stable* when all live members
+are in one generation and their assignments together are all partitions, each once. Members report
+to the crowd whenever they get an assignment.
 
-Heartbeats are spread over their interval, as those of members are that started at different times. But when one has heard of a rebalance
-all ask, and when a member's session is about to end one of the others asks more often: else the interval would be measured, which is
-the clients' choice and the same for every server.
+Heartbeats are spread over their interval, like those of members that started at different times.
+But when one member learns of a rebalance, all send a heartbeat, and shortly before a member's
+session ends one of the others sends heartbeats more often. Otherwise the benchmark would measure
+the interval, which the clients choose and which is the same for every server.
 """
 
 from __future__ import annotations
@@ -22,10 +25,10 @@ from bench.requests import LENGTH_BYTES, decode_response, encode_request
 
 SESSION_TIMEOUT_MS = 6000
 HEARTBEAT_INTERVAL_MS = 100
-# Of one member, from just before a session ends.
+# The heartbeat interval of one member, from just before a session ends.
 SENTINEL_INTERVAL_MS = 2
 SENTINEL_BEFORE_SECONDS = 0.2
-# As exactly as the beginning of a session is known.
+# The precision to which the beginning of a session is known.
 SOON_SECONDS = 0.003
 STABLE_SECONDS_MAX = 60.0
 
@@ -33,7 +36,7 @@ NOTHING: frozenset[int] = frozenset()
 
 
 class Conversation(asyncio.Protocol):
-    """One question at a time; an answer that comes unasked or in another order would be decoded as what it is not, and fail."""
+    """One request at a time. A response without a request, or in another order, fails to decode."""
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
@@ -67,7 +70,7 @@ class Conversation(asyncio.Protocol):
 
 
 class Crowd:
-    """The members of one group, and whether they have come to rest."""
+    """The members of one group, and whether they are stable."""
 
     def __init__(self, *, port: int, group: str, topic: str, partitions: int) -> None:
         self.port = port
@@ -80,7 +83,7 @@ class Crowd:
         self._awaits_news = False
 
     async def form(self, members: Sequence[Member]) -> float:
-        """How many seconds it took from the first request until all were stable. Connections are made before."""
+        """The seconds from the first request until all are stable. Connecting does not count."""
         self.members = list(members)
         for member in members:
             await member.connect()
@@ -90,9 +93,10 @@ class Crowd:
         return time.perf_counter() - started
 
     async def recover_from_death(self) -> float:
-        """How many seconds it took from the last heartbeat of one member until the others were stable without it.
+        """The seconds from the last heartbeat of one member until the others are stable without it.
 
-        The server's clock for its session started between that heartbeat and its answer, so it must be one that was answered soon.
+        The server starts the session's timer between that heartbeat and its response, so the
+        benchmark uses a heartbeat with a quick response.
         """
         victim = next(member for member in self.members if member.may_die())
         life = self._lives.pop(self.members.index(victim))
@@ -119,11 +123,11 @@ class Crowd:
         await self._await_stable()
         took = time.perf_counter() - died
         if took < SESSION_TIMEOUT_MS / 1000:
-            raise MeasurementFailed(f"stable {took:.3f} s after a death that nobody can have noticed yet")
+            raise MeasurementFailed(f"stable {took:.3f} s after a death that the server cannot have noticed yet")
         return took
 
     async def disperse(self) -> None:
-        """So that the server has nothing left to do with this group when the next one is measured."""
+        """Leave, so that the server has no work with this group when the next one is measured."""
         for life in self._lives:
             life.cancel()
         await asyncio.gather(*self._lives, return_exceptions=True)
@@ -135,13 +139,14 @@ class Crowd:
             member.close()
 
     def heard_of_death(self) -> None:
-        """By a member, in the answer to a heartbeat: something is new, and if it is awaited, all should hear it."""
+        """A member saw a change in a heartbeat response. If the crowd waits for one, all members
+        send a heartbeat now."""
         if self._awaits_news:
             self._awaits_news = False
             self.hurry()
 
     def hurry(self) -> None:
-        """Who waits for its next heartbeat sends it now."""
+        """Make the members that wait for their next heartbeat send it now."""
         for member in self.members:
             member.interval_ms = HEARTBEAT_INTERVAL_MS
             member.hurry()
@@ -157,19 +162,20 @@ class Crowd:
             return
         stable.cancel()
         for life in done:
-            await life  # a member's life ends only by what went wrong in it
+            await life  # The task of a member ends only with an error.
         raise MeasurementFailed(f"{len(self.members)} members of a group were not stable within {STABLE_SECONDS_MAX:g} s")
 
 
 class Member(ABC):
-    """``number`` of ``count`` says when in the interval its heartbeats are due."""
+    """``number`` of ``count`` decides when in the interval its heartbeats are due."""
 
     def __init__(self, crowd: Crowd, number: int, count: int) -> None:
         self.crowd = crowd
         self.owned = NOTHING
         self.generation = -1
         self.interval_ms = HEARTBEAT_INTERVAL_MS
-        # Called when a heartbeat was answered and nothing has changed, with the time at which it was sent.
+        # Called when a heartbeat response shows no change, with the time at which the heartbeat
+        # was sent.
         self.on_heartbeat: Callable[[float], None] = lambda _: None
         self._phase = number / count
         self._conversation = Conversation()
@@ -214,7 +220,7 @@ class Member(ABC):
 
 
 def is_stable(members: Sequence[tuple[int, frozenset[int]]], partitions: int) -> bool:
-    """Given the generation of each member and what it owns. Cheap where the answer is no: it is asked at every assignment."""
+    """``members`` are generations and assignments. A no is cheap: this runs at every assignment."""
     if sum(len(owned) for _, owned in members) != partitions or len({generation for generation, _ in members}) != 1:
         return False
     return len(NOTHING.union(*(owned for _, owned in members))) == partitions

@@ -1,7 +1,7 @@
-"""The load generators: C and Java sources in this folder, compiled into ``.bench/`` when they are first needed.
+"""The load generators: C and Java sources in this folder, compiled into ``.bench/`` on demand.
 
-Each prints one line of JSON, or a sentence to stderr and exits with another code than 0. A machine without a compiler skips the rows
-that need one, and says so.
+Each prints one line of JSON, or writes a sentence to stderr and exits with a code other than 0.
+On a machine without a compiler the report names the rows that were skipped.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from peers import apache_kafka
 SOURCES = Path(__file__).resolve().parent
 BUILT = SOURCES.parent / ".bench"
 RUN_SECONDS_MAX = 120.0
-# What bin/kafka-producer-perf-test.sh and its sisters add to every JVM's options.
+# The options that bin/kafka-producer-perf-test.sh and similar scripts add for the JVM.
 _CLIENT_JVM_OPTIONS = ["-Xmx512M", *JVM_OPTIONS]
 
 
-# -- what is missing -------------------------------------------------------------------------------
+# -- missing programs ------------------------------------------------------------------------------
 
 
 @cache
@@ -37,7 +37,8 @@ def compiler() -> str | None:
 
 @cache
 def librdkafka() -> Path | None:
-    """The library that confluent-kafka's wheel brought along: client and version are then the same on every machine."""
+    """The library in confluent-kafka's wheel, so that every machine has the same client and
+    version."""
     bundled = Path(confluent_kafka.__file__).resolve().parent.parent / "confluent_kafka.libs"
     return next(iter(sorted(bundled.glob("librdkafka*.so*"))), None)
 
@@ -55,7 +56,7 @@ def why_no_java_producer() -> str | None:
 
 
 def why_no_java_programs() -> str | None:
-    """Those in this folder; Apache Kafka's own come compiled."""
+    """The programs in this folder; Apache Kafka's own are compiled already."""
     return apache_kafka.why_missing() or (None if shutil.which("javac") else "no Java compiler on this machine")
 
 
@@ -91,7 +92,8 @@ def librdkafka_load(
 
 
 def java_producer(*, bootstrap: str, topic: str, value_bytes: int, records: int, warm_up_records: int) -> str:
-    """What ProducerPerformance printed. Of ``records``, the first ``warm_up_records`` are not in its line about the steady state."""
+    """The output of ProducerPerformance. Its line about the steady state leaves out the first
+    ``warm_up_records`` of ``records``."""
     return _run(
         apache_kafka.java(
             "org.apache.kafka.tools.ProducerPerformance",
@@ -150,7 +152,7 @@ def _closed_loop() -> Path:
 def _librdkafka_load() -> Path:
     library = librdkafka()
     assert library is not None, "rows ask why_no_librdkafka_load first"
-    # What librdkafka itself needs lies beside it and is found when it is loaded.
+    # The libraries that librdkafka needs are beside it, and the loader finds them.
     return _compile_c("librdkafka_load.c", [str(library), f"-Wl,-rpath,{library.parent}", "-Wl,--allow-shlib-undefined"])
 
 
@@ -170,7 +172,7 @@ def _compile_c(source: str, libraries: list[str]) -> Path:
 
 
 def _compile(command: list[str]) -> None:
-    """Every run anew: it takes less than a second, and a stale binary would be worse."""
+    """Compiles in every run: it takes less than a second, and a stale binary would be worse."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise MeasurementFailed(f"{Path(command[0]).name} failed: {done.stderr.strip()[:500]}")

@@ -1,4 +1,4 @@
-"""What is shown: a table on the terminal, and the same as a page of documentation."""
+"""The report: a table on the terminal, and the same as a page of documentation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.measurement import Better, Figure
 from bench.results import Comparison, RowResult, Spread, Verdict, tally, three_digits
 from bench.systems import BROKER_JVM_OPTIONS, SETTINGS, System
 
-# Below this a median is hardly more than one measurement.
+# With fewer rounds a median is hardly more than one measurement.
 ROUNDS_TO_BELIEVE = 3
 # Beside the page.
 CHARTS_FOLDER = "figures"
@@ -25,12 +25,12 @@ _STYLES = {Verdict.MET: "green", Verdict.NOT_MET: "red", Verdict.UNKNOWN: ""}
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of the benchmark, as it is reported."""
+    """One run of the benchmark, for the report."""
 
     date: str
     machine: Mapping[str, str]
     systems: Sequence[System]
-    # By the system's key. Asked before the run: somebody may commit while it lasts.
+    # By the system's key. Read before the run, because the checkout may change during it.
     versions: Mapping[str, str]
     rounds: int
     quick: bool
@@ -63,7 +63,7 @@ def terminal_table(run: Run) -> Table:
 
 
 def one_line(run: Run, result: RowResult) -> list[str]:
-    """For each figure a line, as soon as its row is done."""
+    """A line for each figure, shown as soon as its row is done."""
     if result.skipped is not None:
         return [f"{result.row.figures[0].name}: skipped, {result.skipped}"]
     lines = []
@@ -135,7 +135,7 @@ def _explanations(run: Run) -> list[str]:
 
 
 def _sentence_a_line(text: str) -> str:
-    """So that a changed sentence is a changed line; indented, because it is part of a list."""
+    """Break lines so that a changed sentence is a changed line; indent, as part of a list."""
     return _BETWEEN_SENTENCES.sub("\n  ", text)
 
 

@@ -1,4 +1,4 @@
-"""Single requests over raw sockets: a client library would add its own patience to what is measured."""
+"""Single requests over raw sockets; a client library would add its own retries to the time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from barnabas.wire.messages.heartbeat import HeartbeatRequest
 from bench.measurement import MeasurementFailed
 from bench.systems import Server
 
-# A request at a time on each connection, so they may all have the same.
+# A connection has one request at a time, so all requests may have the same id.
 CORRELATION_ID = 1
 LENGTH_BYTES = 4
 COORDINATOR_SECONDS_MAX = 30.0
@@ -29,7 +29,7 @@ _CORRELATION_ID_BYTES = 4
 
 
 def encode_request(request: Any, version: int) -> bytes:
-    """With its length and its header."""
+    """The request with its length and its header."""
     out = OutFrame(LENGTH_BYTES)
     key = declaration_of(type(request)).key
     assert key is not None, "a request has a key"
@@ -41,11 +41,11 @@ def encode_request(request: Any, version: int) -> bytes:
 
 
 def decode_response(request: type, version: int, frame: bytes) -> Any:
-    """What ``request`` was answered with; ``frame`` is without its length."""
+    """The response to ``request``; ``frame`` is without its length."""
     declared = declaration_of(request).key
     assert declared is not None, "a request has a key"
     _, response = messages(ApiKey(declared))
-    # Tagged fields in the header: neither server sends any, so they take a byte.
+    # Neither server sends tagged fields in the header, so they take one byte.
     header_bytes = _CORRELATION_ID_BYTES + response_header_version(response, version)
     return decoder(response, version)(memoryview(frame), header_bytes)[0]
 
@@ -61,13 +61,17 @@ def ask_encoded(connection: socket.socket, encoded: bytes, request: type, versio
 
 
 def await_group_coordinator(server: Server, group: str) -> None:
-    """Only when a coordinator is looked for do groups get the topic that they are kept in; and then the coordinator must load it."""
+    """Waits until the coordinator serves the group.
+
+    The server creates the topic of groups at the first FindCoordinator, and then the coordinator
+    must load it.
+    """
     deadline = time.monotonic() + COORDINATOR_SECONDS_MAX
     stranger = HeartbeatRequest(group_id=group, generation_id=0, member_id="nobody")
     with socket.create_connection(("127.0.0.1", server.port), timeout=COORDINATOR_SECONDS_MAX) as connection:
         while time.monotonic() < deadline:
             found = ask(connection, FindCoordinatorRequest(coordinator_keys=[group]), _FIND_COORDINATOR_VERSION).coordinators[0]
-            # A coordinator that knows its groups knows that this one has no such member.
+            # A coordinator that has loaded its groups refuses a member that it does not know.
             known = found.error_code == ErrorCode.NONE and ask(connection, stranger, _HEARTBEAT_VERSION).error_code
             if known == ErrorCode.UNKNOWN_MEMBER_ID:
                 return

@@ -1,4 +1,4 @@
-"""From what was measured to what is said about it: medians, ratios, goals. Only arithmetic."""
+"""Medians, ratios and goals, from the measured values. Only arithmetic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,11 @@ def spread(values: Sequence[float]) -> Spread:
 
 @dataclass(slots=True)
 class RowResult:
-    """What the rounds of a row gave. A system that failed once has no values: half a measurement would be compared with a whole one."""
+    """The values of a row's rounds.
+
+    A system that failed once has no values: part of its rounds cannot be compared with all rounds
+    of the other.
+    """
 
     row: Row
     skipped: str | None = None
@@ -79,14 +83,14 @@ def _reached(value: float, goal: float, better: Better) -> bool:
 
 
 def tally(results: Iterable[RowResult]) -> tuple[int, int]:
-    """How many goals were met, and how many could be judged."""
+    """The number of goals that were met, and of those that could be judged."""
     verdicts = [comparison.verdict for result in results for comparison in result.comparisons()]
     judged = [verdict for verdict in verdicts if verdict is not Verdict.UNKNOWN]
     return sum(verdict is Verdict.MET for verdict in judged), len(judged)
 
 
 def three_digits(value: float) -> str:
-    """As many digits as mean something, and thousands separated: 0.213, 4.07, 98.5, 1,234, 7,750,000."""
+    """Three significant digits, with separated thousands: 0.213, 4.07, 98.5, 1,234, 7,750,000."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     decimals = 2 - math.floor(math.log10(abs(value)))

@@ -1,7 +1,8 @@
-"""Whose turn it is.
+"""The order of measurements.
 
-For a row: a session on each system, one measurement each that does not count, then the rounds. In a round every system is measured
-once, and the one that went last in a round goes first in the next, so a slow minute of the machine is nobody's alone.
+A row has a session on each system, one measurement each that does not count, then the rounds. In a
+round every system is measured once, and the last one of a round is the first of the next, so that
+a slow minute of the machine affects both.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from bench.measurement import Effort, Measure, MeasurementFailed, Row
 from bench.results import RowResult
 from bench.systems import ServerDied, System
 
-# What may go wrong while measuring. Anything else is a mistake of the benchmark and ends it.
+# The failures that a measurement may have. Any other exception is a bug of the benchmark and ends
+# it.
 _TROUBLE = (MeasurementFailed, ServerDied, KafkaException, subprocess.SubprocessError, OSError, RuntimeError)
 
-# Called before each measurement with the row, the system and the round; round 0 is the one that does not count.
+# Called before each measurement with the row, the system and the round; round 0 does not count.
 OnTurn = Callable[[Row, System, int], None]
 
 
@@ -53,7 +55,10 @@ def measure_row(row: Row, systems: Sequence[System], *, rounds: int, effort: Eff
 
 
 class _Forgiving:
-    """A session whose end may fail, as it does when its server died: the row has failed then, and the others go on."""
+    """A session whose end may fail, as it does when its server died.
+
+    Then the row has failed, and the other rows continue.
+    """
 
     def __init__(self, row: Row, system: System, effort: Effort, result: RowResult) -> None:
         self._session = row.session(system, effort)

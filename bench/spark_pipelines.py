@@ -1,4 +1,7 @@
-"""Pipelines of Barnabas on one local Spark, which stays for all rows and rounds: a JVM that is warm is the same for every system."""
+"""Pipelines of Barnabas on one local Spark session, which lasts for all rows and rounds.
+
+So the JVM is warm for every system.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _SETTINGS = {"spark.driver.memory": "2g", "spark.sql.streaming.pollingDelay": "1
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """What a run did, batch by batch, as Spark reports it."""
+    """The batches of a run, as Spark reports them."""
 
     rows: tuple[int, ...]
     milliseconds: tuple[int, ...]
@@ -51,7 +54,7 @@ def why_no_spark() -> str | None:
 
 
 def fill(server: Server, topic: str, rows: int) -> None:
-    """With payments: JSON of about 100 bytes, keyed by account."""
+    """Fill a topic with payments: JSON of about 100 bytes, keyed by account."""
     producer = Producer({"bootstrap.servers": server.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 0, "log_level": 0})
     for number in range(rows):
         account = f"account-{number % ACCOUNTS}"
@@ -62,7 +65,7 @@ def fill(server: Server, topic: str, rows: int) -> None:
 
 
 def copy_payments(server: Server, *, source: str, target: str, guarantee: Guarantee, rows_per_batch: int) -> Batches:
-    """Decodes what is in ``source``, computes a column, and writes to ``target``."""
+    """Decodes the payments in ``source``, computes a column, and writes to ``target``."""
     session = _session()
     folder = Path(tempfile.mkdtemp(prefix="bench-spark-"))
     pipeline = Pipeline("bench", bootstrap=server.bootstrap)

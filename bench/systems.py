@@ -1,7 +1,8 @@
-"""The systems that are measured: each a server in a child process on loopback, with data of its own that is thrown away.
+"""The measured systems: each is a server in a child process on loopback, with temporary data.
 
-A system has one server that stays for the whole run, started when a row first asks for it, and makes fresh ones for rows that measure
-starting. Both systems get the same properties; what one calls a default is the other's default too.
+A system has one server that runs during the whole benchmark, started when the first row needs it,
+and makes fresh ones for rows that measure starting. Both systems get the same properties, and
+their defaults are the same.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from peers import apache_kafka
 START_SECONDS_MAX = 60.0
 LOG_CHARACTERS_SHOWN = 2000
 
-# Beyond what a node needs to run alone. Topics are made on purpose, so a client that comes late cannot bring a deleted one back; and
-# deleted data goes soon, before the kernel writes gigabytes to disk that nobody will read.
+# Settings in addition to those that a single node needs. Topics are created explicitly, so that a
+# late client cannot bring a deleted one back. Deleted data goes soon, before the kernel writes
+# gigabytes to the disk that no client reads.
 #
-# No rebalance is put off in the hope of more members: what is measured should be work. And groups by the consumer protocol get the sessions
-# and heartbeats that those by the classic one are given by their members.
+# No rebalance is delayed to wait for more members, because the benchmark measures work. Groups of
+# the consumer protocol get the session timeout and heartbeat interval that members of the classic
+# protocol choose.
 SETTINGS = {
     "auto.create.topics.enable": "false",
     "log.segment.delete.delay.ms": "1000",
@@ -42,7 +45,8 @@ SETTINGS = {
     "group.consumer.assignment.interval.ms": "0",
 }
 
-# What bin/kafka-run-class.sh gives every JVM, and what kafka-server-start.sh adds for a broker.
+# The options that bin/kafka-run-class.sh gives every JVM, and those that kafka-server-start.sh adds
+# for a broker.
 JVM_OPTIONS = [
     "-server",
     "-XX:+UseG1GC",
@@ -55,11 +59,11 @@ BROKER_JVM_OPTIONS = ["-Xmx1G", "-Xms1G", *JVM_OPTIONS]
 
 
 class ServerDied(Exception):
-    """With the end of what it wrote."""
+    """The text has the end of the server's output."""
 
 
 class Server:
-    """A server's process from its start, which is the moment this object is made, to its end."""
+    """A server's process. It starts when this object is made."""
 
     def __init__(self, name: str, command: list[str], port: int, directory: Path) -> None:
         self.port = port
@@ -70,7 +74,8 @@ class Server:
         self._log = directory / "server.out"
         with self._log.open("wb") as output:
             self.started_at = time.perf_counter()
-            # A session of its own: Ctrl-C reaches the benchmark only, which then ends its servers; and so does whatever they started.
+            # In a new session Ctrl-C reaches only the benchmark, which then ends its servers and
+            # the processes that they started.
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
             )
@@ -99,7 +104,8 @@ class Server:
         return usage.resident_bytes(self._process.pid)
 
     def end(self) -> None:
-        """Killed, not stopped: nobody needs its data, and no benchmark should leave something behind because a shutdown hung."""
+        """Kill the server: its data is not needed, and a shutdown that hangs would leave a process
+        behind."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -112,7 +118,7 @@ class System(ABC):
 
     def __init__(self) -> None:
         self._server: Server | None = None
-        # Called with a server that stays when it was started, before any row sees it.
+        # Called when the long-running server has started, before any row uses it.
         self.on_started: Callable[[Server], None] | None = None
 
     @abstractmethod
@@ -125,7 +131,8 @@ class System(ABC):
     def command(self, properties: Path) -> list[str]: ...
 
     def server(self) -> Server:
-        """The one that stays. If it died, the row in which it did has failed, and the next one gets a new server."""
+        """The long-running server. If it died, that row has failed, and the next row gets a new
+        server."""
         if self._server is not None:
             try:
                 self._server.check_alive()
@@ -144,7 +151,8 @@ class System(ABC):
 
     @contextmanager
     def fresh_server(self, settings: Mapping[str, str] | None = None) -> Iterator[Server]:
-        """Just started on a newly formatted directory, with more settings than others have; its port is not open yet."""
+        """A server just started on a newly formatted directory, with additional settings; its port
+        is not open yet."""
         server = self._launch(settings or {})
         try:
             yield server
@@ -179,14 +187,14 @@ class Barnabas(System):
         try:
             commit = subprocess.run(describe, cwd=apache_kafka.ROOT, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
-            return barnabas_version  # an unpacked archive has no commit
+            return barnabas_version  # An unpacked archive has no commit.
         return f"{barnabas_version} ({commit})"
 
     def format_storage(self, properties: Path) -> None:
         self._run("storage", "format", "--cluster-id", apache_kafka.CLUSTER_ID, "--config", str(properties))
 
     def command(self, properties: Path) -> list[str]:
-        # The level at which peers.apache_kafka lets Apache Kafka write its log.
+        # peers.apache_kafka gives Apache Kafka the same log level.
         return [sys.executable, "-m", "barnabas", "server", "--no-environment", "--config", str(properties), "--log-level", "WARN"]
 
     def _run(self, *arguments: str) -> None:

@@ -16,9 +16,11 @@ _numbers = itertools.count(1)
 
 @contextmanager
 def new_topic(server: Server, partitions: int, config: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Its name. The data goes when the context ends, so that it never fills the disk or the page cache."""
+    """Yields its name. The topic is deleted when the context ends, so that the data never fills the
+    disk or the page cache."""
     name = f"bench-{next(_numbers)}"
-    # A client for each call: one that stayed would wake up now and then, and complain when its server ends.
+    # Make a client for each call: one that stayed would wake up now and then, and log errors when
+    # its server ends.
     creator = AdminClient({"bootstrap.servers": server.bootstrap, "log_level": 0})
     creator.create_topics([NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config or {}))])[name].result(
         ADMIN_SECONDS_MAX

@@ -1,4 +1,7 @@
-"""What a process and its descendants cost, as the kernel counts it in ``/proc``. Linux only, like the rest of the benchmark."""
+"""The cost of a process and its descendants, from ``/proc``.
+
+Linux only, like the rest of the benchmark.
+"""
 
 from __future__ import annotations
 
@@ -17,22 +20,26 @@ class ProcessStat:
 
 
 def parse_stat(line: str) -> ProcessStat:
-    """``/proc/<pid>/stat``: user and system time, both of the process and of its children that have ended.
+    """Parses ``/proc/<pid>/stat``: user and system time of the process and of its ended children.
 
-    The command's name stands in parentheses and may itself hold spaces and parentheses, so fields are counted from the last one.
+    The command's name is in parentheses and may itself contain spaces and parentheses, so fields
+    are counted from the last one.
     """
     fields = line.rpartition(")")[2].split()
     return ProcessStat(parent=int(fields[1]), cpu_ticks=sum(int(field) for field in fields[11:15]))
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of the process, its threads and its descendants, in steps of the kernel's tick (10 ms)."""
+    """User and system time of the process, its threads and its descendants.
+
+    The kernel counts in ticks of 10 ms.
+    """
     stats = _all_stats()
     return sum(stats[each].cpu_ticks for each in _with_descendants(pid, stats)) / _TICKS_PER_SECOND
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory of the process and its descendants that is in RAM now. Page cache of log files belongs to nobody and is not in it."""
+    """Resident memory of the process and its descendants, without the page cache of log files."""
     return sum(_resident_pages(each) for each in _with_descendants(pid, _all_stats())) * _PAGE_BYTES
 
 

@@ -1,6 +1,6 @@
-"""What a server does before anything counts: a JVM runs what it has compiled many times faster than what it has not.
+"""Warms a server up before anything counts: a JVM runs compiled code many times faster.
 
-Each row also runs once without counting; this is the part that is common to all of them.
+Each row also runs once without counting; this is the part that all of them share.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ from bench.rows import (
     tiered_consume,
 )
 
-# Starting comes first: no server is alive yet that could disturb it. Spark comes last: its JVM stays.
+# Starting comes first, because no other server runs yet that could disturb it. Spark comes last,
+# because its JVM stays.
 ALL: tuple[Row, ...] = (
     *start.ROWS,
     *librdkafka_produce.ROWS,

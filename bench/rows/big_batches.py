@@ -1,4 +1,4 @@
-"""How many small records a server takes when they come in large batches."""
+"""The throughput of small records in large batches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.systems import System
 from bench.topics import new_topic
 
 CONNECTIONS = 4
-# 107 bytes each with their framing: just below the megabyte that a server takes by default.
+# A record has 107 bytes with its framing: the batch is just below the default limit of 1 MiB.
 RECORDS_PER_BATCH = 9000
 
 
@@ -35,7 +35,8 @@ class BigBatches:
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
         def measure() -> tuple[float, ...]:
             server = system.server()
-            # Hundreds of megabytes a second: a topic for each measurement, so that they do not add up.
+            # Each measurement writes hundreds of megabytes a second, so it has its own topic that
+            # is deleted after it.
             with new_topic(server, CONNECTIONS) as topic:
                 seen = programs.closed_loop(
                     port=server.port,

@@ -1,4 +1,4 @@
-"""How fast logs are compacted, and what producers feel of it."""
+"""The speed of compaction, and its effect on producers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEGMENT_BYTES = 32 * 1024 * 1024
 SEGMENT_MS = 600_000
 SLICE_SECONDS = 0.3
 QUIET_SLICES = 5
-# Filled first, so that nothing is compacted meanwhile: no log is dirtier than this.
+# The log is filled with these settings. No log is so dirty that the cleaner starts meanwhile.
 FILLING = {
     "cleanup.policy": "compact",
     "segment.bytes": str(SEGMENT_BYTES),
@@ -48,7 +48,7 @@ class Compaction:
     family = "compaction"
     about = (
         f"A log of records of {RECORD_BYTES} bytes, not compressed, of {KEYS} keys in random order, in segments of "
-        f"{SEGMENT_BYTES // 2**20} MiB, is compacted once, by one worker, while nobody else asks anything: megabytes of log before it, a "
+        f"{SEGMENT_BYTES // 2**20} MiB, is compacted once, by one worker, without other requests: megabytes of log before it, a "
         "second, from the change of the topic's min.cleanable.dirty.ratio to the checkpoint that says that it is done. Then another is "
         "compacted while a closed loop of one connection produces records of 100 bytes (acks=all) to a topic beside it: the 99th "
         f"percentile of those requests in the median slice of {SLICE_SECONDS:g} s, as a multiple of what it is right before."
@@ -66,7 +66,7 @@ class Compaction:
 
     @contextmanager
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
-        # One of its own: a cleaner that looks this often has no place in other rows.
+        # This row needs its own server: a cleaner that looks this often would disturb other rows.
         with system.fresh_server() as server:
             server.await_port()
             _alter(server, ResourceType.BROKER, NODE_ID, EAGER)
@@ -90,7 +90,8 @@ def _effect_on_producers(server: Server, effort: Effort) -> float:
             return programs.closed_loop(port=server.port, topic=beside, connections=1, partitions=1, seconds=SLICE_SECONDS)["p99_us"]
 
         _fill(server, topic, effort.compacted_megabytes)
-        # What was filled goes to the disk now: producers would feel that, too, and it is not what is measured.
+        # Write the filled log to the disk now. Producers would notice that too, and this row does
+        # not measure it.
         os.sync()
         quiet = median([p99() for _ in range(QUIET_SLICES)])
         busy = []
@@ -99,12 +100,12 @@ def _effect_on_producers(server: Server, effort: Effort) -> float:
             while not compacting.done():
                 busy.append(p99())
             compacting.result()
-        # In the last one the work was over.
+        # The cleaner was done before the end of the last slice.
         return median(busy[:-1] or busy) / quiet
 
 
 def _fill(server: Server, topic: str, megabytes: int) -> int:
-    """So much, and one record that begins a new segment; how many bytes there are to compact."""
+    """Fills a log, and adds one record that begins a new segment; returns the bytes to compact."""
     random = Random(megabytes)
     producer = Producer({"bootstrap.servers": server.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 1_000_000, "log_level": 0})
     now_ms = int(time.time() * 1000)
@@ -125,7 +126,7 @@ def _fill(server: Server, topic: str, megabytes: int) -> int:
 
 
 def _compact(server: Server, topic: str) -> float:
-    """How many seconds it takes."""
+    """The seconds of the compaction."""
     end = max(int(path.stem) for path in (server.data / f"{topic}-0").glob("*.log"))
     disk, path, partition = RealDisk(), str(server.data / CLEANER_OFFSETS), TopicPartition(topic, 0)
     _alter(server, ResourceType.TOPIC, topic, CLEANING)

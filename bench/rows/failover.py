@@ -1,4 +1,4 @@
-"""How long nothing is acknowledged when a node goes."""
+"""The time without acknowledgements when a node goes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ def _controller_outage(cluster: Cluster) -> float:
     took = time.monotonic() - killed_at
     controller.start()
     controller.await_listening()
-    with clusters.replicated_topic(cluster, 1):  # only when all three are in sync does the next round begin
+    # The next round begins only when all three are in sync.
+    with clusters.replicated_topic(cluster, 1):
         return took
 
 
@@ -96,7 +97,7 @@ def _bring_back(cluster: Cluster, node: Node, topic: str) -> None:
 
 
 class _Steady:
-    """A producer that never stops, and remembers when it was answered."""
+    """A producer that never stops, and remembers the times of its acknowledgements."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
         self._producer = Producer(

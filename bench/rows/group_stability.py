@@ -1,4 +1,4 @@
-"""How long a group of many members takes to come to rest, and how long when one of them has died."""
+"""The time until a group of many members is stable, and until it is again when one has died."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bench.systems import System
 from bench.topics import new_topic
 
 MEMBERS = 50
-# Two for each member; and with one member less still enough for all.
+# Two for each member; and with one member less there are still enough for all.
 PARTITIONS = 100
 _numbers = itertools.count(1)
 
@@ -32,11 +32,11 @@ class GroupStability:
     about = (
         f"{MEMBERS} members, which are raw sockets on one event loop, join an empty group at once. It is stable when all are of one "
         f"generation (or epoch) and own all of {PARTITIONS} partitions, each once. Then one that is not the leader dies right after a "
-        f"heartbeat: its connection closes, and it is heard of no more. Sessions last {SESSION_TIMEOUT_MS / 1000:g} s, heartbeats come "
+        f"heartbeat: its connection closes, and it sends nothing more. Sessions last {SESSION_TIMEOUT_MS / 1000:g} s, heartbeats come "
         f"every {HEARTBEAT_INTERVAL_MS} ms, and no rebalance or assignment is delayed on purpose. Both servers wait for the session to "
         "end, so the time after that is shown too; a shorter one is a shorter whole, so only it has a goal. The members' own waiting is "
-        "left out: who waits for its next heartbeat sends it when another has heard of a rebalance, and around the end of the session one "
-        f"asks every {SENTINEL_INTERVAL_MS} ms. Only a consumer group that forms waits for its heartbeats."
+        "left out: when one member learns of a rebalance, the others send their next heartbeat at once, and around the end of the session "
+        f"one asks every {SENTINEL_INTERVAL_MS} ms. Only a consumer group that forms waits for its heartbeats."
     )
 
     @property

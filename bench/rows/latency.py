@@ -1,4 +1,4 @@
-"""How long a record is on its way from a producer to a consumer that waits for it."""
+"""The latency of a record from a producer to a waiting consumer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Latency:
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
         def measure() -> tuple[float, ...]:
             server = system.server()
-            # A new topic for each measurement: the consumer begins at offset 0 and must find nothing there.
+            # Each measurement has a new topic, because the consumer begins at offset 0 and must
+            # find nothing there.
             with new_topic(server, 1) as topic:
                 seen = programs.librdkafka_load(
                     "latency", bootstrap=server.bootstrap, topic=topic, partitions=1, value_bytes=100, records=effort.latency_records

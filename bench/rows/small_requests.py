@@ -1,4 +1,4 @@
-"""How many small produce requests a server answers, and how soon."""
+"""The throughput and latency of small produce requests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from bench.systems import System
 from bench.topics import new_topic
 
 PARTITIONS = 6
-# Goals by the number of connections: alone, latency counts; with many, Apache Kafka has more threads to use.
+# Goals by the number of connections. With one, latency counts; with many, Apache Kafka has more
+# threads to use.
 GOALS = {1: 1.2, 8: 1.1, 64: 1.0}
 
 

@@ -1,4 +1,4 @@
-"""A topic through Spark into a topic: how many rows, how soon, and what exactly once costs."""
+"""Copies a topic through Spark: rows per second, latency, and the cost of exactly once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class TopicToTopic:
     def session(self, system: System, effort: Effort) -> Iterator[Measure]:
         server = system.server()
         small_rows = effort.spark_small_batches * ROWS_PER_SMALL_BATCH
-        # One target for all runs: Spark's producers stay open for a while, and would go on asking for a topic that is gone.
+        # All runs share a target: Spark's producers stay open for a while, and would go on asking
+        # for a deleted topic.
         with new_topic(server, PARTITIONS) as many, new_topic(server, PARTITIONS) as few, new_topic(server, PARTITIONS) as target:
             spark_pipelines.fill(server, many, effort.spark_rows)
             spark_pipelines.fill(server, few, small_rows)
