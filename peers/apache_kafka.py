@@ -1,7 +1,7 @@
 """Apache Kafka 4.3 beside us: its tools, its classes as oracles, and a real broker.
 
-Everything needs Java and the jars that ``make kafka-jars`` fetches; :func:`why_missing` says in a sentence what is not there, and
-tests skip with it.
+Everything needs Java and the jars that ``make kafka-jars`` fetches. :func:`why_missing` names the
+missing part in a sentence, and tests skip with it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from peers.ports import free_port as free_port
 ROOT = Path(__file__).resolve().parent.parent
 JARS = Path(os.environ.get("KAFKA_JARS", ROOT / ".kafka" / "lib"))
 CLUSTER_ID = "4L6g3nShT-eMCtK--X86sw"
-# A JVM on a busy machine takes its time.
+# A JVM starts slowly on a busy machine.
 START_SECONDS_MAX = 150
 
-# Kafka's own scripts start tools with a small heap; the quick compiler halves the start of these short-lived processes.
+# Kafka's own scripts start tools with a small heap; the quick compiler halves the start time of
+# these short-lived processes.
 _TOOL_OPTIONS = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"]
-# What bin/kafka-server-start.sh gives a broker.
+# The options that bin/kafka-server-start.sh gives a broker.
 _BROKER_OPTIONS = [
     "-Xmx1G",
     "-Xms1G",
@@ -54,7 +55,7 @@ def java(*arguments: str, options: list[str] | None = None) -> list[str]:
 
 
 def run_tool(main_class: str, *arguments: str, stdin: str | None = None, seconds_max: float = 150) -> str:
-    """Run one of Kafka's tools to its end and return what it printed; a failure shows both streams."""
+    """Run one of Kafka's tools to its end and return its output; a failure shows both streams."""
     done = subprocess.run(java(main_class, *arguments), input=stdin, capture_output=True, text=True, timeout=seconds_max, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{main_class} {' '.join(arguments)} exited {done.returncode}\n{done.stdout}\n{done.stderr}")
@@ -88,7 +89,10 @@ def write_properties(path: Path, properties: dict[str, str]) -> None:
 def apache_kafka(
     data: Path | None = None, *, extra: dict[str, str] | None = None, format_storage: bool = True, port: int | None = None
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A running broker: its bootstrap address and its process. ``data`` is kept when given, else temporary."""
+    """A running broker: its bootstrap address and its process.
+
+    A given ``data`` is kept; otherwise the directory is temporary.
+    """
     with tempfile.TemporaryDirectory(prefix="apache-kafka-") as temporary:
         port, controller_port = port or free_port(), free_port()
         directory = data or Path(temporary, "data")

@@ -1,4 +1,6 @@
-"""Apache Kafka 4.3 as nodes of a :class:`~peers.cluster.Cluster`: to compare with, to be an oracle, and to be mixed with Barnabas.
+"""Apache Kafka 4.3 as nodes of a :class:`~peers.cluster.Cluster`.
+
+It serves as a comparison, as an oracle, and in clusters mixed with Barnabas.
 
 with apache_cluster(brokers=3) as cluster:
     cluster.bootstrap
@@ -17,9 +19,10 @@ from typing import Any
 from peers.apache_kafka import java, run_tool
 from peers.cluster import CLUSTER_ID, Cluster, Node, meta_properties
 
-# Three of them share a small machine: a quarter of what bin/kafka-server-start.sh gives one. Who measures gives APACHE's own.
+# Three brokers share a small machine, so each gets a quarter of the heap of
+# bin/kafka-server-start.sh. Measurements use KAFKAS_HEAP.
 SMALL_HEAP = ["-Xmx256m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Djava.awt.headless=true"]
-# What bin/kafka-server-start.sh gives a broker.
+# The options that bin/kafka-server-start.sh gives a broker.
 KAFKAS_HEAP = [
     "-Xmx1G",
     "-Xms1G",
@@ -32,7 +35,8 @@ KAFKAS_HEAP = [
 ]
 
 
-# Kafka finalises these by itself, and then registers no broker that does not have them: Barnabas has no share or streams groups yet.
+# Kafka finalises these features by itself, and then registers no broker without them. Barnabas has
+# no share or streams groups yet.
 _WITHOUT = ["--feature", "share.version=0", "--feature", "streams.version=0"]
 
 
@@ -43,7 +47,8 @@ class ApacheKafka:
         self._options = list(options)
 
     def format(self, nodes: Sequence[Node]) -> None:
-        """The first by Kafka's own tool; the others are the same but for two lines, and a JVM each would take seconds."""
+        """Kafka's own tool formats the first node. The others differ in two lines only, and a JVM
+        for each would take seconds."""
         first, *others = nodes
         run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(first.properties_file), *_WITHOUT)
         for node in others:
@@ -64,6 +69,6 @@ def apache_cluster(**options: Any) -> Cluster:
 def _random_uuid() -> str:
     while True:
         text = base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")
-        # Kafka's own never begin with a dash, which command lines would take for an option.
+        # Kafka's own ids never begin with a dash, which command lines would take for an option.
         if re.match("[A-Za-z0-9_]", text):
             return text

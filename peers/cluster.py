@@ -1,4 +1,4 @@
-"""A cluster of real processes on this machine, of Kafka, of Barnabas or of both, and everything that can happen to its nodes.
+"""A cluster of real processes on this machine, of Kafka, of Barnabas or of both, with faults.
 
     with Cluster(BARNABAS, brokers=3) as cluster:
         cluster.node(2).kill()          # kill -9
@@ -6,8 +6,8 @@
         cluster.cut_off(1)              # from the other nodes, not from clients; needs proxied=True
         cluster.heal()
 
-Nodes are configured as any Kafka user would do it, by properties; :data:`QUICK` shortens what tests would wait for. What a node writes
-goes to a file, which a failed wait shows.
+Nodes are configured with properties, as any Kafka user would do it; :data:`QUICK` shortens timeouts
+for tests. The output of a node goes to a file, and a wait that fails shows it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,16 @@ from peers.links import CLIENTS, Links
 from peers.ports import free_ports
 
 START_SECONDS_MAX = 150.0
-# A controlled shutdown takes a second or two; on a starved machine its requests time out and are sent again.
+# A controlled shutdown takes a second or two; on an overloaded machine its requests time out and
+# are sent again.
 STOP_SECONDS_MAX = 120.0
 LOG_TAIL_CHARACTERS = 4000
 
 BROKER, CONTROLLER = "broker", "controller"
 COMBINED = "broker,controller"
 
-# What a test would have to wait for comes several times sooner; often enough, still, that a busy machine is not taken for a dead one.
+# Timeouts several times shorter than the defaults, and still long enough that a busy machine is not
+# taken for a dead one.
 QUICK = {
     "broker.session.timeout.ms": "2000",
     "broker.heartbeat.interval.ms": "250",
@@ -49,7 +51,7 @@ QUICK = {
 
 
 class Program(Protocol):
-    """What runs as a node."""
+    """The program of a node."""
 
     name: str
 
@@ -60,7 +62,7 @@ class Program(Protocol):
 
 
 class Node:
-    """One process, again and again on the same directory and ports."""
+    """One process, started again and again on the same directory and ports."""
 
     def __init__(self, program: Program, node_id: int, roles: str, directory: Path, ports: Iterable[int], *, proxied: bool) -> None:
         self.program = program
@@ -68,10 +70,10 @@ class Node:
         self.roles = roles
         self.directory = directory
         self.data = directory / "data"
-        self.log_dirs = [self.data]  # the metadata log lies in the first
+        self.log_dirs = [self.data]  # The metadata log is in the first.
         self.log = directory / "node.log"
         self.properties: dict[str, str] = {}
-        # Where it listens, and where others are told that it does.
+        # The ports that it binds, and the ports that it advertises.
         free = iter(ports)
         self.port, self.controller_port = next(free), next(free)
         self.advertised_port, self.advertised_controller_port = (next(free), next(free)) if proxied else (self.port, self.controller_port)
@@ -79,7 +81,7 @@ class Node:
         self.paused = False
         self.on_start: Callable[[Node], None] | None = None
 
-    # -- what it is --------------------------------------------------------------------------------
+    # -- its state ---------------------------------------------------------------------------------
 
     @property
     def is_broker(self) -> bool:
@@ -112,10 +114,10 @@ class Node:
     def properties_file(self) -> Path:
         return self.directory / "server.properties"
 
-    # -- what happens to it ------------------------------------------------------------------------
+    # -- starting and ending -----------------------------------------------------------------------
 
     def start(self) -> None:
-        """It is started, and not waited for."""
+        """Starts the process, and does not wait for it."""
         assert not self.running, f"node {self.id} is running"
         write_properties(self.properties_file, self.properties)
         with self.log.open("ab") as output:
@@ -154,7 +156,7 @@ class Node:
         self.process.send_signal(signal.SIGTERM)
 
     def stop(self, *, seconds_max: float = STOP_SECONDS_MAX) -> int:
-        """A clean stop; its exit code."""
+        """A clean shutdown; returns the exit code."""
         self.begin_to_stop()
         return self.await_end(seconds_max=seconds_max)
 
@@ -176,7 +178,7 @@ class Node:
         self.process.send_signal(signal.SIGCONT)
 
     def wipe(self) -> None:
-        """A new machine takes over its id: empty disks, formatted anew."""
+        """A new machine takes over the id: empty disks, formatted again."""
         assert not self.running
         for each in self.log_dirs:
             shutil.rmtree(each)
@@ -184,10 +186,12 @@ class Node:
 
 
 class Cluster:
-    """``brokers`` nodes that are controllers too, or with ``controllers`` so many nodes that are only that, with ids from 101 on.
+    """``brokers`` nodes that are controllers too; or brokers and ``controllers`` separate nodes,
+    with ids from 101 on.
 
-    ``programs`` overrides the program of single nodes, by id; ``per_node`` their properties. Static voters, ports chosen beforehand.
-    The nodes' directories are made in ``directory``, where they stay, or else in a temporary one.
+    ``programs`` overrides the program of single nodes, by id; ``per_node`` their properties. Voters
+    are static, and ports are chosen beforehand. The nodes' directories are made in ``directory``,
+    where they stay, or otherwise in a temporary one.
     """
 
     def __init__(
@@ -259,7 +263,7 @@ class Cluster:
             "default.replication.factor": replicas,
             "min.insync.replicas": str(min(2, self._brokers)),
             "offsets.topic.replication.factor": replicas,
-            # Enough that coordinators live on several nodes; Kafka's 50 take a JVM seconds to create.
+            # Enough that several nodes have coordinators; a JVM takes seconds to create Kafka's 50.
             "offsets.topic.num.partitions": "5",
             "transaction.state.log.replication.factor": replicas,
             "transaction.state.log.min.isr": str(min(2, self._brokers)),
@@ -269,7 +273,7 @@ class Cluster:
             "group.initial.rebalance.delay.ms": "0",
         }
 
-    # -- its life ----------------------------------------------------------------------------------
+    # -- starting and closing ----------------------------------------------------------------------
 
     def __enter__(self) -> Self:
         try:
@@ -292,14 +296,14 @@ class Cluster:
             program.format([node for node in self.nodes.values() if node.program is program])
 
     def start(self) -> None:
-        """All nodes, at the same time; each listens when this returns."""
+        """Starts all nodes at the same time; each listens when this returns."""
         for node in self.nodes.values():
             node.start()
         for node in self.nodes.values():
             node.await_listening()
 
     def close(self) -> None:
-        """Nobody waits for clean stops: what must be clean is stopped by the test."""
+        """Kills the nodes; a test that needs a clean shutdown stops them itself."""
         for node in self.nodes.values():
             node.kill()
         if self.links is not None:
@@ -342,7 +346,7 @@ class Cluster:
     # -- its network -------------------------------------------------------------------------------
 
     def cut_off(self, *nodes: int, from_clients: bool = False) -> None:
-        """The nodes from all others, in both directions; among each other they still talk."""
+        """Cuts the nodes off from all others, in both directions; they still reach each other."""
         assert self.links is not None, "only a proxied cluster can be cut"
         others = [other for other in self.nodes if other not in nodes] + [CLIENTS] * from_clients
         self.links.cut(nodes, others)
@@ -352,7 +356,7 @@ class Cluster:
         assert self.links is not None
         self.links.heal()
 
-    # -- for whoever must find out -----------------------------------------------------------------
+    # -- for failed tests --------------------------------------------------------------------------
 
     def story(self) -> str:
         return "\n".join(
@@ -363,7 +367,10 @@ class Cluster:
 
 
 def ends_with_us(command: list[str]) -> list[str]:
-    """A test that is killed cannot end what it started; the kernel can, where util-linux is installed."""
+    """The command, made to end with this process, where util-linux is installed.
+
+    A test that is killed cannot end its children, but the kernel can.
+    """
     return ["setpriv", "--pdeathsig", "KILL", *command] if shutil.which("setpriv") else command
 
 

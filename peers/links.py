@@ -1,11 +1,14 @@
-"""The wires between nodes on one machine, which can be cut: a TCP proxy in front of every listener.
+"""The network between nodes on one machine, with cuts: a TCP proxy in front of every listener.
 
-No privileges are needed and nothing of the machine is changed. Nodes are told the proxies' addresses (``advertised.listeners``,
-``controller.quorum.voters``). Who is at the other end of a connection is read from ``/proc``: the process that has the socket open. So a
-cut is between *nodes*, in both directions or one, whoever dialled whom; what is no node is :data:`CLIENTS`.
+It needs no privileges and does not change the machine. Nodes use the addresses of the proxies
+(``advertised.listeners``, ``controller.quorum.voters``). To find the node at the other end of a
+connection, the proxy looks in ``/proc`` for the process that has the socket open. So a cut is
+between *nodes*, in both directions or one, no matter which node opened the connection; any other
+process is :data:`CLIENTS`.
 
-A cut wire is silent, as a broken network is: nobody gets a reset, connections stay open, and what was sent into it arrives when the wire
-is mended, as TCP would deliver it then. Stale requests after a heal are half of what makes partitions dangerous.
+A cut link is silent, like a broken network: no side gets a reset, connections stay open, and bytes
+sent into it arrive after the link heals, as TCP would deliver them then. Stale requests after a
+heal are half of the danger of partitions.
 """
 
 from __future__ import annotations
@@ -16,17 +19,18 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 
-# The end of a wire that is not a node of the cluster.
+# The end of a link that is not a node of the cluster.
 CLIENTS = 0
 _CHUNK_BYTES = 1 << 18
-# A connection is in its owner's table before ours is accepted, so one look is enough; the rest is for a machine under load.
+# A connection is in its owner's table before the proxy accepts it, so one look is enough; the
+# others are for a machine under load.
 _LOOKS_MAX = 3
-# Of the loop, from the kernel's queue to our own code.
+# Turns of the loop from the kernel's queue to the proxy's own code.
 _TURNS_OF_A_NEWCOMER = 5
 
 
 class Links:
-    """All proxies of one cluster, in a thread of their own."""
+    """All proxies of one cluster, in their own thread."""
 
     def __init__(self) -> None:
         self._pids: dict[int, int] = {}
@@ -40,15 +44,15 @@ class Links:
         self._thread.start()
 
     def knows(self, node: int, pid: int) -> None:
-        """``pid`` is this node from now on."""
+        """``pid`` is the process of this node from now on."""
         self._pids[pid] = node
 
     def lead_to(self, node: int, *, port: int, target_port: int) -> None:
-        """What connects to ``port`` reaches ``target_port``, a listener of ``node``."""
+        """Forward connections to ``port`` to ``target_port``, a listener of ``node``."""
         asyncio.run_coroutine_threadsafe(self._listen(node, port, target_port), self._loop).result(10)
 
     def cut(self, sources: Iterable[int], targets: Iterable[int]) -> None:
-        """Nothing passes from any source to any target any more; the other direction stays as it is."""
+        """Stop all bytes from any source to any target; the other direction stays as it is."""
         self._change(self._cut | {(source, target) for source in sources for target in targets if source != target})
 
     def heal(self) -> None:
@@ -79,7 +83,8 @@ class Links:
                 if not self._closed:
                     await self._connect(node, target_port, reader, writer)
             except (OSError, asyncio.CancelledError):
-                # The other side hung up, or the cluster is closed; asyncio would print the latter.
+                # The peer closed the connection, or the cluster is closed; asyncio would print the
+                # latter.
                 pass
             finally:
                 self._tasks.discard(task)
@@ -96,7 +101,7 @@ class Links:
             asyncio.create_task(self._pump(node, source, upstream_reader, writer)),
         ]
         try:
-            # A connection is over when either side hangs up; nothing in Kafka's protocol is half-closed.
+            # A connection ends when either side closes it; Kafka's protocol does not half-close.
             done, _ = await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
             for each in done:
                 each.result()
@@ -126,7 +131,7 @@ class Links:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        # Whoever was accepted last begins only now, and hangs up.
+        # A connection that was accepted last begins only now, and closes itself.
         for _ in range(_TURNS_OF_A_NEWCOMER):
             await asyncio.sleep(0)
 
@@ -142,7 +147,7 @@ class Links:
 
 
 def _inode(local_port: int, remote_port: int) -> str | None:
-    # A JVM's IPv4 sockets are IPv6 ones to the kernel.
+    # A JVM's IPv4 sockets are in the kernel's IPv6 table.
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with open(table) as lines:
             next(lines)

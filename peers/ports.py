@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import socket
 
-# Below the range that the system chooses from, for outgoing connections and for those who do not care: a node that was stopped or killed
-# must find its port free when it comes back.
+# Below the range from which the system chooses ports, for outgoing connections and for sockets
+# bound to port 0: a node that was stopped or killed must find its port free when it comes back.
 _PORTS = range(12_000, 30_000)
 
 
@@ -15,7 +15,7 @@ def free_port() -> int:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, all different."""
+    """Different ports without a listener."""
     held: list[socket.socket] = []
     candidates = list(_PORTS)
     random.SystemRandom().shuffle(candidates)
