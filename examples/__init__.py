@@ -1,1 +1,1 @@
-"""Barnabas at work: ``orders`` needs nothing but a cluster, the case studies run pipelines on Spark."""
+"""Barnabas at work: ``orders`` only needs a cluster, the case studies run pipelines on Spark."""

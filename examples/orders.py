@@ -1,10 +1,12 @@
-"""Orders from several shops, rung up by tills into receipts, a broker killed in the middle, and every order counted once.
+"""Orders from several shops become receipts, exactly once, while a broker is killed.
 
-Three brokers run, each in a process of its own, with three replicas of everything. The one that is killed leads partitions and, being the
-active controller too, the cluster: the others elect a new controller and new leaders, and everybody works on while it is away. Shops
-are idempotent producers. Tills are members of one consumer group; each writes its receipts and its group's position in one transaction,
-so a receipt exists exactly once whatever dies in between. Run it with ``python examples/orders.py``. It needs nothing but Barnabas: the
-brokers are child processes on free ports, the clients are librdkafka.
+Three brokers run as three processes, with three replicas of every partition. The killed broker
+leads partitions and is also the active controller: the others elect a new controller and new
+leaders, and all clients continue meanwhile. Shops are idempotent producers. Tills are members of
+one consumer group; each writes its receipts and its group's position in one transaction, so a
+receipt exists exactly once no matter which process dies. Run it with ``python
+examples/orders.py``. It needs nothing but Barnabas: the brokers are child processes on free ports,
+the clients are librdkafka.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from barnabas.devcluster.development_cluster import DevelopmentCluster
 ORDERS, RECEIPTS = "orders", "receipts"
 BROKERS = 3
 REPLICAS = 3
-MIN_ISR = "2"  # an order is acknowledged when two brokers have it, so one of them may die
+MIN_ISR = "2"  # An order is acknowledged when two brokers have it, so one of them may die.
 PARTITIONS = 6
 SHOPS = 3
 TILLS = 2
@@ -72,7 +74,8 @@ def send_orders(bootstrap: str, shop: int, acknowledged: list[int]) -> None:
 
 
 def ring_up(bootstrap: str, till: int, closing: threading.Event) -> None:
-    """One till: from orders to receipts, exactly once. What a transaction that failed had read is read again."""
+    """One till: from orders to receipts, exactly once. After a failed transaction it reads the same
+    orders again."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -114,7 +117,8 @@ def _transactional_producer(bootstrap: str, till: int) -> Producer:
 
 
 def _after(failure: KafkaException, producer: Producer, bootstrap: str, till: int) -> Producer:
-    """Abort what can be aborted; whatever else went wrong, a new producer of the same name fences the old one."""
+    """Aborts the transaction if possible; otherwise a new producer with the same id fences the old
+    one."""
     try:
         if failure.args[0].txn_requires_abort():
             producer.abort_transaction(TRANSACTION_SECONDS_MAX)
@@ -125,7 +129,7 @@ def _after(failure: KafkaException, producer: Producer, bootstrap: str, till: in
 
 
 def _go_back(consumer: Consumer) -> None:
-    """To what the group has committed."""
+    """Seeks to the committed offsets of the group."""
     while True:
         try:
             for partition in consumer.committed(consumer.assignment(), timeout=5.0):
@@ -136,7 +140,11 @@ def _go_back(consumer: Consumer) -> None:
 
 
 def count_receipts(bootstrap: str) -> tuple[Counter[str], Counter[str], int, Counter[int]]:
-    """Read what is committed from the beginning: orders and cents by product, how many came twice or out of order, and by which till."""
+    """Reads the committed receipts from the beginning.
+
+    Returns orders and cents by product, the number of receipts that came twice or out of order,
+    and the receipts by till.
+    """
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -170,7 +178,7 @@ def count_receipts(bootstrap: str) -> tuple[Counter[str], Counter[str], int, Cou
 
 
 def rung_up(bootstrap: str) -> int:
-    """How far the tills are together."""
+    """The number of orders that the tills have committed together."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "tills", "log_level": 0})
     committed = consumer.committed([TopicPartition(ORDERS, index) for index in range(PARTITIONS)], timeout=10.0)
     consumer.close()
@@ -187,7 +195,7 @@ def acting_controller(bootstrap: str) -> int:
 
 
 def leaders(admin: AdminClient) -> Counter[int]:
-    """How many partitions of ours each broker leads; -1 for those that nobody does."""
+    """The number of partitions that each broker leads; -1 stands for those without a leader."""
     topics = admin.list_topics(timeout=10.0).topics
     return Counter(partition.leader for name in (ORDERS, RECEIPTS) for partition in topics[name].partitions.values())
 
@@ -198,12 +206,12 @@ def await_leaders(admin: AdminClient, *, without: int) -> None:
             if not {without, -1} & set(leaders(admin)):
                 return
         except KafkaException:
-            pass  # it was asked of the broker that is gone
+            pass  # The request went to the broker that is gone.
         time.sleep(0.1)
 
 
 def await_progress(acknowledged: list[int]) -> None:
-    """Until every shop that is not done has got an order acknowledged that it had not before."""
+    """Waits until every shop that is not done has another order acknowledged."""
     before = list(acknowledged)
     while any(now == then < ORDERS_EACH for now, then in zip(acknowledged, before, strict=True)):
         time.sleep(0.01)

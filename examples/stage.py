@@ -1,4 +1,4 @@
-"""What every case study needs around it: a broker, topics, Spark, and somebody who reads the results.
+"""The environment of every case study: a broker, topics, Spark, and a reader of the results.
 
     with open_stage(PIPELINES) as stage:
         stage.create("taxi.positions", partitions=3)
@@ -6,8 +6,9 @@
         stage.run(*PIPELINES)
         print(stage.values("taxi.surges"))
 
-Pipelines learn where the broker is from ``BOOTSTRAP``, and where files go from ``FOLDER``, which their files mention. A test hands in its
-own Spark; a study that runs by itself starts one. The reader and the writer here are librdkafka: what they find, Spark did not check.
+Pipelines get the broker's address from ``BOOTSTRAP``, and the folder for files from ``FOLDER``,
+which their files mention. A test passes its own Spark; a study that runs by itself starts one. The
+reader and the writer here are librdkafka, so the results do not depend on Spark's own clients.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from barnabas.testing import EmbeddedBroker
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# For one answer of the cluster; the loss of a broker is noticed after nine seconds.
+# The limit for one response of the cluster, which notices the loss of a broker after nine seconds.
 PATIENCE_SECONDS = 60.0
 MASTER = "local[2]"
 SPARK_SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
@@ -51,7 +52,8 @@ class Stage:
     # -- topics ------------------------------------------------------------------------------------
 
     def create(self, *topics: str, partitions: int = 2, compacted: bool = False, **config: str) -> None:
-        """With as many replicas as the cluster gives by itself. Underscores in settings are dots."""
+        """Creates topics with the cluster's default replication. Underscores in settings are
+        dots."""
         settings = {name.replace("_", "."): value for name, value in config.items()}
         if compacted:
             settings["cleanup.policy"] = "compact"
@@ -59,7 +61,7 @@ class Stage:
             made.result(PATIENCE_SECONDS)
 
     def send(self, topic: str, rows: Iterable[Mapping[str, Any] | str], *, key: str | None = None) -> int:
-        """Rows as JSON, texts as they are. ``key`` names the field whose text is the record's key."""
+        """Sends rows as JSON, and texts as they are. ``key`` names the field with the key."""
         count = 0
         for row in rows:
             value = row if isinstance(row, str) else json.dumps(row)
@@ -69,7 +71,7 @@ class Stage:
         return count
 
     def delete(self, topic: str, key: str) -> None:
-        """With a tombstone: a compacted topic forgets the key."""
+        """Writes a tombstone, so that a compacted topic forgets the key."""
         self._produce(topic, None, key)
         assert self._producer.flush(PATIENCE_SECONDS) == 0, f"the tombstone did not reach {topic}"
 
@@ -82,11 +84,11 @@ class Stage:
                 self._producer.poll(0.05)
 
     def values(self, topic: str) -> list[Any]:
-        """Everything that is committed by now, from JSON, partition by partition."""
+        """All committed values, decoded from JSON, partition by partition."""
         return [value for _, value in self._read(topic)]
 
     def latest(self, topic: str) -> dict[str, Any]:
-        """The last value of each key, as compaction would leave it. Keys with a tombstone are gone."""
+        """The last value of each key, as after compaction. Keys with a tombstone are gone."""
         return {key: value for key, value in dict(self._read(topic)).items() if value is not None}
 
     def _read(self, topic: str) -> list[tuple[str, Any]]:
@@ -110,7 +112,7 @@ class Stage:
     # -- pipelines ---------------------------------------------------------------------------------
 
     def run(self, *files: Path) -> None:
-        """Each pipeline in turn, over all that is there by now."""
+        """Runs each pipeline in turn, over all records that exist by now."""
         for file in files:
             run = self.start(file, available_now=True)
             try:
@@ -119,7 +121,7 @@ class Stage:
                 run.stop()
 
     def start(self, *files: Path, available_now: bool = False) -> Run:
-        """At once, and not waited for."""
+        """Starts the pipelines, and does not wait for them."""
         with environment(self._environment):
             declared = [read_pipeline(str(file)) for file in files]
         return start(declared, self.session, checkpoint=str(self.folder / "checkpoints"), available_now=available_now)
@@ -127,7 +129,8 @@ class Stage:
 
 @contextmanager
 def open_stage(files: Sequence[Path], variables: Mapping[str, str] | None = None) -> Iterator[Stage]:
-    """A broker and a Spark of its own, gone afterwards. Ends the process with a sentence when Spark cannot run here."""
+    """A broker and a Spark session that end with the context. Ends the process with a sentence when
+    Spark cannot run here."""
     with ExitStack() as at_end:
         folder = at_end.enter_context(tempfile.TemporaryDirectory(prefix="barnabas-"))
         bootstrap = at_end.enter_context(EmbeddedBroker(process=True)).bootstrap
@@ -137,7 +140,7 @@ def open_stage(files: Sequence[Path], variables: Mapping[str, str] | None = None
 
 @contextmanager
 def open_spark(files: Sequence[Path], folder: Path, variables: Mapping[str, str]) -> Iterator[SparkSession]:
-    """With the packages that these pipelines need."""
+    """A session with the packages that these pipelines need."""
     try:
         check_spark()
         with environment(variables):

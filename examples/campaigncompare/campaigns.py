@@ -1,7 +1,8 @@
-"""Three campaigns, shown to people who click sometimes and buy now and then. Deterministic: a seed is an hour.
+"""Three campaigns, shown to people who click sometimes and buy now and then. A seed fixes an hour.
 
-A click counts for a campaign when it comes within ten minutes of the showing, a purchase when it comes within half an hour of the click.
-Some come later, and count for nobody. Amounts are cents.
+A click counts for a campaign when it comes within ten minutes of the showing, a purchase when it
+comes within half an hour of the click. Some come later, and count for no campaign. Amounts are
+cents.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ MINUTES = 60
 
 class Campaign(NamedTuple):
     name: str
-    cost_cents: int  # of one showing
-    clicks: float  # share of showings
-    purchases: float  # share of clicks
+    cost_cents: int  # Of one showing.
+    clicks: float  # The share of showings.
+    purchases: float  # The share of clicks.
 
 
 CAMPAIGNS = (Campaign("billboard", 4, 0.10, 0.30), Campaign("newsletter", 1, 0.20, 0.25), Campaign("video", 9, 0.30, 0.50))

@@ -1,1 +1,1 @@
-"""GetTaxi: prices that rise where taxis are few, the nearest driver for each request, and every position kept."""
+"""GetTaxi: higher prices where taxis are few, the nearest driver for a request, all positions."""

@@ -1,7 +1,7 @@
-"""A city of nine zones, its drivers and those who want a ride. Deterministic: a seed is a morning.
+"""A city of nine zones, its drivers and its passengers. Deterministic: a seed fixes a morning.
 
-Each driver belongs to a zone and says where they are every ten seconds. The middle zone has as few drivers as the others and most of the
-requests, so that prices rise there. Coordinates are metres.
+Each driver belongs to a zone and reports a position every ten seconds. The middle zone has as few
+drivers as the others and most of the requests, so that prices rise there. Coordinates are metres.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REPORT_SECONDS = 10
 def positions(*, seed: int = 1) -> list[dict[str, Any]]:
     chance = random.Random(seed)
     drivers = [(f"driver-{zone}-{number}", zone) for zone in ZONES for number in range(DRIVERS_PER_ZONE)]
-    # Nobody drives all the time: each is there from some moment on, so that zones differ.
+    # Drivers begin their shifts at different moments, so that zones differ.
     begins = {driver: chance.randrange(0, MINUTES * 30) for driver, _ in drivers}
     found = []
     for second in range(0, MINUTES * 60, REPORT_SECONDS):
@@ -40,7 +40,7 @@ def requests(*, seed: int = 2) -> list[dict[str, Any]]:
 
 def _request(number: int, second: int, chance: random.Random) -> dict[str, Any]:
     zone = BUSY_ZONE if chance.random() < 0.4 else chance.choice(ZONES)
-    # A third of a second later than any report, so that no two things happen at one moment.
+    # A third of a second later than any report, so that no two events have the same time.
     at = _time(second, milliseconds=333 + number % 600)
     return {"request": number, "zone": zone, **_place(zone, chance), "ride_seconds": chance.randrange(60, 240), "at": at}
 

@@ -1,4 +1,4 @@
-"""Who takes a request: the driver nearest to it, among those of its zone who are not on a ride and were heard of lately."""
+"""Finds a driver for each request: the nearest free one of its zone with a recent report."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-# Reports come every ten seconds; who missed three may have gone home.
+# Reports come every ten seconds; a driver that missed three may have gone home.
 HEARD_OF_MS_MAX = 30_000
 
 
 class Dispatch(StatefulProcessor):
-    """State of a zone: where each driver was last, when that was, and until when they are on a ride."""
+    """The state of a zone: each driver's last position, its time, and the end of a ride."""
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._drivers = handle.getMapState("drivers", "driver STRING", "x INT, y INT, at_ms BIGINT, busy_until_ms BIGINT")
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:  # noqa: N802, N803
         (zone,) = key
-        # Rows of one batch come in no order; in the city they happened in one.
+        # Rows of one batch come in any order; sort them by the time of the event.
         events = pd.concat(list(rows)).sort_values("at", kind="stable")
         drivers = {driver: tuple(found) for (driver,), found in self._drivers.iterator()}
         before = dict(drivers)
@@ -45,7 +45,7 @@ class Dispatch(StatefulProcessor):
 
 
 def _match(drivers: dict[str, tuple[int, int, int, int]], request: Any, now_ms: int) -> tuple[str | None, int | None]:
-    """The driver and how far; they are on the ride from now on. Nobody when nobody is free."""
+    """The driver, who is on the ride from now on, and the distance. None if no driver is free."""
     free = [
         ((x - request.x) ** 2 + (y - request.y) ** 2, driver)
         for driver, (x, y, at_ms, busy_until_ms) in drivers.items()

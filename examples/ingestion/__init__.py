@@ -1,1 +1,4 @@
-"""Big-data ingestion: every click in a lake table for those who ask later, and figures of the last minutes for those who look now."""
+"""Big-data ingestion: every click in a lake table, and figures of the last minutes for a dashboard.
+
+The table is for later questions.
+"""

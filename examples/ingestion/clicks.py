@@ -1,6 +1,7 @@
-"""Clicks on a site around midnight. Deterministic: a seed is a night.
+"""Clicks on a site around midnight. Deterministic: a seed fixes a night.
 
-The site's producer retries without being idempotent, so one in twenty clicks is sent twice, as clicks of old producers are.
+The site's producer retries without being idempotent, so it sends one in twenty clicks twice, as old
+producers do.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ SECONDS = 1200
 
 
 def clicks(*, seed: int = 1) -> list[dict[str, Any]]:
-    """As they are sent, those that are sent twice included."""
+    """The clicks in the order of sending, with those sent twice."""
     chance = random.Random(seed)
     found = []
     for number in range(CLICKS):

@@ -1,1 +1,1 @@
-"""Logs and metrics of many machines, brought together: what was slow, what failed, and what could not be read."""
+"""Logs and metrics of many machines in one place: slow requests, failures, unreadable lines."""

@@ -1,6 +1,7 @@
-"""Three services that log lines of text, and two hosts that measure themselves. Deterministic: a seed is a quarter of an hour.
+"""Three services that log lines of text, and two hosts that report metrics.
 
-In minutes 5 and 6 the worker fails a lot. Now and then a line is not a log line at all: a stack trace, a progress bar.
+Deterministic: a seed fixes a quarter of an hour. In minutes 5 and 6 the worker fails a lot. Now and
+then a line is not a log line at all: a stack trace, a progress bar.
 """
 
 from __future__ import annotations

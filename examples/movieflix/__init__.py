@@ -1,1 +1,1 @@
-"""MovieFlix: a film goes on where it was left, a profile grows while somebody watches, and the next show is recommended at once."""
+"""MovieFlix: resuming a film, profiles that grow while people watch, instant recommendations."""

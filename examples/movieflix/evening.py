@@ -1,6 +1,7 @@
-"""An evening of people who watch: every half a minute, each player says which show, and where in it. Deterministic: a seed is an evening.
+"""An evening of people who watch: every half a minute each player reports its show and position.
 
-People have a genre they prefer, jump back now and then, and leave shows unfinished.
+Deterministic: a seed fixes an evening. People have a genre they prefer, jump back now and then, and
+leave shows unfinished.
 """
 
 from __future__ import annotations

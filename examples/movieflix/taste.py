@@ -1,7 +1,8 @@
-"""What people like, and what they may like next: frames in, frames out, to be tried on any frame with these columns.
+"""Profiles of people, and recommendations for them: frames in, frames out.
 
-The catalogue is small and changes with releases, so it is a file that is read when the pipeline starts. What changes by the minute would
-be a topic, declared as a table.
+They can be tried on any frame with these columns. The catalogue is small and changes with releases,
+so it is a file that the pipeline reads when it starts. Data that changes by the minute would be a
+topic, declared as a table.
 """
 
 from __future__ import annotations
@@ -10,24 +11,24 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812 - everybody who writes PySpark knows them by this letter
+from pyspark.sql import functions as F  # noqa: N812 - the usual name in PySpark
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-# A report stands for the half minute before it.
+# A report represents the half minute before it.
 REPORT_SECONDS = 30
 CATALOGUE = Path(__file__).with_name("catalogue.csv")
 
 
 def profiles(progress: DataFrame) -> DataFrame:
-    """Seconds by genre, the favourite genre and the shows that were begun, of each person."""
+    """Seconds by genre, the favourite genre and the shows begun, for each person."""
     genre_of = _literal_map({row["show"]: F.lit(row["genre"]) for row in _catalogue()})
     genres = sorted({row["genre"] for row in _catalogue()})
     watched = progress.withColumn("genre", genre_of[F.col("show")])
     seconds = [F.coalesce(F.sum(F.when(F.col("genre") == genre, REPORT_SECONDS)), F.lit(0)).alias(genre) for genre in genres]
     counted = watched.groupBy("person").agg(*seconds, F.sort_array(F.collect_set("show")).alias("begun"))
-    # The one with most seconds; of several, the first by name.
+    # The genre with the most seconds; of several, the first by name.
     most = F.greatest(*(F.col(f"`{genre}`") for genre in genres))
     favourite = F.coalesce(*(F.when(F.col(f"`{genre}`") == most, F.lit(genre)) for genre in genres))
     return counted.select(
@@ -36,7 +37,10 @@ def profiles(progress: DataFrame) -> DataFrame:
 
 
 def recommendations(profiles: DataFrame) -> DataFrame:
-    """The best rated show of the favourite genre that was not begun; of everything, once all of that genre was."""
+    """The best rated show of the favourite genre that the person has not begun.
+
+    When none is left, the best rated of all genres.
+    """
     best_first = [row["show"] for row in sorted(_catalogue(), key=lambda row: -float(row["rating"]))]
     by_genre = {genre: [] for genre in sorted({row["genre"] for row in _catalogue()})}  # type: dict[str, list[str]]
     for row in sorted(_catalogue(), key=lambda row: -float(row["rating"])):

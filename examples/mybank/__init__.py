@@ -1,1 +1,1 @@
-"""MyBank: its transactions are in a database; whoever has set a threshold is told of those above it."""
+"""MyBank: transactions in a database, and alerts for customers about those above a threshold."""

@@ -1,7 +1,8 @@
-"""What happens at the bank: payments, thresholds, and which payments must be told of. Deterministic: a seed is a history.
+"""Events at the bank: payments, thresholds, and the alerts that are due. A seed fixes all of them.
 
-Most payments are small; every thirtieth or so is large. Three of four customers have set a threshold, each their own, so that no
-single limit gives the right alerts. Amounts are cents: whole numbers add up.
+Most payments are small; about every thirtieth is large. Three of four customers have set a
+threshold, each a different one, so that no single limit gives the right alerts. Amounts are cents:
+whole numbers add up.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ def transactions(count: int, *, seed: int = 1) -> Iterator[Transaction]:
 
 
 def thresholds(*, seed: int = 1) -> dict[str, int]:
-    """Cents by account. Who is not in here wants no alerts."""
+    """Cents by account. Customers that are missing here want no alerts."""
     chance = random.Random(seed)
     return {_account(number): chance.choice(THRESHOLD_CENTS) for number in range(ACCOUNTS) if chance.random() < 0.75}
 
 
 def large_ones(happened: Iterable[Transaction], limits: Mapping[str, int]) -> set[int]:
-    """The ids that must be told of: the answer that the pipeline is measured against."""
+    """The ids of transactions that need an alert: the expected result of the pipeline."""
     return {each.id for each in happened if each.account in limits and each.cents > limits[each.account]}
 
 

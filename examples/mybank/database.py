@@ -1,7 +1,8 @@
-"""The bank's own database, where its transactions are before anybody thinks of Kafka. SQLite, or PostgreSQL when there is a URL.
+"""The bank's own database, which has the transactions first. SQLite, or PostgreSQL with a URL.
 
-The bank writes as banks do: rows in transactions, ids that only grow. SQLite is written with Python's own module, PostgreSQL with ``psql``,
-so that no driver must be installed. Pipelines read either through JDBC.
+The bank writes as banks do: rows in transactions, ids that only grow. Python's own module writes to
+SQLite and ``psql`` to PostgreSQL, so that no driver must be installed. Pipelines read either
+through JDBC.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ class Ledger(Protocol):
     jdbc_url: str
 
     def create(self) -> None:
-        """The table, empty."""
+        """Creates the empty table."""
 
     def insert(self, rows: Sequence[Transaction]) -> None:
-        """All of them, or none."""
+        """Inserts all of them, or none."""
 
     def count_and_sum(self) -> tuple[int, int]:
-        """How many there are, and their cents."""
+        """The number of rows, and the sum of their cents."""
 
 
 def open_ledger(url: str | None, folder: Path) -> Ledger:
@@ -50,9 +51,9 @@ class SqliteLedger:
 
     def __init__(self, path: Path) -> None:
         self.jdbc_url = f"jdbc:sqlite:{path}"
-        # The generator writes in a thread of its own, one at a time.
+        # The generator writes in another thread, one batch at a time.
         self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
-        # Readers do not wait for the writer, nor it for them.
+        # Readers do not wait for the writer, nor the writer for them.
         self._connection.execute("PRAGMA journal_mode = WAL")
 
     def create(self) -> None:
@@ -102,7 +103,7 @@ class PostgresLedger:
 
 
 def jdbc_url(url: str) -> str:
-    """JDBC has the user and the password among the parameters."""
+    """JDBC expects the user and the password among the parameters."""
     parts = urllib.parse.urlsplit(url)
     given = {"user": urllib.parse.unquote(parts.username or ""), "password": urllib.parse.unquote(parts.password or "")}
     parameters = urllib.parse.parse_qsl(parts.query) + [(name, value) for name, value in given.items() if value]

@@ -1,4 +1,4 @@
-"""The customers' phones: whoever reads the topic of alerts, as it grows."""
+"""The customers' phones: a reader of the topic of alerts, as it grows."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _POLL_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Phones:
-    """Reads in a thread of its own until closed. Only what is committed rings."""
+    """Reads in its own thread until closed. Only committed alerts make a phone ring."""
 
     bootstrap: str
-    times: Counter[int] = field(default_factory=Counter)  # how often each transaction was told of
+    times: Counter[int] = field(default_factory=Counter)  # The number of alerts by transaction.
     last: dict[str, Any] = field(default_factory=dict)
     _closing: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -48,13 +48,13 @@ class Phones:
                 "log_level": 0,
             }
         )
-        # All partitions by one reader who starts at the beginning: what it counts is what is there.
+        # One reader has all partitions from the beginning, so that it counts every record.
         consumer.assign([TopicPartition(ALERTS, index, 0) for index in range(PARTITIONS)])
         while not self._closing.is_set():
             try:
                 messages = consumer.consume(500, timeout=_POLL_SECONDS)
             except KafkaException:
-                continue  # a broker is away; the next one answers
+                continue  # A broker is away; the next one answers.
             for message in messages:
                 if message.error() is None:
                     self.last = json.loads(message.value() or b"")

@@ -1,12 +1,14 @@
-"""MyBank, and the demo (``make demo``): a database, three brokers, two pipelines on Spark, alerts on phones, and a broker that dies.
+"""MyBank, the demo (``make demo``): database, brokers, Spark pipelines, phones, and a dead broker.
 
     bank's table --capture.yaml--> bank.transactions --alerts.yaml--> bank.alerts --> phones
                                    bank.thresholds ----^
 
-While the bank is at work, the broker that is the active controller is killed. Alerts go on arriving; the broker comes back. At the end
-everything is counted on three sides: rows in the database, records in the topic, alerts on phones against those that must have come.
+While the bank is at work, the demo kills the broker that is the active controller. Alerts continue
+to arrive; the broker comes back. At the end the demo counts on three sides: rows in the database,
+records in the topic, and alerts on phones against those that were due.
 
-``BANK_URL=postgresql://user:password@host/database`` has the bank on PostgreSQL; otherwise it is a SQLite file that is gone afterwards.
+``BANK_URL=postgresql://user:password@host/database`` puts the bank on PostgreSQL; otherwise it is a
+temporary SQLite file.
 """
 
 from __future__ import annotations
@@ -41,10 +43,11 @@ CAPTURE, ALERTING = HERE / "capture.yaml", HERE / "alerts.yaml"
 PIPELINES = (CAPTURE, ALERTING)
 BROKERS = 3
 TRANSACTION_COUNT = 10_000
-# Slow enough that the bank is still at work when the cluster has got over its loss.
+# Slow enough that the bank is still at work when the cluster has recovered from its loss.
 PAYMENTS_AT_ONCE = 100
 SECONDS_BETWEEN_PAYMENTS = 0.4
-# For alerts to begin, to go on after the kill, and to be complete, on a machine that is busy with other things.
+# The limit for alerts to begin, to continue after the kill, and to be complete, on a machine that
+# is busy with other things.
 PATIENCE_SECONDS = 240.0
 _POLL_SECONDS = 0.1
 
@@ -75,7 +78,8 @@ def main() -> None:
 
 
 def tell(stage: Stage, cluster: DevelopmentCluster, ledger: Ledger) -> None:
-    """The story, from the first threshold to the last count. ``SystemExit`` when something does not add up."""
+    """The whole demo, from the first threshold to the last count. ``SystemExit`` when the counts
+    differ."""
     history, limits = list(transactions(TRANSACTION_COUNT)), thresholds()
     expected = large_ones(history, limits)
     prepare(stage, limits)
@@ -105,7 +109,8 @@ def prepare(stage: Stage, limits: dict[str, int]) -> None:
 
 
 def pay(ledger: Ledger, history: Sequence[Transaction], lost: threading.Event) -> None:
-    """The second half not before a broker was lost: on a slow machine the bank would be done by then, and no alert left to wait for."""
+    """Pays the second half only after a broker was lost: on a slow machine the bank would be done
+    by then, and no alert would be left to wait for."""
     for first in range(0, len(history), PAYMENTS_AT_ONCE):
         if first >= len(history) // 2:
             lost.wait()
@@ -134,7 +139,7 @@ def _lose_a_broker(stage: Stage, cluster: DevelopmentCluster, phones: Phones, ru
     killed = time.perf_counter()
     lost.set()
     console.print(f"[bold red]kill -9[/] of broker {victim}, the active controller, after {before} alerts")
-    # More than one transaction's worth, so that not all of these can have been on their way already.
+    # More alerts than one transaction holds, so that not all of these can have been in flight.
     _await(phones, before + 30, run, "too few alerts arrived after a broker was killed")
     console.print(f"[bold]alerts[/] go on with two brokers: {phones.count - before} more within {time.perf_counter() - killed:.1f} s")
     cluster.start_node(victim)
@@ -163,7 +168,7 @@ def _running(stage: Stage) -> Iterator[Run]:
 
 
 def _await(phones: Phones, count: int, run: Run, otherwise: str) -> None:
-    """A pipeline that failed says why at once."""
+    """Waits for so many alerts. A pipeline that failed ends the wait at once, with its reason."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while phones.count < count:
         run.wait(seconds_max=0.0)
@@ -178,7 +183,7 @@ def _check(adds_up: bool, otherwise: str) -> None:
 
 
 def _acting_controller(bootstrap: str) -> int:
-    """The broker whose loss costs the most."""
+    """The active controller, because its loss costs the most."""
     command = [sys.executable, "-m", "barnabas", "quorum", "describe", "--json", "--bootstrap", bootstrap]
     leader: int = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["leader"]
     return leader

@@ -1,1 +1,1 @@
-"""MySocialMedia: likes and comments of each post as they come, and the posts that are talked about."""
+"""MySocialMedia: likes and comments of each post as they come, and the most discussed posts."""

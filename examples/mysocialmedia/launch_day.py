@@ -1,7 +1,7 @@
-"""The day of the launch: a few posts, many likes and comments, more by the minute. Deterministic: a seed is a day.
+"""The day of the launch: a few posts, many likes and comments, more by the minute.
 
-People like a post twice when the button seems slow, so likes are counted once for each person. Which posts are talked about changes
-every ten minutes.
+Deterministic: a seed fixes a day. People like a post twice when the button seems slow, so likes
+count once for each person. The most discussed posts change every ten minutes.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ def comments(*, seed: int = 3) -> list[dict[str, Any]]:
 
 
 def _attention(chance: random.Random, *, growth: float) -> Iterator[tuple[str, str]]:
-    """Moments and posts, in the order of time; in minute m there are about m times ``growth`` of them."""
+    """Times and posts, in the order of time; minute m has about m times ``growth`` of them."""
     for minute in range(MINUTES):
         fashionable = [f"post-{(minute // FASHION_MINUTES * 3 + each) % POSTS}" for each in range(3)]
         seconds = sorted(chance.randrange(60_000) for _ in range(round(minute * growth) + 1))
         for millisecond in seconds:
-            # The first in fashion is liked more than the second, so that there is one order and not several.
+            # The first post in fashion gets more likes than the second, so that the ranking is
+            # unambiguous.
             post = chance.choices(fashionable, (6, 3, 2))[0] if chance.random() < 0.7 else f"post-{chance.randrange(POSTS)}"
             moment = LAUNCH + timedelta(minutes=minute, milliseconds=millisecond)
             yield moment.isoformat(timespec="milliseconds"), post
