@@ -1,7 +1,7 @@
 """The reference of the commands: a page for each, made from the commands when the site is built.
 
-The pages are not committed. Nothing but the site shows them, and a copy in the repository would only be one more text that a
-changed option has to be carried into.
+The pages are not committed. Only the site shows them, and a copy in the repository would be one
+more text to update when an option changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ An error is one sentence on stderr, and the exit code is 1.
 
 
 def pages() -> dict[str, str]:
-    """Markdown by the page's address in the site; the index comes first, then the commands in the order of ``barnabas --help``."""
+    """Markdown by the page's address in the site.
+
+    The index comes first, then the commands in the order of ``barnabas --help``.
+    """
     commands = get_command(build_app(None)).commands  # type: ignore[attr-defined]
     listed = "\n".join(f"| [{name}]({name}.md) | {command_text.summary(commands[name])} |" for name in COMMANDS)
     return {

@@ -1,6 +1,7 @@
-"""One command of ``barnabas`` as Markdown: its help, its usage, and a table of arguments and options.
+"""One command of ``barnabas`` as Markdown: its help, its usage, its arguments and options.
 
-Everything is asked of the command itself, in the words that ``--help`` shows, so the reference cannot differ from the program.
+The text comes from the command itself, in the words that ``--help`` shows, so that the reference
+cannot differ from the program.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-# Typer changes where its click comes from between releases, so commands and parameters are used by their methods, not by their types.
+# Typer changes the origin of its click between releases, so this module uses the methods of
+# commands and parameters, not their types.
 Command = Any
 Context = Any
 

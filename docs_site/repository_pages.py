@@ -1,15 +1,16 @@
 """Pages of the site that live in the root of the repository, and links that lead out of ``docs/``.
 
-People who browse the repository expect ``README.md`` and ``ARCHITECTURE.md`` in its root, and the site needs them as pages. There is
-one copy: this hook adds the files to the site and rewrites the links of every page.
+People who browse the repository expect ``README.md`` and ``ARCHITECTURE.md`` in its root, and the
+site needs them as pages. There is one copy: this hook adds the files to the site and rewrites the
+links of every page.
 
-=======================================  =============================================================
-a link to                                becomes
-=======================================  =============================================================
-a page of the site                       a link to that page, wherever its file lies
-another file or folder that exists       a link to the file in the hosted repository
-a file that does not exist               stays, and fails the build (``--strict``)
-=======================================  =============================================================
+==================================  =============================================
+a link to                           becomes
+==================================  =============================================
+a page of the site                  a link to that page, wherever its file lies
+another file or folder that exists  a link to the file in the hosted repository
+a file that does not exist          stays, and fails the build (``--strict``)
+==================================  =============================================
 """
 
 from __future__ import annotations
