@@ -1,4 +1,5 @@
-# Everything sets itself up: `.venv` is made once, and again only when the lock file or pyproject.toml changes.
+# Every target sets itself up: `.venv` is made once, and again only when the lock file or
+# pyproject.toml changes.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -7,16 +8,17 @@ PYTEST := $(BIN)/python -m pytest
 
 .PHONY: demo docs test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars
 
-# MyBank, from its database to alerts, with a broker killed in between. BANK_URL=postgresql://... has the bank on PostgreSQL.
+# MyBank, from its database to alerts, with a broker killed in between.
+# BANK_URL=postgresql://... puts the bank on PostgreSQL.
 demo: $(STAMP)
 	$(BIN)/python -m examples.mybank.run
 
-# Fast ones first: who breaks something simple learns it in seconds.
+# The fast checks come first, so that a simple mistake shows in seconds.
 test: $(STAMP) lint docs kafka-jars
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-cores test-pipelines
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-conformance test-nodes test-hostile
 
-# In pairs that do not get in each other's way: one of each is busy, the other waits most of the time.
+# Each pair runs together: one of the two needs the processor, the other waits most of the time.
 test-cores: $(STAMP)
 	$(PYTEST) -m "not soak" tests/unit tests/shells tests/scenarios tests/simulation
 
@@ -49,7 +51,8 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/python -m checks.plain_english
 
-# The documentation site, in site/. Every warning is an error: a broken link, for example, or a page outside the navigation.
+# The documentation site, in site/. Every warning is an error: a broken link, for example, or a page
+# outside the navigation.
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
@@ -64,15 +67,16 @@ $(STAMP): requirements/test.lock pyproject.toml
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-# Apache Kafka's own jars, for the tests and benchmarks that compare us with it. Without Java and Maven these are skipped.
+# Apache Kafka's own jars, for the tests and benchmarks that compare us with it. They are skipped
+# without Java and Maven.
 kafka-jars: .kafka/.installed
 .kafka/.installed: peers/pom.xml
 	@mkdir -p .kafka
 	@if command -v java >/dev/null && command -v mvn >/dev/null; then \
 	  mvn --quiet --batch-mode --file peers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.kafka/lib && touch $@; \
-	else echo "Java or Maven is missing: what compares us with Apache Kafka is skipped (install a JDK 17 and Maven)."; fi
+	else echo "Java or Maven is missing, so comparisons with Apache Kafka are skipped (install a JDK 17 and Maven)."; fi
 
-# Resolve the dependencies anew. Hashes are kept, addresses of package indexes are not.
+# Resolves the dependencies again. The lock files have hashes, but no addresses of package indexes.
 lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/runtime.lock
