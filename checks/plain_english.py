@@ -30,12 +30,6 @@ TABLE_COLUMNS = 160
 # Packages that are still to be rewritten. An entry goes when its package has no tic left, and none
 # is added: new prose starts out plain.
 NOT_SWEPT: tuple[str, ...] = (
-    "CHANGELOG.md",
-    "bench",
-    "docs",
-    "docs_site",
-    "examples",
-    "peers",
     "src/barnabas/logcare/directories/failures.py",
     "src/barnabas/replication/publisher.py",
     "src/barnabas/storage/log.py",
@@ -67,6 +61,9 @@ NOT_SWEPT: tuple[str, ...] = (
     "tests/unit/tiered",
     "tests/unit/wire",
 )
+
+# Pages whose rows the tests read and run, each with a whole example, which Markdown cannot wrap.
+PAGES_OF_EXAMPLES = (Path("docs/pipelines.md"),)
 
 # Comments that address a tool. Their length is the tool's business.
 _DIRECTIVE = re.compile(r"#\s*(?:noqa|type:|ruff:|mypy:|fmt:|pragma:|!)")
@@ -274,6 +271,8 @@ def _markdown(source: str) -> list[Passage]:
 
 
 def _wide_table_rows(path: Path, source: str) -> list[Finding]:
+    if path in PAGES_OF_EXAMPLES:
+        return []
     return [
         Finding(path, number, f"table row over {TABLE_COLUMNS} columns", "shorten it, or make it a list")
         for number, line in enumerate(source.split("\n"), 1)
