@@ -68,7 +68,8 @@ class CommittedLog:
     def __init__(self, what: str) -> None:
         self._what = what
         self._batches: list[Written] = []
-        # How far the log was committed by leaders up to an epoch: end offsets by epoch, both rising.
+        # How far the log was committed by leaders up to an epoch: end offsets by epoch, both
+        # rising.
         self._ends_by_epoch: dict[int, int] = {}
         self._marks: dict[str, int] = {}
         self._verified: dict[str, int] = {}

@@ -10,7 +10,7 @@ from barnabas.storage.segment import Segment
 
 
 def sync_in_background(executor: Executor, segments: Sequence[Segment]) -> asyncio.Future[None]:
-    """Sync the segments of :meth:`~barnabas.storage.log.Log.flushable`, in order."""
+    """Sync the segments of :meth:`~barnabas.storage.flushing.Flushing.begin`, in order."""
     return asyncio.get_running_loop().run_in_executor(executor, _sync_all, segments)
 
 
