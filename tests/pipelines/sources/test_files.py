@@ -74,7 +74,7 @@ def test_undecodable_lines_become_dead_letters_with_their_file(
     letters = sorted(topics.read(bad), key=lambda each: each.value or b"")
     assert [each.value for each in letters] == [b"a,much", b"c"]
     assert letters[0].headers["barnabas.dead_letter.file"].endswith(b"/in/1.csv")
-    assert b'understood was {"account":"a"}' in letters[0].headers["barnabas.dead_letter.reason"]
+    assert b'decoded: {"account":"a"}' in letters[0].headers["barnabas.dead_letter.reason"]
 
 
 def test_without_tolerance_an_undecodable_line_stops_the_pipeline(spark: SparkSession, checkpoint: str, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def _coordinators_answer_before_replication(patch: pytest.MonkeyPatch) -> None:
 
 
 def _members_that_were_evicted_may_commit(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(group_offsets, "why_no_transactional_commit", lambda group, request, topics: ErrorCode.NONE)
+    patch.setattr(group_offsets, "transactional_commit_error", lambda group, request, topics: ErrorCode.NONE)
 
 
 def _copiers_send_their_membership_at_the_commit(patch: pytest.MonkeyPatch) -> None:
