@@ -44,7 +44,6 @@ NOT_SWEPT: tuple[str, ...] = (
     "tests/unit/api",
     "tests/unit/bench",
     "tests/unit/config",
-    "tests/unit/controller",
     "tests/unit/coordinators",
     "tests/unit/devcluster",
     "tests/unit/docs_site",

@@ -1,4 +1,6 @@
-"""Asking the controller: here or elsewhere, again when it moved, and always answered."""
+"""Requests to the controller: local or remote, repeated when the controller moves, and always
+answered.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class Quorum:
 
 
 class Local:
-    """A controller in this node that answers what a test puts there."""
+    """A controller in this node that returns the answers of the test."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers = list(answers)
@@ -102,7 +104,7 @@ def allocating(response: Any = ALLOCATED) -> Callable[[Visitor], Awaitable[None]
     return visit
 
 
-# -- where it is ------------------------------------------------------------------------------------------------------------------
+# -- finding the controller -------------------------------------------------------------------
 
 
 def test_the_controller_in_this_node_is_asked_without_the_wire() -> None:
@@ -172,7 +174,7 @@ def test_a_new_leader_is_asked_while_the_old_one_is_silent() -> None:
     run(scenario)
 
 
-def test_a_controller_that_hangs_up_is_asked_again() -> None:
+def test_a_controller_that_closes_the_connection_is_asked_again() -> None:
     visits = 0
 
     async def visit(visitor: Visitor) -> None:
@@ -195,7 +197,7 @@ def test_a_controller_that_hangs_up_is_asked_again() -> None:
     run(scenario)
 
 
-# -- always an answer -------------------------------------------------------------------------------------------------------------
+# -- always an answer -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("leader", [None, Led(THERE, 1, None), Led(HERE, 1, None)])
@@ -211,7 +213,7 @@ def test_a_request_without_a_controller_is_answered_request_timed_out(leader: Le
 
 def test_a_request_that_names_a_time_is_answered_by_then() -> None:
     async def scenario() -> None:
-        office = Office(Local(Promise()))  # decides, and then takes for ever
+        office = Office(Local(Promise()))  # The controller decides, and its answer never comes.
         office.quorum.leader = Led(HERE, 1, None)
         response = await office.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=120), client())
         assert [topic.error_code for topic in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
@@ -229,7 +231,7 @@ def test_waiting_requests_are_answered_when_the_node_stops() -> None:
         office.channel.close()
         assert waiting.value.error_code == parked.value.error_code == ErrorCode.REQUEST_TIMED_OUT
         assert office.channel.submit(ALLOCATE).value.error_code == ErrorCode.REQUEST_TIMED_OUT
-        never.resolve(ALLOCATED)  # nobody looks
+        never.resolve(ALLOCATED)  # The late answer changes nothing.
 
     run(scenario)
 
@@ -262,7 +264,7 @@ def test_waiting_requests_have_a_limit_while_there_is_no_controller(monkeypatch:
     run(scenario)
 
 
-# -- in a client's name -----------------------------------------------------------------------------------------------------------
+# -- forwarding for clients -------------------------------------------------------------------
 
 
 def enveloping(respond: Callable[[EnvelopeRequest], EnvelopeResponse]) -> Callable[[Visitor], Awaitable[None]]:

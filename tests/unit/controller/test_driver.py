@@ -40,7 +40,8 @@ class Quorum:
 
 
 class Decides:
-    """A controller that makes a topic for every CreateTopics, and fences at the deadline of a session that began at the last heartbeat."""
+    """A controller that creates a topic for every CreateTopics, and fences at the deadline of a
+    session that began at the last heartbeat."""
 
     session_timeout_ms = SESSION_MS
 
@@ -71,7 +72,7 @@ class Decides:
 
 
 class Stuck:
-    """A publisher that makes files for ever."""
+    """A publisher that never finishes."""
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         if delta.topics.image.by_id:
@@ -111,7 +112,7 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-def test_a_heartbeat_is_answered_while_what_was_decided_before_it_is_still_being_published() -> None:
+def test_a_heartbeat_is_answered_while_an_earlier_decision_is_still_being_published() -> None:
     async def scenario(node: Node) -> None:
         first = node.driver.submit(CreateTopicsRequest(topics=[]))
         node.commit(topic(1, "t0", [1]))

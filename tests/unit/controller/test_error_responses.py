@@ -1,4 +1,6 @@
-"""Every request that goes to the controller can be answered with an error, in every version, and the error can be found in the answer."""
+"""Every request to the controller can be answered with an error, in every version, and a reader
+finds the error in the response.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ EVERY_VERSION = [
 
 
 def filled(cls: type[Any], version: int) -> Any:
-    """A message with one of everything that the version can carry."""
+    """A message that sets every field of the version."""
     return cls(**{each.name: _value(each, version) for each in declaration_of(cls).fields if version in each.options.versions})
 
 

@@ -1,4 +1,6 @@
-"""Topics that a broker asks for by itself: once, however many clients want them, and never so that a client waits for long."""
+"""Internal topics that a broker requests itself: once for all clients that need them, and without
+making a client wait for long.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +85,7 @@ def test_requested_internal_topics_have_a_limit(monkeypatch: pytest.MonkeyPatch)
     assert seat.topics.create("d").value is ErrorCode.REQUEST_TIMED_OUT
 
 
-def test_a_result_that_is_missing_or_unknown_is_no_success() -> None:
+def test_a_missing_or_unknown_result_is_not_a_success() -> None:
     seat = Seat()
     lost = seat.topics.create("a")
     seat.answers[-1].resolve(CreateTopicsResponse(throttle_time_ms=0, topics=[]))

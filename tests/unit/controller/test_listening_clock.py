@@ -21,7 +21,7 @@ class HandClock:
         return self.ms
 
 
-def test_time_that_the_loop_was_away_counts_as_one_gap() -> None:
+def test_a_pause_of_the_loop_counts_as_one_gap() -> None:
     async def main() -> None:
         clock = HandClock()
         listening = ListeningClock(clock, gap_ms_max=1_000)
@@ -30,7 +30,7 @@ def test_time_that_the_loop_was_away_counts_as_one_gap() -> None:
         clock.ms += 60_000
         assert listening.now_ms() == before_ms + 1_000
         listening.stop()
-        listening.start()  # the timer rings late
+        listening.start()  # The timer fires late.
         assert listening.now_ms() == before_ms + 1_000
         clock.ms += 300
         assert listening.now_ms() == before_ms + 1_300

@@ -1,4 +1,6 @@
-"""Producer ids for clients: from blocks that the controller gives, each once, in the order of asking."""
+"""Producer ids for clients come from blocks of the controller: each id once, in the order of the
+requests.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def test_more_waiting_requests_than_a_block_holds_all_get_an_id() -> None:
     assert blocks.next_producer_id().value == 8
 
 
-def test_a_refusal_reaches_all_waiting_requests_and_the_next_asks_again() -> None:
+def test_a_refusal_reaches_all_waiting_requests_and_the_next_request_asks_again() -> None:
     controller = SlowController()
     blocks = ProducerIdBlocks(controller, 1, lambda: 1)
     refused = [blocks.next_producer_id() for _ in range(2)]

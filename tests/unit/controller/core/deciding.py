@@ -1,4 +1,4 @@
-"""A controller whose cluster is as a test wants it, and chance that can be told what to say."""
+"""A controller with the cluster that a test describes, and entropy from a seed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOW_MS = 1_700_000_000_000
 
 
 class Dice:
-    """Chance from a seed."""
+    """Entropy from a seed."""
 
     def __init__(self, seed: int = 0) -> None:
         self._chance = Random(seed)
@@ -34,7 +34,8 @@ class Dice:
 
 
 class Office:
-    """An active controller. Every decision is checked to be what it claims: records that a log can hold and an image can take."""
+    """An active controller. It checks that the records of every decision fit into a log and into an
+    image."""
 
     def __init__(self, records: Iterable[MetadataRecord] = (), *, file: dict[str, str] | None = None, seed: int = 0) -> None:
         settings = parse_broker_config(development_properties(data_dir="/data", overrides=file))
@@ -56,7 +57,7 @@ class Office:
         return self.decide(request).response
 
     def wait(self, duration_ms: int) -> list[MetadataRecord]:
-        """Time passes, and the controller does what is due by then."""
+        """Moves the clock; the controller performs everything that is due by then."""
         self.now_ms += duration_ms
         records = list(self.controller.tick(next_offset=self.next_offset, now_ms=self.now_ms))
         self._written(records)

@@ -99,7 +99,7 @@ def test_reports_that_are_refused(request_: AlterPartitionRequest, error: ErrorC
 
 
 @pytest.mark.parametrize(("broker", "epoch"), [(1, 100), (9, 109)])
-def test_zombies_and_strangers_are_not_listened_to(broker: int, epoch: int) -> None:
+def test_reports_of_zombies_and_strangers_are_refused(broker: int, epoch: int) -> None:
     outcome = Office(cluster()).decide(report([1, 2], broker=broker, broker_epoch=epoch))
     assert (outcome.response.error_code, outcome.records) == (ErrorCode.STALE_BROKER_EPOCH, ())
 
@@ -130,7 +130,7 @@ def test_a_recovered_leader_ends_the_recovery_state() -> None:
     assert only(office.ask(report([1], partition_epoch=1))).leader_recovery_state == 0
 
 
-# -- reassignments ------------------------------------------------------------------------------------------------------------
+# -- reassignments ----------------------------------------------------------------------------
 
 
 def moving(replicas: list[int], *, adding: list[int], removing: list[int], leader: int) -> PartitionRecord:

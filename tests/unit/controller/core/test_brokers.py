@@ -54,7 +54,7 @@ def kinds(records: object) -> list[str]:
     return [type(record).__name__ for record in records]
 
 
-# -- registering --------------------------------------------------------------------------------------------------------------
+# -- registering ------------------------------------------------------------------------------
 
 
 def test_a_new_broker_is_registered_fenced_with_the_offset_of_its_record_for_an_epoch() -> None:
@@ -84,7 +84,7 @@ def test_the_same_process_may_add_something_and_keeps_its_epoch() -> None:
     assert office.image.cluster.brokers[1].active
 
 
-def test_the_same_process_may_come_with_fewer_directories_and_does_not_lead_what_lay_in_the_others() -> None:
+def test_the_same_process_may_come_with_fewer_directories_and_loses_the_leaderships_in_the_others() -> None:
     office = Office([registered(2)])
     epoch = office.ask(registration(directories=[uuid(50), uuid(51)])).broker_epoch
     office.ask(beat(epoch))
@@ -109,7 +109,7 @@ def test_a_restarted_broker_gets_a_larger_epoch_and_leads_nothing_until_it_is_un
     assert office.image.cluster.brokers[1].fenced
 
 
-# -- one id, one process ------------------------------------------------------------------------------------------------------
+# -- one id, one process ----------------------------------------------------------------------
 
 
 def test_the_id_of_a_live_broker_is_refused_to_another_incarnation() -> None:
@@ -119,7 +119,7 @@ def test_the_id_of_a_live_broker_is_refused_to_another_incarnation() -> None:
     assert (refused.response.error_code, refused.records) == (ErrorCode.DUPLICATE_BROKER_REGISTRATION, ())
 
 
-def test_a_lost_brokers_id_is_taken_over_by_another_machine_when_its_session_is_over() -> None:
+def test_another_machine_takes_over_the_id_of_a_lost_broker_after_its_session() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1, 2])])
     office.wait(1)
     office.ask(beat(102, broker_id=2))
@@ -130,7 +130,7 @@ def test_a_lost_brokers_id_is_taken_over_by_another_machine_when_its_session_is_
 
 
 def test_a_process_that_holds_the_directories_of_the_one_before_need_not_wait() -> None:
-    """They are locked: the one before is gone."""
+    """The directories are locked, so the process before it is gone."""
     office = Office([registered(1, directories=2), *topic(1, "t", [1])])
     office.ask(beat(101))
     assert office.ask(registration(incarnation=77, directories=[uuid(11), uuid(99)])).error_code == 0
@@ -148,7 +148,7 @@ def test_a_registration_without_heartbeats_can_be_replaced() -> None:
     assert office.ask(registration(incarnation=2)).error_code == 0
 
 
-# -- clean or not -------------------------------------------------------------------------------------------------------------
+# -- clean or not -----------------------------------------------------------------------------
 
 
 def two_of_three_required(*, isr: list[int]) -> list[MetadataRecord]:
@@ -177,7 +177,7 @@ def test_after_an_unclean_restart_a_replica_may_have_lost_its_tail_and_is_not_el
     assert (state.leader, state.isr, state.eligible_leader_replicas) == (1, (1,), ())
 
 
-def test_an_unclean_restart_also_ends_what_eligibility_there_was() -> None:
+def test_an_unclean_restart_also_ends_earlier_eligibility() -> None:
     office = Office([*two_of_three_required(isr=[1, 2])])
     office.decide(beat(102, broker_id=2, fence=True))
     before = office.image.topics.by_name["t"].partitions[0]
@@ -196,7 +196,7 @@ def test_the_only_replica_leads_again_after_an_unclean_restart_and_is_known_to_b
     assert (state.leader, state.isr, state.last_known_elr, state.leader_recovery_state) == (1, (1,), (), 1)
 
 
-def test_the_only_replica_leads_again_after_a_clean_stop_as_if_nothing_had_been() -> None:
+def test_the_only_replica_leads_again_after_a_clean_stop_without_recovery() -> None:
     office = Office([registered(1), *topic(1, "t", [1])])
     office.ask(beat(101, stop=True))
     office.ask(beat(101, stop=True))
@@ -206,7 +206,7 @@ def test_the_only_replica_leads_again_after_a_clean_stop_as_if_nothing_had_been(
     assert (state.leader, state.isr, state.eligible_leader_replicas, state.leader_recovery_state) == (1, (1,), (), 0)
 
 
-# -- refusals -----------------------------------------------------------------------------------------------------------------
+# -- refusals ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_directory_belongs_to_one_broker() -> None:
     assert office.ask(registration(directories=[uuid(20)])).error_code == ErrorCode.INVALID_REGISTRATION
 
 
-def test_features_that_this_controller_does_not_know_are_the_brokers_matter() -> None:
+def test_a_broker_may_support_features_that_this_controller_does_not_know() -> None:
     strange = Feature(name="share.version", min_supported_version=1, max_supported_version=1)
     assert Office().ask(registration(features=[*OFFERED, strange])).error_code == 0
 
@@ -253,7 +253,7 @@ def test_a_controller_is_registered_with_its_endpoints() -> None:
     assert office.image.cluster.controllers[3].incarnation_id == uuid(1)
 
 
-# -- unregistering ------------------------------------------------------------------------------------------------------------
+# -- unregistering ----------------------------------------------------------------------------
 
 
 def test_a_broker_that_is_unregistered_is_forgotten_and_in_sync_with_nothing() -> None:

@@ -37,7 +37,7 @@ def settings(desk: Office, kind: int, name: str) -> dict[str, str]:
 
 
 def changed(desk: Office, kind: int, name: str, *changes: Change) -> dict[str, str]:
-    """What is set after a change that must be allowed."""
+    """The settings after a change that must be allowed."""
     (answer,) = desk.ask(request(alter(kind, name, *changes))).responses
     assert (answer.error_code, answer.error_message) == (0, None)
     return settings(desk, kind, name)
@@ -53,7 +53,7 @@ def refusal(kind: int, name: str, *changes: Change) -> ErrorCode:
     return ErrorCode(answer.error_code)
 
 
-# -- changing -----------------------------------------------------------------------------------------------------------------
+# -- changing ---------------------------------------------------------------------------------
 
 
 def test_settings_are_set_changed_and_removed() -> None:
@@ -73,7 +73,7 @@ def test_an_unchanged_setting_is_not_written_again() -> None:
     assert desk.decide(request(alter(TOPIC, "t", ("flush.ms", DELETE, None)))).records == []
 
 
-def test_lists_grow_and_shrink_from_what_they_are_worth_now() -> None:
+def test_append_and_subtract_start_from_the_effective_list() -> None:
     desk = office()
     assert changed(desk, TOPIC, "t", ("cleanup.policy", APPEND, "compact")) == {"cleanup.policy": "delete,compact"}
     assert changed(desk, TOPIC, "t", ("cleanup.policy", APPEND, "compact")) == {"cleanup.policy": "delete,compact"}
@@ -94,7 +94,7 @@ def test_every_kind_of_resource(kind: int, name: str, key: str, value: str) -> N
     assert changed(office(), kind, name, (key, SET, value)) == {key: value}
 
 
-def test_trying_it_out_changes_nothing() -> None:
+def test_validate_only_changes_nothing() -> None:
     desk = office()
     outcome = desk.decide(request(alter(TOPIC, "t", ("retention.ms", SET, "5")), dry=True))
     assert (outcome.response.responses[0].error_code, outcome.records) == (0, [])
@@ -116,7 +116,7 @@ def test_one_wrong_setting_spoils_its_resource() -> None:
     assert settings(desk, TOPIC, "t") == {}
 
 
-# -- refusing -----------------------------------------------------------------------------------------------------------------
+# -- refusing ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -171,12 +171,13 @@ def test_a_resource_named_twice_changes_neither_time() -> None:
 
 
 def test_settings_that_name_classes_are_refused() -> None:
-    """CVE-2025-27819: a JAAS configuration set at run time. Here nothing of the kind is dynamic, and no class is loaded by its name."""
+    """CVE-2025-27819: a JAAS configuration set at run time. Here no such setting is dynamic, and no
+    class is loaded by its name."""
     for key in ("sasl.jaas.config", "authorizer.class.name", "principal.builder.class", "log.dirs"):
         assert refusal(BROKER, "", (key, SET, "com.sun.security.auth.module.JndiLoginModule")) in (REFUSED, ErrorCode.INVALID_CONFIG)
 
 
-# -- the old way --------------------------------------------------------------------------------------------------------------
+# -- AlterConfigs -----------------------------------------------------------------------------
 
 
 def replace_all(desk: Office, kind: int, name: str, values: dict[str, str | None], *, dry: bool = False) -> int:
@@ -187,7 +188,7 @@ def replace_all(desk: Office, kind: int, name: str, values: dict[str, str | None
     return code
 
 
-def test_the_old_way_removes_what_it_does_not_name() -> None:
+def test_alter_configs_removes_settings_that_it_does_not_name() -> None:
     desk = office()
     changed(desk, TOPIC, "t", ("retention.ms", SET, "5"), ("flush.ms", SET, "6"))
     assert replace_all(desk, TOPIC, "t", {"flush.ms": "7"}) == 0
@@ -198,7 +199,7 @@ def test_the_old_way_removes_what_it_does_not_name() -> None:
     assert settings(desk, TOPIC, "t") == {}
 
 
-def test_the_old_way_refuses_what_the_new_way_refuses() -> None:
+def test_alter_configs_refuses_the_same_changes_as_the_incremental_request() -> None:
     desk = office()
     assert replace_all(desk, TOPIC, "missing", {}) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert replace_all(desk, TOPIC, "t", {"retention.ms": "x"}) == ErrorCode.INVALID_CONFIG
@@ -206,7 +207,7 @@ def test_the_old_way_refuses_what_the_new_way_refuses() -> None:
     assert replace_all(desk, BROKER, "1", {"node.id": "4"}) == REFUSED
 
 
-# -- min.insync.replicas, and eligible leader replicas ------------------------------------------------------------------------
+# -- min.insync.replicas, and eligible leader replicas ----------------------------------------
 
 MIN_ISR = "min.insync.replicas"
 
@@ -236,14 +237,14 @@ def test_another_min_insync_replicas_for_all_clears_the_elr_of_all_topics() -> N
     assert eligible(desk) == {"t": (), "u": ()}
 
 
-def test_other_settings_leave_it_alone() -> None:
+def test_other_settings_leave_the_elr_alone() -> None:
     desk = with_eligible_replicas()
     changed(desk, TOPIC, "t", ("retention.ms", SET, "1"))
     changed(desk, TOPIC, "t", (MIN_ISR, SET, "2"))
     assert eligible(desk) == {"t": (2,), "u": (2,)}
 
 
-def test_brokers_agree_about_the_minimum() -> None:
+def test_all_brokers_share_one_min_insync_replicas_with_the_elr() -> None:
     assert refusal(BROKER, "1", (MIN_ISR, SET, "2")) is ErrorCode.INVALID_CONFIG
     assert refusal(BROKER, "1", (MIN_ISR, DELETE, None)) is ErrorCode.INVALID_CONFIG
     assert refusal(BROKER, "", (MIN_ISR, DELETE, None)) is ErrorCode.INVALID_CONFIG

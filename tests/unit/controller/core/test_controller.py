@@ -35,7 +35,7 @@ def wanted(name: str) -> CreateTopicsRequest:
     return CreateTopicsRequest(topics=[CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[])])
 
 
-# -- becoming active ----------------------------------------------------------------------------------------------------------
+# -- becoming active --------------------------------------------------------------------------
 
 
 def test_the_first_controller_of_a_cluster_writes_its_feature_levels_as_one_transaction() -> None:
@@ -54,7 +54,7 @@ def test_a_cluster_without_the_elr_gets_no_min_insync_replicas_for_all() -> None
     assert new_controller().activate(MetadataImage(), bootstrap, next_offset=1, now_ms=NOW_MS) == as_transaction(bootstrap)
 
 
-def test_a_later_one_writes_nothing_and_has_everything() -> None:
+def test_a_later_controller_writes_nothing_and_has_everything() -> None:
     image = after([*bootstrap_records(), *topic(1, "t", [1])])
     controller = new_controller()
     assert controller.activate(image, bootstrap_records(), next_offset=100, now_ms=NOW_MS) == []
@@ -69,7 +69,7 @@ def test_a_controller_elected_again_forgets_uncommitted_changes() -> None:
     assert office.image.topics.by_name == {}
 
 
-# -- deciding -----------------------------------------------------------------------------------------------------------------
+# -- deciding ---------------------------------------------------------------------------------
 
 
 def test_the_next_decision_builds_on_the_last_whether_or_not_it_is_committed() -> None:
@@ -103,7 +103,7 @@ def test_the_same_seed_decides_the_same() -> None:
     assert first.decide(wanted("t")).records == second.decide(wanted("t")).records
 
 
-# -- producer ids -------------------------------------------------------------------------------------------------------------
+# -- producer ids -----------------------------------------------------------------------------
 
 
 def allocate(broker_id: int = 1, epoch: int = 101) -> AllocateProducerIdsRequest:
@@ -127,12 +127,12 @@ def test_strangers_and_zombies_get_no_producer_ids(request_: AllocateProducerIds
     assert (outcome.response.error_code, outcome.response.producer_id_len, outcome.records) == (ErrorCode.STALE_BROKER_EPOCH, 0, ())
 
 
-def test_producer_ids_end_some_day() -> None:
+def test_producer_ids_are_refused_when_they_run_out() -> None:
     office = Office([registered(1), ProducerIdsRecord(broker_id=1, broker_epoch=1, next_producer_id=2**63 - 10)])
     assert office.ask(allocate()).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-# -- features -----------------------------------------------------------------------------------------------------------------
+# -- features ---------------------------------------------------------------------------------
 
 
 def update(feature: str, level: int, kind: int = 1, *, dry: bool = False, old_downgrade: bool = False) -> UpdateFeaturesRequest:
@@ -140,14 +140,14 @@ def update(feature: str, level: int, kind: int = 1, *, dry: bool = False, old_do
     return UpdateFeaturesRequest(feature_updates=[key], validate_only=dry)
 
 
-def test_a_level_that_is_so_already_is_allowed_and_not_written() -> None:
+def test_a_level_that_is_set_already_is_allowed_and_not_written() -> None:
     outcome = Office().decide(update(METADATA_VERSION, METADATA_VERSION_4_3))
     assert (outcome.response.error_code, outcome.records) == (0, [])
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3])
 @pytest.mark.parametrize("level", [METADATA_VERSION_4_3 + 1, METADATA_VERSION_4_3 - 1, 0, -1])
-def test_levels_that_this_software_does_not_have(level: int, kind: int) -> None:
+def test_levels_that_this_software_does_not_support_are_refused(level: int, kind: int) -> None:
     outcome = Office().decide(update(METADATA_VERSION, level, kind))
     assert (outcome.response.error_code, outcome.records) == (ErrorCode.INVALID_UPDATE_VERSION, ())
     assert outcome.response.error_message
@@ -216,7 +216,7 @@ def test_the_quorums_own_level_is_raised_by_the_quorum() -> None:
     assert "kraft.version" not in controller.image.features.levels
 
 
-def test_the_quorum_may_have_its_reasons_against_it() -> None:
+def test_the_quorum_may_refuse_its_own_level() -> None:
     refused = Office().decide(update("kraft.version", 1))
     assert (refused.response.error_code, refused.kraft_version) == (ErrorCode.INVALID_UPDATE_VERSION, None)
     same = Office().decide(update("kraft.version", 0))
@@ -238,7 +238,7 @@ def test_brokers_agree_on_min_insync_replicas_before_the_elr_is_enabled() -> Non
     assert office.image.configs.by_resource == {CLUSTER_DEFAULT: {name: "3"}}
 
 
-# -- directories --------------------------------------------------------------------------------------------------------------
+# -- directories ------------------------------------------------------------------------------
 
 
 def report(*partitions: tuple[int, int], broker: int = 1, epoch: int = 101, directory: int = 10) -> AssignReplicasToDirsRequest:

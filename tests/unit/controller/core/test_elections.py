@@ -43,7 +43,7 @@ def leaders(office: Office) -> list[int]:
 
 
 def outlive(office: Office, duration_ms: int, alive: tuple[int, ...] = (1, 2, 3)) -> list[MetadataRecord]:
-    """Time passes while some brokers are heard of."""
+    """Time passes, and some brokers send heartbeats."""
     written: list[MetadataRecord] = []
     end_ms = office.now_ms + duration_ms
     while office.now_ms < end_ms:
@@ -53,7 +53,7 @@ def outlive(office: Office, duration_ms: int, alive: tuple[int, ...] = (1, 2, 3)
     return written
 
 
-# -- by hand ------------------------------------------------------------------------------------------------------------------
+# -- by hand ----------------------------------------------------------------------------------
 
 
 def test_the_preferred_leader_is_elected_where_it_may_lead() -> None:
@@ -102,10 +102,10 @@ def test_a_partition_named_twice_is_elected_once() -> None:
     assert codes == [ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED]
 
 
-# -- by themselves ------------------------------------------------------------------------------------------------------------
+# -- by themselves ----------------------------------------------------------------------------
 
 
-def test_leadership_goes_back_to_the_preferred_leader_every_so_often() -> None:
+def test_leadership_goes_back_to_the_preferred_leader_at_every_imbalance_check() -> None:
     office = Office(cluster(partition(1, 0, [1, 2], leader=2), partition(1, 1, [3, 1], isr=[1], leader=1)))
     assert outlive(office, BALANCE_MS - 1) == []
     assert len(outlive(office, 1)) == 1
@@ -113,7 +113,7 @@ def test_leadership_goes_back_to_the_preferred_leader_every_so_often() -> None:
     assert outlive(office, BALANCE_MS) == []
 
 
-def test_unless_that_is_switched_off() -> None:
+def test_leadership_stays_while_automatic_rebalancing_is_off() -> None:
     office = Office(cluster(partition(1, 0, [1, 2], leader=2)), file={"auto.leader.rebalance.enable": "false"})
     assert outlive(office, 2 * BALANCE_MS) == []
 
@@ -136,7 +136,7 @@ def test_a_lost_leader_is_replaced_uncleanly_at_once_where_the_topic_allows_it()
 
 
 @pytest.mark.parametrize(("kind", "resource"), [(2, "t"), (4, "")])
-def test_allowing_it_later_helps_as_soon_as_it_is_allowed(kind: int, resource: str) -> None:
+def test_allowing_unclean_elections_later_elects_a_leader_at_once(kind: int, resource: str) -> None:
     office = Office(cluster(partition(1, 0, [1, 2], isr=[1])))
     office.ask(beat(101, fence=True))
     assert leaders(office) == [NO_NODE]
@@ -148,7 +148,7 @@ def test_allowing_it_later_helps_as_soon_as_it_is_allowed(kind: int, resource: s
     assert leaders(office) == [2]
 
 
-def test_a_leaderless_partition_is_tried_again() -> None:
+def test_an_election_for_a_leaderless_partition_is_tried_again() -> None:
     office = Office(cluster(partition(1, 0, [1, 2], isr=[1], leader=NO_NODE), fenced=(1,), unclean=True))
     assert leaders(office) == [NO_NODE]
     outlive(office, UNCLEAN_MS, alive=(2, 3))

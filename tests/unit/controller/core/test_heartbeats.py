@@ -12,7 +12,7 @@ from tests.unit.controller.core.deciding import Office
 from tests.unit.controller.core.test_brokers import SESSION_MS, beat, kinds, registration
 from tests.unit.metadata.made import partition, registered, topic, uuid
 
-# -- staying alive ------------------------------------------------------------------------------------------------------------
+# -- staying alive ----------------------------------------------------------------------------
 
 
 def test_a_broker_that_has_seen_its_own_registration_is_unfenced() -> None:
@@ -27,7 +27,7 @@ def test_a_broker_that_has_seen_its_own_registration_is_unfenced() -> None:
     assert (again.response.is_fenced, again.records) == (False, [])
 
 
-def test_a_broker_that_wants_to_be_fenced_is() -> None:
+def test_a_broker_that_asks_to_be_fenced_is_fenced() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1, 2])])
     outcome = office.decide(beat(101, fence=True))
     assert outcome.response.is_fenced
@@ -49,7 +49,7 @@ def test_heartbeats_of_strangers_and_zombies_are_refused(request_: BrokerHeartbe
     assert not outcome.response.should_shut_down
 
 
-# -- not heard of -------------------------------------------------------------------------------------------------------------
+# -- silent brokers ---------------------------------------------------------------------------
 
 
 def test_a_silent_broker_is_fenced_when_its_session_is_over_and_not_before() -> None:
@@ -76,7 +76,7 @@ def test_a_new_controller_gives_every_broker_a_whole_session() -> None:
     assert (change.broker_id, change.fenced) == (1, 1)
 
 
-def test_brokers_that_are_lost_together_do_not_give_each_other_what_they_led() -> None:
+def test_brokers_that_are_lost_together_do_not_take_over_each_others_partitions() -> None:
     office = Office([*(registered(each) for each in (1, 2, 3)), *topic(1, "t", [1, 2, 3], [2, 1, 3])])
     office.wait(1)
     office.ask(beat(103, broker_id=3))
@@ -90,7 +90,7 @@ def test_a_fenced_broker_is_unfenced_by_its_next_heartbeat() -> None:
     answer = office.decide(beat(101))
     assert (answer.response.is_fenced, kinds(answer.records)) == (False, ["BrokerRegistrationChangeRecord", "PartitionChangeRecord"])
     state = office.image.topics.by_name["t"].partitions[0]
-    # It kept its log: this was no restart.
+    # It kept its log, because it was not restarted.
     assert (state.leader, state.isr, state.leader_recovery_state) == (1, (1,), 0)
 
 
@@ -103,10 +103,10 @@ def test_heartbeats_of_an_old_incarnation_extend_no_session() -> None:
     assert office.image.cluster.brokers[1].fenced
 
 
-# -- leaving ------------------------------------------------------------------------------------------------------------------
+# -- leaving ----------------------------------------------------------------------------------
 
 
-def test_a_broker_that_wants_to_stop_gives_up_what_it_leads_first() -> None:
+def test_a_broker_that_asks_to_stop_gives_up_its_leaderships_first() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1, 2], [2, 1])])
     outcome = office.decide(beat(101, stop=True))
     assert kinds(outcome.records) == ["BrokerRegistrationChangeRecord", "PartitionChangeRecord", "PartitionChangeRecord"]
@@ -170,7 +170,7 @@ def test_a_new_controller_lets_a_stopping_broker_go_that_leads_nothing_any_more(
     assert office.ask(beat(101, stop=True)).should_shut_down
 
 
-# -- directories --------------------------------------------------------------------------------------------------------------
+# -- directories ------------------------------------------------------------------------------
 
 
 def reporting(offline: list[Uuid], cordoned: list[Uuid] | None = None) -> BrokerHeartbeatRequest:

@@ -40,7 +40,7 @@ def leaderless(*, eligible: tuple[int, ...] = (), last: tuple[int, ...] = ()) ->
     return replace(HERE, isr=(), leader=NO_NODE, eligible_leader_replicas=eligible, last_known_elr=last)
 
 
-# -- nothing, and epochs ------------------------------------------------------------------------------------------------------
+# -- nothing, and epochs ----------------------------------------------------------------------
 
 
 def test_an_unchanged_partition_is_not_written() -> None:
@@ -60,7 +60,7 @@ def test_a_replica_that_is_removed_raises_the_leader_epoch_so_that_it_notices() 
     assert (removed.replicas, removed.leader, removed.leader_epoch) == ((1, 2), 1, 6)
 
 
-# -- leaders ------------------------------------------------------------------------------------------------------------------
+# -- leaders ----------------------------------------------------------------------------------
 
 
 def test_a_leader_that_can_stay_stays() -> None:
@@ -98,7 +98,7 @@ def test_an_unclean_election_prefers_in_sync_and_eligible_replicas() -> None:
     assert (eligible.leader, eligible.leader_recovery_state) == (3, RECOVERED)
 
 
-# -- eligible leader replicas -------------------------------------------------------------------------------------------------
+# -- eligible leader replicas -----------------------------------------------------------------
 
 
 def test_a_replica_that_leaves_an_isr_of_sufficient_size_is_not_eligible() -> None:
@@ -150,7 +150,7 @@ def test_the_last_leader_leads_again_in_recovery_when_no_replica_is_eligible() -
 
 
 def test_the_last_leader_does_not_lead_while_another_replica_is_eligible() -> None:
-    """It may have lost what the eligible one has."""
+    """It may have lost records that the eligible replica has."""
     assert after(leaderless(eligible=(2,), last=(1,)), alive=(1,)).leader == NO_NODE
 
 
@@ -164,7 +164,7 @@ def test_the_last_leader_is_remembered_once() -> None:
     assert after(first, Wanted(lost_their_tail=frozenset({1})), alive=()).last_known_elr == (1,)
 
 
-# -- without eligible replicas ------------------------------------------------------------------------------------------------
+# -- without eligible replicas ----------------------------------------------------------------
 
 
 def test_the_last_in_sync_replica_stays_in_the_isr_without_the_elr_feature() -> None:
@@ -179,7 +179,7 @@ def test_the_elr_is_cleared_without_the_elr_feature() -> None:
     assert after(state, eligible=False).eligible_leader_replicas == ()
 
 
-# -- reassignment -------------------------------------------------------------------------------------------------------------
+# -- reassignment -----------------------------------------------------------------------------
 
 MOVING = replace(HERE, replicas=(1, 2, 4, 3), adding_replicas=(4,), removing_replicas=(3,))
 
@@ -221,7 +221,7 @@ def test_a_replica_found_in_a_directory_changes_nothing_else() -> None:
     assert (found.leader, found.leader_epoch, found.isr) == (1, 5, (1, 2, 3))
 
 
-# -- whatever happens ---------------------------------------------------------------------------------------------------------
+# -- any order of events ----------------------------------------------------------------------
 
 
 @repeatable
@@ -230,8 +230,9 @@ def test_a_replica_found_in_a_directory_changes_nothing_else() -> None:
     st.integers(1, 3),
 )
 def test_only_replicas_with_all_acknowledged_records_ever_lead(script: list[tuple[str, int]], min_isr: int) -> None:
-    """A little world: a record is acknowledged whenever enough are in sync, by all of them. A crash loses a replica's log. Without crashes
-    of all that had it, every leader has every acknowledged record, or says that it is recovering."""
+    """A small model: whenever enough replicas are in sync, all of them acknowledge a record. A
+    crash loses a replica's log. Unless every replica with a record crashes, each leader has all
+    acknowledged records, or reports that it is recovering."""
     state, alive = HERE, {1, 2, 3}
     logs = {1: 0, 2: 0, 3: 0}
     acknowledged = 0

@@ -1,4 +1,4 @@
-"""Where replicas go: evenly, over racks, and never where they cannot be."""
+"""Placement of replicas: even, spread over racks, and only on usable brokers."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def in_sync(office: Office, *isr: int) -> None:
     assert answer.error_code in (ErrorCode.NONE, ErrorCode.NEW_LEADER_ELECTED)
 
 
-# -- moving -------------------------------------------------------------------------------------------------------------------
+# -- moving -----------------------------------------------------------------------------------
 
 
 def test_a_replica_is_moved_by_adding_one_and_then_removing_the_other() -> None:
@@ -106,14 +106,14 @@ def test_an_unchanged_assignment_is_not_written() -> None:
 
 
 def test_a_broker_that_is_lost_may_complete_a_removal() -> None:
-    """Every change of the partition looks whether it can be completed."""
+    """Every change of the partition checks whether the reassignment can complete."""
     office = cluster([1, 2])
     moved(office, [1, 3])
     in_sync(office, 1, 2, 3)
     assert state(office).replicas == (1, 3)
 
 
-# -- refusals -----------------------------------------------------------------------------------------------------------------
+# -- refusals ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_every_partition_is_decided_by_itself() -> None:
     assert state(office).adding_replicas == (3,)
 
 
-# -- thinking better of it ----------------------------------------------------------------------------------------------------
+# -- cancelling and replacing -----------------------------------------------------------------
 
 
-def test_a_cancelled_move_leaves_what_was_there() -> None:
+def test_a_cancelled_move_restores_the_old_replicas() -> None:
     office = cluster()
     moved(office, [4, 5, 3])
     in_sync(office, 1, 2, 3, 4)
@@ -170,7 +170,7 @@ def test_a_move_is_not_cancelled_when_only_new_replicas_are_in_sync() -> None:
     assert refusal(office, move(None)) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
-def test_unless_unclean_elections_are_allowed() -> None:
+def test_a_move_is_cancelled_uncleanly_where_the_topic_allows_it() -> None:
     office = cluster([1], unclean=True)
     moved(office, [3, 4])
     in_sync(office, 1, 3)
@@ -180,16 +180,16 @@ def test_unless_unclean_elections_are_allowed() -> None:
     assert (back.replicas, back.isr, back.leader) == ((1,), (1,), 1)
 
 
-def test_a_second_move_replaces_the_first_and_drops_what_only_that_wanted() -> None:
+def test_a_second_move_replaces_the_first_and_drops_its_new_replicas() -> None:
     office = cluster()
     moved(office, [1, 2, 4])
     again = moved(office, [1, 2, 5])
     assert (again.replicas, again.adding_replicas, again.removing_replicas) == ((1, 2, 5, 3), (5,), (3,))
-    # 4 must stop, and notices by the epoch.
+    # Broker 4 must stop; the new leader epoch makes it notice.
     assert again.leader_epoch == 1
 
 
-def test_a_second_move_that_goes_on_with_the_first_still_knows_what_was_there_before() -> None:
+def test_a_second_move_that_extends_the_first_still_knows_the_original_replicas() -> None:
     office = cluster()
     moved(office, [1, 2, 4])
     again = moved(office, [1, 4, 5])
@@ -213,7 +213,7 @@ def test_a_second_reassignment_keeps_the_only_in_sync_replica() -> None:
     assert (3 in again.replicas, again.isr, again.leader, 3 in again.removing_replicas) == (True, (3,), 3, True)
 
 
-# -- listing ------------------------------------------------------------------------------------------------------------------
+# -- listing ----------------------------------------------------------------------------------
 
 
 def listed(

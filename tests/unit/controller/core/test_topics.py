@@ -41,7 +41,7 @@ def create(*topics: CreatableTopic, dry: bool = False) -> CreateTopicsRequest:
 
 
 def error_of(office: Office, *topics: CreatableTopic) -> ErrorCode:
-    """Of a request that is refused and writes nothing."""
+    """The error of a request that is refused and writes nothing."""
     outcome = office.decide(create(*topics))
     assert outcome.records in ((), [])
     answers = {each.error_code for each in outcome.response.topics}
@@ -50,7 +50,7 @@ def error_of(office: Office, *topics: CreatableTopic) -> ErrorCode:
     return ErrorCode(code)
 
 
-# -- creating -----------------------------------------------------------------------------------------------------------------
+# -- creating ---------------------------------------------------------------------------------
 
 
 def test_a_topic_is_made_with_its_partitions_and_settings() -> None:
@@ -86,7 +86,7 @@ def test_each_topic_has_its_own_outcome() -> None:
     assert set(office.image.topics.by_name) == {"new", "old", "also-new"}
 
 
-def test_trying_it_out_makes_nothing() -> None:
+def test_validate_only_creates_nothing() -> None:
     office = Office(BROKERS)
     outcome = office.decide(create(wanted("t", 2, 1), dry=True))
     assert outcome.response.topics[0].error_code == 0
@@ -126,7 +126,7 @@ def test_a_topic_without_partitions_is_refused(partitions: int) -> None:
 
 
 @pytest.mark.parametrize("factor", [0, -2, 4, 32767])
-def test_replication_that_cannot_be(factor: int) -> None:
+def test_impossible_replication_factors_are_refused(factor: int) -> None:
     assert error_of(Office(BROKERS), wanted("t", 1, factor)) == ErrorCode.INVALID_REPLICATION_FACTOR
 
 
@@ -151,7 +151,7 @@ def test_topics_are_refused_without_a_usable_broker() -> None:
     assert error_of(Office([registered(1, fenced=True)]), wanted("t", 1, 1)) == ErrorCode.INVALID_REPLICATION_FACTOR
 
 
-# -- by hand ------------------------------------------------------------------------------------------------------------------
+# -- by hand ----------------------------------------------------------------------------------
 
 
 def test_replicas_as_they_were_asked_for() -> None:
@@ -193,7 +193,7 @@ def test_a_broker_with_one_directory_needs_no_choosing() -> None:
     assert office.image.topics.by_name["t"].partitions[0].directories == (uuid(10), ZERO_UUID)
 
 
-# -- deleting -----------------------------------------------------------------------------------------------------------------
+# -- deleting ---------------------------------------------------------------------------------
 
 
 def delete(*names: str | None, ids: tuple[Uuid, ...] = (), old: tuple[str, ...] = ()) -> DeleteTopicsRequest:
@@ -247,7 +247,7 @@ def test_deleting_may_be_forbidden() -> None:
     assert codes(office.ask(delete("a"))) == [ErrorCode.TOPIC_DELETION_DISABLED]
 
 
-# -- growing ------------------------------------------------------------------------------------------------------------------
+# -- CreatePartitions -------------------------------------------------------------------------
 
 
 def grow(count: int, *, name: str = "a", by_hand: list[list[int]] | None = None, dry: bool = False) -> CreatePartitionsRequest:
@@ -278,7 +278,7 @@ def test_new_partitions_as_they_were_asked_for() -> None:
     assert [now[index].replicas for index in (2, 3)] == [(3, 1), (1, 3)]
 
 
-def test_trying_out_growth_changes_nothing() -> None:
+def test_validate_only_adds_no_partitions() -> None:
     office = grown()
     assert office.decide(grow(5, dry=True)).records == []
     assert len(office.image.topics.by_name["a"].partitions) == 2
@@ -317,7 +317,7 @@ def test_every_partition_with_live_replicas_has_a_leader() -> None:
     assert NO_NODE not in {each.leader for each in office.image.topics.by_name["a"].partitions.values()}
 
 
-# -- placement of replicas ----------------------------------------------------------------------------------------------------
+# -- placement of replicas --------------------------------------------------------------------
 
 
 def change(broker_id: int, **changes: Any) -> BrokerRegistrationChangeRecord:
