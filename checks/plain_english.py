@@ -53,7 +53,6 @@ NOT_SWEPT: tuple[str, ...] = (
     "tests/unit/model",
     "tests/unit/network",
     "tests/unit/node",
-    "tests/unit/quorum",
     "tests/unit/records",
     "tests/unit/replication",
     "tests/unit/storage",

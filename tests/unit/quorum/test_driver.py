@@ -45,7 +45,7 @@ RESPONSES: dict[type[Any], tuple[type[Any], int, int]] = {
 
 
 class Quorum:
-    """``oldest`` speaks the first version of everything instead of the last."""
+    """With ``oldest`` all nodes use the first version of every API instead of the last."""
 
     def __init__(self, *, oldest: bool = False) -> None:
         self.nodes: dict[int, RunningNode] = {}
@@ -123,7 +123,7 @@ class RunningNode:
         self.log.abandon()
         del self.quorum.nodes[self.node_id]
 
-    # -- the way to the others, as the driver sees it ---------------------------------------------------------------------------------
+    # -- the network, as the driver sees it ---------------------------------------------------
 
     def at(self, host: str, port: int, purpose: str = "") -> Wire:
         return Wire(self.quorum, port)

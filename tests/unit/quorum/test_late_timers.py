@@ -22,7 +22,7 @@ from tests.waiting import until_async
 
 
 class Core:
-    """Waits for a leader until its deadline."""
+    """A core that waits for a leader until its deadline."""
 
     handed_over = False
 
@@ -58,17 +58,18 @@ def run(scenario: Callable[[Core, HandClock, QuorumDriver], Coroutine[Any, Any, 
     simulated.run(main())
 
 
-def test_a_timer_that_rings_late_lets_what_has_arrived_be_read_first() -> None:
+def test_a_late_timer_lets_the_loop_read_the_sockets_first() -> None:
     async def scenario(core: Core, clock: HandClock, driver: QuorumDriver) -> None:
-        driver.start(Mock())  # the timer is due at once
-        clock.ms += LATE_MS + 1  # and the loop was away
+        driver.start(Mock())  # The timer is due at once.
+        clock.ms += LATE_MS + 1  # The loop was blocked.
         arrived: list[int] = []
 
         def read_a_socket() -> None:
             core.deadline_ms = clock.ms + 1_000_000
             arrived.append(core.ticks)
 
-        # uvloop runs timers before it polls sockets; this stands for a socket that is read behind the timer.
+        # uvloop runs timers before it polls sockets; this call stands for a socket that is read
+        # after the timer.
         asyncio.get_running_loop().call_later(DRAIN_MS / 2000, read_a_socket)
         await asyncio.sleep(3 * DRAIN_MS / 1000)
         await until_async(lambda: arrived, "the socket is read")
@@ -77,7 +78,7 @@ def test_a_timer_that_rings_late_lets_what_has_arrived_be_read_first() -> None:
     run(scenario)
 
 
-def test_a_voter_that_finds_nothing_in_its_sockets_goes_on() -> None:
+def test_a_late_timer_fires_when_no_message_has_arrived() -> None:
     async def scenario(core: Core, clock: HandClock, driver: QuorumDriver) -> None:
         driver.start(Mock())
         clock.ms += LATE_MS + 1

@@ -49,7 +49,7 @@ def all_batches(log: MetadataLog) -> list[MetadataBatch]:
     return list(log.batches(log.start_offset, log.end_offset))
 
 
-def test_batches_come_back_as_they_were_written_with_where_they_stand() -> None:
+def test_batches_are_read_back_as_written_with_their_provenance() -> None:
     log = open_log(new_disk())
     log.write_control([(ControlType.LEADER_CHANGE, b"")], epoch=1, now_ms=NOW_MS)
     write(log, *topic(1, "t", [1]))
@@ -114,7 +114,7 @@ def test_a_damaged_quorum_state_is_not_taken_for_a_new_one() -> None:
         log.read_quorum_state()
 
 
-# -- snapshots ----------------------------------------------------------------------------------------------------------------
+# -- snapshots --------------------------------------------------------------------------------
 
 
 def snapshot(log: MetadataLog, end_offset: int, *records: MetadataRecord, epoch: int = 1) -> SnapshotId:
@@ -148,7 +148,8 @@ def test_a_damaged_snapshot_is_ignored_where_the_log_still_has_its_records() -> 
 
 
 def test_a_damaged_snapshot_that_replaced_the_log_stops_the_node() -> None:
-    """Nothing else knows what it knew; a node that began without it would invent a new cluster."""
+    """No other file holds its records; a node that started without it would invent a new
+    cluster."""
     disk = new_disk()
     log = open_log(disk)
     latest = snapshot(log, 20, NoOpRecord())
@@ -195,7 +196,7 @@ def test_old_snapshots_go_first_and_then_the_log_that_the_newest_covers() -> Non
     assert log.snapshots() == [SnapshotId(90, 1)]
     assert 0 < log.start_offset <= 90
     assert log.size_bytes() < size
-    # What is behind the snapshot is all there.
+    # All batches after the snapshot are still there.
     assert [batch.provenance.offset for batch in log.batches(90, log.end_offset)][-1] == log.end_offset - 1
 
 
@@ -209,7 +210,7 @@ def test_old_snapshots_go_by_their_age_and_the_newest_never_does() -> None:
     assert [each.end_offset for each in log.snapshots()] == [30]
 
 
-# -- as a replica -------------------------------------------------------------------------------------------------------------------
+# -- as a replica -----------------------------------------------------------------------------
 
 
 def copied(source: MetadataLog, target: MetadataLog) -> None:
@@ -299,7 +300,8 @@ def test_a_damaged_snapshot_is_refused_and_leaves_everything_as_it_was() -> None
 
 
 def test_a_power_cut_while_a_snapshot_is_put_in_place_leaves_the_old_log_or_the_new_one() -> None:
-    """Also where the old log is longer than the snapshot, but of an epoch that the quorum has left behind."""
+    """Also where the old log is longer than the snapshot, but of an epoch that the quorum has left
+    behind."""
     leader, snapshot = leader_with_snapshot()
     outcomes = set()
     for operations in range(1, 60):

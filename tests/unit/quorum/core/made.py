@@ -1,4 +1,4 @@
-"""One quorum node of three, its peers played by the test."""
+"""One quorum node of three; the test plays its peers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class OneOfThree:
         return self.effects
 
     def wait(self) -> list[Effect]:
-        """Until the node's own deadline."""
+        """Waits until the node's own deadline."""
         self.now_ms = max(self.now_ms, self.core.deadline_ms)
         return self.step(Tick())
 
@@ -77,7 +77,7 @@ class OneOfThree:
         return [effect for effect in self.found(Send) if isinstance(effect.request, kind)]
 
     def ask(self, request: Any, version: int = NEWEST) -> Any:
-        """The answer, or None while it waits."""
+        """The answer, or None while the request waits."""
         self._tokens += 1
         self.step(Requested(self._tokens, request, version))
         return self.reply_to(self._tokens)
@@ -97,10 +97,10 @@ class OneOfThree:
         log = self.core.quorum.log
         return self.step(Flushed(log.end_offset, log.generation))
 
-    # -- the usual ways into a role -----------------------------------------------------------------------------------------------
+    # -- the usual ways into a role -----------------------------------------------------------
 
     def stand(self) -> list[Send]:
-        """Until it asks for binding votes, which it shows."""
+        """Lets the node stand for election; returns its requests for binding votes."""
         for _ in range(4):
             if self.sent(VoteRequest):
                 break

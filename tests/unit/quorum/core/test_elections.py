@@ -24,7 +24,7 @@ def verdict(response: object) -> tuple[int, bool]:
     return partition.error_code, partition.vote_granted
 
 
-# -- giving votes -------------------------------------------------------------------------------------------------------------------
+# -- giving votes -----------------------------------------------------------------------------
 
 
 def test_a_vote_is_on_disk_before_the_answer_leaves() -> None:
@@ -52,7 +52,7 @@ def test_a_vote_survives_a_restart() -> None:
 
 @pytest.mark.parametrize(("end", "granted"), [((10, 3), True), ((9, 3), False), ((1, 4), True), ((99, 2), False)])
 def test_only_a_log_that_is_as_far_gets_a_vote(end: tuple[int, int], granted: bool) -> None:
-    """A later epoch counts more than any length."""
+    """A later epoch beats any length."""
     node = OneOfThree(log=log_of((1, 0), (3, 5), end=10))
     assert verdict(node.ask(vote(2, 7, end=end))) == (0, granted)
     assert verdict(OneOfThree(log=log_of((1, 0), (3, 5), end=10)).ask(vote(2, 7, end=end, pre=True))) == (0, granted)
@@ -83,7 +83,7 @@ def test_addresses_are_left_out_of_the_first_version() -> None:
         vote(1, 3),
     ],
 )
-def test_a_request_that_cannot_be_is_refused_and_changes_nothing(request_: object) -> None:
+def test_an_invalid_vote_request_is_refused_and_changes_nothing(request_: object) -> None:
     node = OneOfThree()
     assert verdict(node.ask(request_))[0] == ErrorCode.INVALID_REQUEST
     assert node.core.epoch == 0
@@ -111,7 +111,8 @@ def test_another_cluster_and_another_partition_are_refused() -> None:
 def test_a_follower_with_a_live_leader_refuses_a_pre_vote() -> None:
     node = OneOfThree()
     node.follow(2, epoch=1)
-    assert verdict(node.ask(vote(3, 1, pre=True))) == (0, True)  # has heard of it, not from it
+    # The node knows of the leader but has not fetched from it.
+    assert verdict(node.ask(vote(3, 1, pre=True))) == (0, True)
     follower = node.core.quorum.role
     assert isinstance(follower, Follower)
     follower.has_fetched = True
@@ -126,7 +127,7 @@ def test_a_pre_vote_promises_nothing() -> None:
     assert not node.found(Persist)
 
 
-# -- asking for votes ---------------------------------------------------------------------------------------------------------------
+# -- asking for votes -------------------------------------------------------------------------
 
 
 def test_a_voter_without_a_leader_sends_a_pre_vote_first() -> None:
@@ -181,7 +182,7 @@ def test_an_answer_of_an_election_that_is_over_is_not_counted() -> None:
     assert node.core.epoch == 5
 
 
-def test_refused_by_all_a_candidate_waits_out_its_time_and_asks_anew() -> None:
+def test_a_candidate_that_all_refuse_waits_out_its_timeout_and_asks_again() -> None:
     node = OneOfThree()
     for send in node.stand():
         node.answer(send, refused(1))
@@ -191,7 +192,7 @@ def test_refused_by_all_a_candidate_waits_out_its_time_and_asks_anew() -> None:
     assert node.core.epoch == 1
 
 
-def test_refused_beforehand_a_follower_goes_on_following() -> None:
+def test_a_follower_whose_pre_vote_is_refused_goes_on_following() -> None:
     node = OneOfThree()
     node.follow(2, epoch=3)
     while not node.sent(VoteRequest):
@@ -202,7 +203,7 @@ def test_refused_beforehand_a_follower_goes_on_following() -> None:
     assert node.core.epoch == 3
 
 
-def test_a_voter_from_before_pre_vote_is_asked_for_a_binding_one() -> None:
+def test_a_voter_without_pre_vote_support_is_asked_for_a_binding_vote() -> None:
     node = OneOfThree()
     while not node.sent(VoteRequest):
         node.wait()
@@ -226,7 +227,7 @@ def test_an_observer_never_stands() -> None:
     assert node.core.epoch == 0
 
 
-# -- leaders heard of -----------------------------------------------------------------------------------------------------------------
+# -- other leaders ----------------------------------------------------------------------------
 
 
 def test_a_leader_resigns_when_it_learns_of_a_later_epoch() -> None:
@@ -243,7 +244,7 @@ def test_an_old_leader_is_answered_fenced_leader_epoch() -> None:
     assert node.ask(begin(3, 4)).topics[0].partitions[0].error_code == ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_two_leaders_in_an_epoch_are_not_believed() -> None:
+def test_a_second_leader_in_the_same_epoch_is_refused() -> None:
     node = OneOfThree()
     node.follow(2, epoch=5)
     response = node.ask(begin(3, 5))
@@ -267,7 +268,7 @@ def test_a_leader_without_an_address_is_remembered_and_looked_for() -> None:
     assert verdict(node.ask(vote(2, 5))) == (0, False)
 
 
-# -- resigning ------------------------------------------------------------------------------------------------------------------------
+# -- resigning --------------------------------------------------------------------------------
 
 
 def test_a_leader_that_stops_names_its_successors_and_stays_until_one_was_voted_for() -> None:
@@ -300,7 +301,7 @@ def test_a_follower_that_stops_need_not_wait() -> None:
 
 
 @pytest.mark.parametrize(("successors", "wait_ms"), [([1, 3], 0), ([3, 1], 500), ([3], 1000), ([], 1000)])
-def test_successors_stand_one_after_the_other(successors: list[int], wait_ms: int) -> None:
+def test_successors_stand_in_order(successors: list[int], wait_ms: int) -> None:
     node = OneOfThree()
     node.follow(2, epoch=3)
     request = end_request(CLUSTER, epoch=3, leader_id=NodeId(2), endpoints=(), successors=[key(each) for each in successors])
@@ -339,7 +340,7 @@ def test_a_leader_that_comes_back_never_leads_the_same_epoch_again() -> None:
     assert len(node.sent(EndQuorumEpochRequest)) == 2
 
 
-def test_a_state_that_was_lost_is_not_older_than_the_log() -> None:
+def test_the_epoch_of_a_lost_state_comes_from_the_log() -> None:
     node = OneOfThree(log=log_of((3, 0), end=4))
     assert node.core.epoch == 3
     assert node.found(Persist)
@@ -355,7 +356,7 @@ def test_begin_is_repeated_to_voters_that_do_not_fetch() -> None:
 
 
 def test_a_vote_in_an_epoch_too_far_ahead_uses_up_no_epochs() -> None:
-    """Behind 2^31-1 there is no election: one such request would end the quorum for ever."""
+    """There is no election after epoch 2^31-1: one such request would end the quorum for ever."""
     for epoch in (2**31 - 1, 2**31 - 2, EPOCHS_AHEAD_MAX + 1):
         node = OneOfThree()
         answer = node.ask(vote(2, epoch)).topics[0].partitions[0]
@@ -363,6 +364,6 @@ def test_a_vote_in_an_epoch_too_far_ahead_uses_up_no_epochs() -> None:
         assert not node.found(Persist)
 
 
-def test_an_epoch_that_elections_may_have_come_to_is_believed() -> None:
+def test_a_vote_in_an_epoch_that_elections_can_reach_is_granted() -> None:
     node = OneOfThree()
     assert node.ask(vote(2, EPOCHS_AHEAD_MAX)).topics[0].partitions[0].vote_granted

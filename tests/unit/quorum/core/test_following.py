@@ -48,7 +48,7 @@ def records(*batches: bytes, high_watermark: int = -1) -> Any:
     return response
 
 
-# -- records ----------------------------------------------------------------------------------------------------------------------------
+# -- records ----------------------------------------------------------------------------------
 
 
 def test_a_fetch_carries_the_end_offset_and_epoch_of_the_log() -> None:
@@ -94,7 +94,7 @@ def test_a_batch_that_was_cut_off_is_fetched_again() -> None:
     assert not node.found(Complain)
 
 
-def test_damaged_batches_are_not_written_nor_what_is_behind_them() -> None:
+def test_a_damaged_batch_and_everything_after_it_are_not_written() -> None:
     node = follower()
     bad = bytearray(batch_at(1, 5))
     bad[-1] ^= 1
@@ -103,7 +103,7 @@ def test_damaged_batches_are_not_written_nor_what_is_behind_them() -> None:
     assert "crc" in node.found(Complain)[0].problem
 
 
-def test_gaps_and_epochs_that_fall_or_are_from_the_future_are_not_believed() -> None:
+def test_gaps_falling_epochs_and_future_epochs_are_refused() -> None:
     for wrong in (batch_at(7, 5), batch_at(4, 2), batch_at(4, 6), b"\xff" * 80):
         node = follower(log=log_of((3, 0), end=4))
         node.answer(asked(node), records(wrong))
@@ -122,7 +122,7 @@ def test_an_answer_without_an_error_keeps_the_leader() -> None:
     assert role.fetch_deadline_ms == before_ms + 400 + SETTINGS.fetch_timeout_ms
 
 
-def test_a_leader_that_is_away_is_looked_for_at_others() -> None:
+def test_a_follower_looks_for_a_missing_leader_at_other_voters() -> None:
     node = follower()
     node.answer(asked(node), ErrorCode.NETWORK_EXCEPTION)
     assert asked(node).host == "n3"
@@ -132,7 +132,7 @@ def test_a_leader_that_is_away_is_looked_for_at_others() -> None:
     assert node.found(Persist)
 
 
-def test_two_that_know_nothing_do_not_ask_each_other_without_a_pause() -> None:
+def test_two_nodes_without_a_leader_pause_between_questions_to_each_other() -> None:
     node = OneOfThree()
     response = fetch_response(ErrorCode.NOT_LEADER_OR_FOLLOWER, LeaderInfo(NodeId(-1), LeaderEpoch(0)), NEWEST)
     first = asked(node)
@@ -144,7 +144,7 @@ def test_two_that_know_nothing_do_not_ask_each_other_without_a_pause() -> None:
     assert node.core.deadline_ms == node.now_ms + SETTINGS.retry_backoff_ms
 
 
-def test_answers_of_the_wrong_shape_are_a_pause_and_nothing_else() -> None:
+def test_malformed_answers_cause_a_pause_and_nothing_else() -> None:
     for spoil in (
         lambda each: each.responses.clear(),
         lambda each: each.responses[0].partitions.clear(),
@@ -158,14 +158,14 @@ def test_answers_of_the_wrong_shape_are_a_pause_and_nothing_else() -> None:
         assert node.core.log_end_offset == 0
 
 
-# -- truncation -------------------------------------------------------------------------------------------------------------------------
+# -- truncation -------------------------------------------------------------------------------
 
 
 def diverging(offset: int, epoch: int) -> Any:
     return fetch_response(ErrorCode.NONE, LEADER, NEWEST, diverging=OffsetAndEpoch(offset, epoch))
 
 
-def test_a_log_that_has_parted_is_cut_where_the_epochs_part_and_fetched_on_from_there() -> None:
+def test_a_diverged_log_is_truncated_where_the_epochs_diverge_and_fetched_from_there() -> None:
     node = follower(log=log_of((1, 0), (2, 3), (4, 6), end=9))
     node.answer(asked(node), diverging(5, 2))
     assert node.found(Truncate) == [Truncate(5)]
@@ -175,7 +175,7 @@ def test_a_log_that_has_parted_is_cut_where_the_epochs_part_and_fetched_on_from_
     assert (partition.fetch_offset, partition.last_fetched_epoch) == (5, 2)
 
 
-def test_an_epoch_that_the_leader_never_had_goes_as_a_whole() -> None:
+def test_an_epoch_that_the_leader_never_had_is_truncated_whole() -> None:
     node = follower(log=log_of((1, 0), (4, 6), end=9))
     node.answer(asked(node), diverging(8, 3))
     assert node.found(Truncate) == [Truncate(6)]
@@ -191,7 +191,7 @@ def test_committed_records_are_never_truncated() -> None:
     assert node.core.log_end_offset == 2
 
 
-def test_a_flush_that_began_before_a_truncation_does_not_vouch_for_what_came_after() -> None:
+def test_a_flush_that_began_before_a_truncation_does_not_cover_later_batches() -> None:
     node = follower()
     node.answer(asked(node), records(batch_at(0, 5)))
     old = node.core.quorum.log.generation
@@ -203,7 +203,7 @@ def test_a_flush_that_began_before_a_truncation_does_not_vouch_for_what_came_aft
     assert not node.found(Send)
 
 
-# -- snapshots --------------------------------------------------------------------------------------------------------------------------
+# -- snapshots --------------------------------------------------------------------------------
 
 
 def offered(offset: int, epoch: int) -> Any:
@@ -233,7 +233,7 @@ def test_a_snapshot_is_fetched_in_pieces_and_the_log_begins_behind_it() -> None:
     assert node.core.high_watermark == 100
 
 
-def test_a_snapshot_that_is_gone_is_given_up_and_the_log_asked_again() -> None:
+def test_a_missing_snapshot_is_given_up_and_the_log_is_fetched_again() -> None:
     node = follower()
     node.answer(asked(node), offered(100, 4))
     node.answer(asked(node), piece(b"", position=0, size=0, snapshot=(-1, -1), error=ErrorCode.SNAPSHOT_NOT_FOUND))
@@ -262,7 +262,7 @@ def test_pieces_that_do_not_fit_are_not_written() -> None:
         assert not node.found(WriteSnapshotPiece)
 
 
-def test_a_snapshot_older_than_what_is_decided_here_is_not_taken() -> None:
+def test_a_snapshot_below_the_high_watermark_is_not_taken() -> None:
     node = follower()
     node.answer(asked(node), records(batch_at(0, 5), batch_at(1, 5), high_watermark=2))
     node.flush()
@@ -271,7 +271,7 @@ def test_a_snapshot_older_than_what_is_decided_here_is_not_taken() -> None:
     assert not any(isinstance(send.request, FetchSnapshotRequest) for send in node.found(Send))
 
 
-def test_a_snapshot_whose_size_cannot_be_true_is_not_taken() -> None:
+def test_a_snapshot_with_an_impossible_size_is_not_taken() -> None:
     for first, second in (((3, 2**63 - 1), None), ((3, 2), None), ((3, 9), (3, 10))):
         node = follower()
         node.answer(asked(node), offered(100, 4))
@@ -284,7 +284,7 @@ def test_a_snapshot_whose_size_cannot_be_true_is_not_taken() -> None:
         assert node.found(Complain)
 
 
-def test_an_epoch_too_far_ahead_in_an_answer_is_not_believed() -> None:
+def test_an_epoch_too_far_ahead_in_an_answer_is_refused() -> None:
     node = follower()
     told = LeaderInfo(NodeId(3), LeaderEpoch(2**31 - 1), ("n3", 9093))
     node.answer(asked(node), fetch_response(ErrorCode.FENCED_LEADER_EPOCH, told, NEWEST))

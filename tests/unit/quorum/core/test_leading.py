@@ -1,4 +1,4 @@
-"""The leader: fetches served and parked, the high watermark, logs that part from its own."""
+"""The leader: fetches served and parked, the high watermark, and diverged followers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def partition(response: Any) -> Any:
     return response.responses[0].partitions[0]
 
 
-# -- the high watermark ---------------------------------------------------------------------------------------------------------------
+# -- the high watermark -----------------------------------------------------------------------
 
 
-def test_a_majority_on_disk_commits_and_the_leader_is_one_of_it() -> None:
+def test_a_majority_on_disk_commits_and_the_leader_counts() -> None:
     node = leader()
     node.ask(fetch(2, 1, end=(1, 1)))
-    assert node.core.high_watermark == 0  # two have written it, one has it on disk
+    assert node.core.high_watermark == 0  # Two nodes have written it, and one has it on disk.
     assert node.flush() == [Committed(1), *[effect for effect in node.effects if isinstance(effect, Reply)]]
     assert node.core.high_watermark == 1
 
@@ -44,7 +44,7 @@ def test_followers_alone_can_be_the_majority() -> None:
     assert node.core.high_watermark == 1
 
 
-def test_batches_of_older_epochs_are_not_committed_before_one_of_the_own() -> None:
+def test_batches_of_older_epochs_are_not_committed_before_one_of_the_current_epoch() -> None:
     """Raft, figure 8: a majority that has them may still be overruled."""
     node = leader(log=log_of((1, 0), end=5))
     node.flush()
@@ -63,7 +63,7 @@ def test_observers_do_not_count() -> None:
     assert [each.key.node_id for each in node.core.replicas(node.now_ms)[1]] == [9]
 
 
-def test_a_follower_that_falls_back_takes_nothing_back() -> None:
+def test_a_follower_that_falls_back_does_not_lower_the_high_watermark() -> None:
     node = leader()
     node.flush()
     node.ask(fetch(2, 1, end=(1, 1)))
@@ -72,7 +72,7 @@ def test_a_follower_that_falls_back_takes_nothing_back() -> None:
     assert node.core.high_watermark == 1
 
 
-# -- serving ----------------------------------------------------------------------------------------------------------------------------
+# -- serving ----------------------------------------------------------------------------------
 
 
 def test_a_fetch_below_the_end_gets_records_at_once() -> None:
@@ -98,7 +98,8 @@ def test_a_fetch_at_the_end_waits_for_an_append() -> None:
 def test_a_fetch_at_the_end_waits_for_the_high_watermark() -> None:
     node = leader()
     node.flush()
-    assert node.ask(fetch(3, 1, end=(1, 1), high_watermark=-1)) is not None  # the fetch itself committed
+    # This fetch itself commits the batch.
+    assert node.ask(fetch(3, 1, end=(1, 1), high_watermark=-1)) is not None
     assert node.ask(fetch(2, 1, end=(1, 1), high_watermark=1)) is None
     assert partition(node.ask(fetch(9, 1, end=(1, 1), high_watermark=0))).high_watermark == 1
     token = node.last_token - 1
@@ -106,7 +107,7 @@ def test_a_fetch_at_the_end_waits_for_the_high_watermark() -> None:
     assert partition(node.reply_to(token)).high_watermark == 1
 
 
-def test_a_fetch_that_waited_long_enough_gets_nothing() -> None:
+def test_a_fetch_that_reaches_its_maximum_wait_gets_nothing() -> None:
     node = leader()
     node.ask(fetch(2, 1, end=(1, 1)))
     token = node.last_token
@@ -143,7 +144,7 @@ def test_a_follower_answers_with_the_leader() -> None:
     "request_",
     [fetch(2, 1, end=(-1, 0)), fetch(2, 1, end=(0, -1)), fetch(2, 1, end=(0, 2)), fetch(2, 1, wait_ms=-1), fetch(1, 1)],
 )
-def test_a_fetch_that_cannot_be_is_refused(request_: Any) -> None:
+def test_an_impossible_fetch_is_refused(request_: Any) -> None:
     assert partition(leader().ask(request_)).error_code == ErrorCode.INVALID_REQUEST
 
 
@@ -157,15 +158,15 @@ def test_a_fetch_from_another_cluster_or_of_something_else_is_refused() -> None:
     assert node.ask(wrong).error_code == ErrorCode.INVALID_REQUEST
 
 
-# -- logs that part ---------------------------------------------------------------------------------------------------------------------
+# -- diverged logs ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("end", "diverging"),
     [
-        ((8, 3), (7, 3)),  # more of epoch 3 than the leader has
-        ((5, 2), (3, 1)),  # an epoch the leader never saw
-        ((50, 4), (8, 4)),  # more than the leader's whole log
+        ((8, 3), (7, 3)),  # More of epoch 3 than the leader has.
+        ((5, 2), (3, 1)),  # An epoch that the leader never had.
+        ((50, 4), (8, 4)),  # More than the leader's whole log.
     ],
 )
 def test_a_diverged_follower_is_answered_with_the_diverging_epoch(end: tuple[int, int], diverging: tuple[int, int]) -> None:
@@ -184,13 +185,13 @@ def test_a_fetch_below_the_log_start_is_answered_with_a_snapshot() -> None:
     assert node.found(ReplyWithRecords)
 
 
-def test_an_empty_log_begins_with_the_snapshot_even_when_all_of_the_log_is_there() -> None:
+def test_a_fetch_of_an_empty_log_is_answered_with_the_snapshot_even_when_the_log_is_complete() -> None:
     node = leader(log=log_of((1, 0), end=7))
     node.step(LogTrimmed(0, [OffsetAndEpoch(5, 1)]))
     assert partition(node.ask(fetch(2, 2))).snapshot_id.end_offset == 5
 
 
-# -- snapshots --------------------------------------------------------------------------------------------------------------------------
+# -- snapshots --------------------------------------------------------------------------------
 
 
 def piece(snapshot: tuple[int, int], *, epoch: int = 4, position: int = 0, size: int = 100) -> Any:
@@ -199,7 +200,7 @@ def piece(snapshot: tuple[int, int], *, epoch: int = 4, position: int = 0, size:
     )
 
 
-def test_a_piece_of_a_snapshot_is_read_where_it_lies() -> None:
+def test_a_piece_of_a_snapshot_is_read_at_its_position() -> None:
     node = leader(log=log_of((3, 5), end=7, start=5, snapshots=[(5, 2)]))
     node.step(Requested(7, piece((5, 2), position=40), 1))
     (effect,) = node.found(ReplyWithSnapshot)
@@ -215,7 +216,7 @@ def test_a_piece_of_a_snapshot_is_read_where_it_lies() -> None:
         (piece((5, 2), epoch=5), ErrorCode.UNKNOWN_LEADER_EPOCH),
     ],
 )
-def test_snapshots_that_cannot_be_had(request_: Any, error: ErrorCode) -> None:
+def test_a_missing_snapshot_or_a_wrong_position_is_refused(request_: Any, error: ErrorCode) -> None:
     node = leader(log=log_of((3, 5), end=7, start=5, snapshots=[(5, 2)]))
     assert node.ask(request_).topics[0].partitions[0].error_code == error
 
@@ -227,10 +228,10 @@ def test_snapshot_fetches_keep_the_leader_active() -> None:
     assert node.core.leading
 
 
-# -- known replicas ---------------------------------------------------------------------------------------------------------------------
+# -- known replicas ---------------------------------------------------------------------------
 
 
-def test_times_of_fetching_and_of_having_everything() -> None:
+def test_the_leader_keeps_the_times_of_the_last_fetch_and_of_the_last_caught_up_fetch() -> None:
     node = leader()
     node.ask(fetch(2, 1))
     replica = node.core.replicas(node.now_ms)[0][1]
@@ -240,7 +241,7 @@ def test_times_of_fetching_and_of_having_everything() -> None:
     assert (replica.end_offset, replica.last_fetch_ms, replica.last_caught_up_ms) == (1, node.now_ms, node.now_ms)
 
 
-def test_observers_that_went_away_are_forgotten() -> None:
+def test_observers_that_stop_fetching_are_forgotten() -> None:
     node = leader()
     node.ask(fetch(9, 1))
     assert len(node.core.replicas(node.now_ms)[1]) == 1

@@ -1,4 +1,4 @@
-"""Where logs part, from the epochs of their batches alone."""
+"""Where two logs diverge, computed from the epochs of their batches alone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_outline_recognises_prefixes_of_its_log(offset: int, epoch: int, ver
 
 
 def test_a_snapshot_at_offset_zero_counts_as_no_snapshot() -> None:
-    """It only holds the first voters: there is nothing to fetch."""
+    """It only holds the first voters, so there is nothing to fetch."""
     log = log_of((1, 0), end=3, snapshots=[(0, 0)])
     assert log.validate(0, 0) == Valid()
     assert log_of((1, 0), end=3, snapshots=[(2, 1)]).validate(0, 0) == Snapshotted(OffsetAndEpoch(2, 1))
@@ -66,10 +66,11 @@ def outline(epochs: list[int]) -> LogOutline:
     st.lists(st.integers(5, 8), max_size=6).map(sorted),
     st.lists(st.integers(5, 8), max_size=6).map(sorted),
 )
-def test_a_follower_that_truncates_as_told_has_a_prefix_of_the_log_of_the_leader(
+def test_a_follower_that_truncates_to_the_diverging_epoch_has_a_prefix_of_the_log_of_the_leader(
     shared: list[int], leader_tail: list[int], follower_tail: list[int]
 ) -> None:
-    """Two leaders never share an epoch, so the follower's tail has only epochs that the leader's does not."""
+    """Two leaders never share an epoch, so the follower's tail has only epochs that the leader's
+    tail does not have."""
     mine = [epoch for epoch in follower_tail if epoch not in leader_tail]
     leader, follower = outline(shared + leader_tail), outline(shared + mine)
     for _ in range(20):

@@ -1,4 +1,6 @@
-"""The quorum's state machine as transcripts: an event in, effects out, in the order in which they must be performed."""
+"""The quorum's state machine as transcripts: an event in, effects out, in the order in which they
+must be performed.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ def test_a_later_start_has_a_later_epoch_and_goes_on_behind_the_log() -> None:
 
 
 def test_a_start_after_a_crash_between_vote_and_leadership_votes_in_the_next_epoch() -> None:
-    """The vote of epoch 5 may have been seen by others; it is not cast twice."""
+    """Other nodes may have seen the vote of epoch 5, so the node does not vote in it twice."""
     effects = new_node(QuorumState(epoch(5), NO_NODE, ME)).step(Started(), NOW_MS)
     assert effects[0] == Persist(QuorumState(epoch(6), NO_NODE, ME))
 
@@ -92,13 +94,14 @@ def test_one_flush_may_commit_many_batches() -> None:
 
 
 def test_a_flush_of_older_epochs_alone_commits_nothing() -> None:
-    """What an earlier leader left could still be replaced, had this quorum more voters; only the own epoch's first batch decides it."""
+    """With more voters, the batches of an earlier leader could still be replaced; only the first
+    batch of the leader's own epoch commits them."""
     node = started(log_end_offset=50)
     assert node.step(Flushed(50), NOW_MS) == []
     assert node.step(Flushed(51), NOW_MS) == [Committed(51)]
 
 
-def test_a_flush_of_a_log_that_was_cut_since_does_not_count() -> None:
+def test_a_flush_of_a_log_that_was_truncated_since_does_not_count() -> None:
     node = started()
     assert node.step(Flushed(1, generation=3), NOW_MS) == []
 
@@ -112,7 +115,7 @@ def test_a_late_flush_moves_no_offset_back() -> None:
     assert node.step(Flushed(2), NOW_MS) == []
 
 
-def test_a_flush_of_what_was_never_written_is_our_mistake() -> None:
+def test_a_flush_of_batches_that_were_never_written_is_our_mistake() -> None:
     with pytest.raises(AssertionError, match="flushed to 9, written to 1"):
         started().step(Flushed(9), NOW_MS)
 
@@ -143,7 +146,8 @@ events = st.lists(st.one_of(st.integers(1, 4).map(lambda count: Append((b"x",) *
 @repeatable
 @given(st.integers(0, 40), events)
 def test_random_events_in_any_order_break_no_invariant(log_end_offset: int, script: list[Event]) -> None:
-    """Offsets written are dense, the high watermark rises or stands still, and stays below what is flushed."""
+    """Offsets written are dense, and the high watermark never falls and stays below the flushed
+    offset."""
     node = started(log_end_offset)
     written, committed, flushed = log_end_offset + 1, 0, log_end_offset
     for event in script:

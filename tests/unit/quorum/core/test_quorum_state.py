@@ -51,7 +51,7 @@ def test_a_vote_in_an_epoch_that_is_over_is_our_mistake() -> None:
         STATE.voted(LeaderEpoch(3), NodeId(1))
 
 
-def test_a_new_epoch_forgets_its_leader_and_the_vote_stays_when_one_is_known() -> None:
+def test_a_new_epoch_forgets_its_leader_and_a_known_leader_keeps_the_vote() -> None:
     voted = STATE.voted(LeaderEpoch(4), NodeId(2), Uuid(b"e" * 16))
     assert (voted.leader_id, voted.voted_id) == (-1, 2)
     assert voted.led_by(NodeId(5)) == QuorumState(LeaderEpoch(4), NodeId(5), NodeId(2), Uuid(b"e" * 16))

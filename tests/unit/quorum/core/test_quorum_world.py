@@ -1,4 +1,6 @@
-"""Whole quorums under loss, crashes and cuts, from seeds: one leader per epoch, one history, and an end to every quarrel."""
+"""Whole quorums under loss, crashes and network cuts, from seeds: one leader per epoch, one
+history, and agreement in the end.
+"""
 
 from __future__ import annotations
 
@@ -173,6 +175,7 @@ def failover_ms(seed: int) -> int:
     return world.now_ms - died_ms
 
 
-def test_followers_do_not_give_their_leader_up_at_the_same_moment() -> None:
-    """They hear from it at the same moments. Without a difference three in ten elections were split and took a second longer."""
+def test_followers_of_a_lost_leader_time_out_at_different_moments() -> None:
+    """Their last fetches end at the same moments. Without jitter three in ten elections were split
+    and took a second longer."""
     assert sorted(failover_ms(seed) for seed in range(12))[-2] < 3_000

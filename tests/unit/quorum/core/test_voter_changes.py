@@ -42,7 +42,7 @@ def running(voters: int, dynamic: int, *, seed: int = 1, auto_join: bool = False
     world = World(seed, voters=voters, dynamic=dynamic, auto_join=auto_join)
     world.start()
     assert world.run(10_000, until=lambda: world.committed_offset > 0 and world.agreed())
-    world.run(500)  # until all have said that they have it
+    world.run(500)  # Until all nodes have acknowledged it.
     return world
 
 
@@ -76,7 +76,7 @@ def test_observers_become_voters_one_after_the_other() -> None:
     assert world.run(4_000, until=lambda: world.leader is not None)
 
 
-def test_a_leader_that_was_alone_for_long_stays_leader_when_it_gets_company() -> None:
+def test_a_leader_that_was_alone_for_long_stays_leader_when_voters_join() -> None:
     world = running(2, dynamic=1)
     world.run(20_000)
     leader = lead(world)
@@ -87,7 +87,7 @@ def test_a_leader_that_was_alone_for_long_stays_leader_when_it_gets_company() ->
     assert (world.leader, leader.core.epoch) == (leader, epoch)
 
 
-def test_an_answer_before_the_commit_can_be_asked_for() -> None:
+def test_a_request_may_ask_for_an_answer_before_the_commit() -> None:
     world = running(2, dynamic=1)
     before = world.committed_offset
     assert asked(world, add(world.nodes[2], ack_when_committed=False)).error_code == ErrorCode.NONE
@@ -95,7 +95,7 @@ def test_an_answer_before_the_commit_can_be_asked_for() -> None:
     assert world.run(2_000, until=lambda: world.agreed() and world.committed_offset > before)
 
 
-def test_a_voter_that_is_removed_follows_on() -> None:
+def test_a_voter_that_is_removed_goes_on_as_an_observer() -> None:
     world = running(3, dynamic=3)
     gone = next(node for node in world.nodes.values() if node is not lead(world))
     assert asked(world, remove(gone)).error_code == ErrorCode.NONE
@@ -104,7 +104,7 @@ def test_a_voter_that_is_removed_follows_on() -> None:
     assert gone.node_id not in voters_of(gone)
 
 
-def test_a_leader_that_is_removed_leads_until_that_is_committed_and_then_resigns() -> None:
+def test_a_removed_leader_leads_until_its_removal_is_committed_and_then_resigns() -> None:
     world = running(3, dynamic=3)
     old = lead(world)
     assert asked(world, remove(old)).error_code == ErrorCode.NONE
@@ -168,7 +168,7 @@ def test_a_controller_with_auto_join_makes_itself_a_voter() -> None:
     assert world.run(30_000, until=lambda: voters_of(world.nodes[1]) == [1, 2, 3] and world.agreed())
 
 
-def test_a_controller_that_lost_its_disk_replaces_its_old_self_with_auto_join() -> None:
+def test_a_controller_that_lost_its_disk_replaces_its_old_directory_id_with_auto_join() -> None:
     world = running(3, dynamic=3, auto_join=True)
     wiped = next(node for node in world.nodes.values() if node is not lead(world))
     wiped.crash()
@@ -177,7 +177,7 @@ def test_a_controller_that_lost_its_disk_replaces_its_old_self_with_auto_join() 
     assert world.run(30_000, until=lambda: lead(world).core.voters.includes(wiped.key) and world.agreed())  # type: ignore[union-attr]
 
 
-def test_a_voter_that_moved_tells_where_it_is_now() -> None:
+def test_a_voter_that_moved_announces_its_new_address() -> None:
     world = running(3, dynamic=3)
     moved = next(node for node in world.nodes.values() if node is not lead(world))
     moved.crash()

@@ -1,6 +1,7 @@
-"""Several quorum nodes in memory: a network that loses and delays, disks that forget what was not synced, and an onlooker that checks.
+"""Several quorum nodes in memory: a network that loses and delays messages, disks that lose
+unsynced data, and an observer that checks the invariants.
 
-Everything follows from a seed. Time moves from one thing that happens to the next.
+Everything follows from a seed. Time jumps from one event to the next.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ from barnabas.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsR
 CLUSTER = "a-cluster"
 LISTENER = "CONTROLLER"
 PORT = 9093
-FETCH_BYTES = 400  # small, so that a log needs several fetches
+FETCH_BYTES = 400  # Small, so that a log needs several fetches.
 SNAPSHOT_BYTES = 64
 
 
@@ -89,7 +90,7 @@ class Batch:
 
 @dataclass(slots=True)
 class SimulatedDisk:
-    """What survives a crash; of batches, those that were synced and by luck some more."""
+    """The data that survives a crash: synced batches, and by chance some more."""
 
     state: QuorumState = field(default_factory=QuorumState)
     batches: list[Batch] = field(default_factory=list)
@@ -120,7 +121,7 @@ class SimulatedDisk:
         return changes
 
     def prefix(self, offset: int) -> tuple[bytes, ...]:
-        """All batches below ``offset``, those of the first snapshot included."""
+        """All batches below ``offset``, including those of the first snapshot."""
         latest = max((each for each in self.snapshots if each.offset <= offset), default=None)
         before = self.snapshots[latest][0] if latest is not None else ()
         start = latest.offset if latest is not None else 0
@@ -133,7 +134,8 @@ class SimulatedDisk:
             self.batches = self.batches[: len(self.batches) - len(unsynced) + kept]
         latest = max(self.snapshots, default=None)
         if latest is not None and self.end_offset < latest.offset:
-            # Snapshots are synced when they are written, an observer's log is not: it begins anew behind the snapshot.
+            # Snapshots are synced when they are written and an observer's log is not, so the log
+            # starts again after the snapshot.
             self.batches, self.start_offset = [], latest.offset
         self.synced_offset = self.end_offset
 
@@ -149,7 +151,8 @@ class World:
         dynamic: int = 0,
         auto_join: bool = False,
     ) -> None:
-        """``dynamic`` of the voters are in a bootstrap checkpoint; the others start without any. 0: voters are configured."""
+        """The bootstrap checkpoint holds ``dynamic`` of the voters, and the others start without
+        any. With 0 the voters are configured."""
         self.chance = random.Random(seed)
         self.now_ms = 1_000
         self.loss = loss
@@ -176,14 +179,14 @@ class World:
         for node in self.nodes.values():
             node.start()
 
-    # -- time ---------------------------------------------------------------------------------------------------------------------
+    # -- time ---------------------------------------------------------------------------------
 
     def after(self, delay_ms: int, deed: Callable[[], None]) -> None:
         self._order += 1
         heapq.heappush(self._heap, (self.now_ms + delay_ms, self._order, deed))
 
     def run(self, duration_ms: int, until: Callable[[], bool] | None = None) -> bool:
-        """Whether ``until`` came to be."""
+        """Whether ``until`` became true."""
         end_ms = self.now_ms + duration_ms
         while True:
             if until is not None and until():
@@ -201,7 +204,7 @@ class World:
             else:
                 min(deadlines, key=lambda pair: (pair[0], pair[1].node_id))[1].step(Tick())
 
-    # -- the network ----------------------------------------------------------------------------------------------------------------
+    # -- the network --------------------------------------------------------------------------
 
     def send(self, sender: SimulatedNode, effect: Send) -> None:
         target = self.nodes.get(int(effect.host[1:]))
@@ -241,7 +244,7 @@ class World:
         self.cut.clear()
         self.loss = 0.0
 
-    # -- the onlooker ---------------------------------------------------------------------------------------------------------------
+    # -- invariants ---------------------------------------------------------------------------
 
     @property
     def leader(self) -> SimulatedNode | None:
@@ -252,7 +255,7 @@ class World:
         assert self.leaders.setdefault(epoch, node_id) == node_id, f"two leaders in epoch {epoch}"
 
     def saw_commit(self, node: SimulatedNode, high_watermark: int) -> None:
-        """All nodes that call something committed mean the same by it."""
+        """All nodes agree about the records that they call committed."""
         prefix = list(node.disk.prefix(high_watermark))
         shared = min(len(prefix), len(self.committed))
         assert prefix[:shared] == self.committed[:shared], f"node {node.node_id} commits something else below {high_watermark}"
@@ -318,7 +321,7 @@ class SimulatedNode:
         self.disk.crash(self.world.chance)
 
     def lose_disk(self) -> None:
-        """A new one has another directory id."""
+        """The new disk has another directory id."""
         self.disk = SimulatedDisk()
         self.key = ReplicaKey(self.key.node_id, Uuid(bytes([self.node_id + 100]) * 16))
 
@@ -331,7 +334,7 @@ class SimulatedNode:
         self.step(Requested(self._tokens, request, 0x7FFF))
 
     def ask(self, request: Any) -> list[Any]:
-        """Where the answer will be."""
+        """The list that receives the answer."""
         answers: list[Any] = []
         self.serve(request, answers.append)
         return answers
@@ -418,7 +421,7 @@ class SimulatedNode:
         self.world.saw_commit(self, snapshot.offset)
 
     def snapshot(self, *, trim: bool) -> None:
-        """Of what is committed here; with ``trim`` the log in front of it goes."""
+        """A snapshot of the committed records; ``trim`` drops the log before it."""
         core, disk = self.core, self.disk
         if core is None or core.high_watermark <= max((each.offset for each in disk.snapshots), default=0):
             return
