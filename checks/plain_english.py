@@ -54,7 +54,6 @@ NOT_SWEPT: tuple[str, ...] = (
     "tests/unit/network",
     "tests/unit/node",
     "tests/unit/records",
-    "tests/unit/replication",
     "tests/unit/storage",
     "tests/unit/tiered",
     "tests/unit/wire",

@@ -1,8 +1,10 @@
-"""One partition on several nodes, each with its own disk: the real leaders, followers and handlers, a controller of forty lines, and a
-network that delays, loses and forgets. One seed, one history.
+"""One partition on several nodes, each with its own disk: the real leaders, followers and handlers,
+a controller of forty lines, and a network that delays and loses messages. One seed gives one
+history.
 
-What is checked, all the time: a high watermark never goes back while its node lives, replicas agree below it, nobody in sync lacks what is
-below it, and whatever was acknowledged is in the log of every later leader, at the offset that was told.
+These invariants are checked all the time: a high watermark never falls while its node runs,
+replicas agree below it, every in-sync replica has all records below it, and every acknowledged
+record is in the log of every later leader, at the acknowledged offset.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class SeededEntropy:
 
 @dataclass
 class Acked:
-    """What a producer was told, or None while it waits."""
+    """The outcome of a produce request; ``code`` is None while it waits."""
 
     value: bytes
     offset: int
@@ -74,9 +76,9 @@ class Node:
     core: FollowerFetch | None = None
     followed_leader: int = NO_NODE
     broker: Any = None
-    known: PartitionImage | None = None  # the newest metadata it has been given
+    known: PartitionImage | None = None  # The newest metadata that it has received.
     news: list[PartitionImage] = field(default_factory=list)
-    highest: int = 0  # high watermark it has shown since it started
+    highest: int = 0  # The highest high watermark since its start.
 
     @property
     def up(self) -> bool:
@@ -101,10 +103,10 @@ class Cluster:
             node.disk.sync_directory("/")
             self.start(node, clean=True)
 
-    # -- nodes ----------------------------------------------------------------------------------------------------------------
+    # -- nodes --------------------------------------------------------------------------------
 
     def start(self, node: Node, *, clean: bool = False) -> None:
-        """Open what is on the disk, register, and be told of the partition."""
+        """Opens the logs on the disk, registers the broker and applies the partition's metadata."""
         directory = LogDirectory(node.disk, PATH, Uuid(str(node.node_id).encode().ljust(16, b".")))
         found = {each.log.partition: each for each in directory.open_logs(lambda _: self.settings, clean=clean, now_ms=NOW_MS)}
         if NAME in found:
@@ -151,7 +153,8 @@ class Cluster:
         self._tell(node, self.image)
 
     def stop(self, node: Node, *, power: bool) -> None:
-        """Killed, which leaves what was written; or without power, which leaves what was synced and a part of the rest."""
+        """A kill leaves all written data. A power cut leaves the synced data and a part of the
+        rest."""
         node.disk = node.disk.crash() if power else node.disk.kill()
         node.partition, node.core = None, None
 
@@ -183,7 +186,7 @@ class Cluster:
             on_event=lambda *_: None,
         )
 
-    # -- the controller -------------------------------------------------------------------------------------------------------
+    # -- the controller -----------------------------------------------------------------------
 
     def _register(self, node: Node, *, lost_its_tail: bool) -> None:
         self.brokers[node.node_id] = BrokerImage(
@@ -193,7 +196,8 @@ class Cluster:
         if lost_its_tail and node.node_id in image.isr and len(image.isr) > 1:
             self._change(isr=tuple(each for each in image.isr if each != node.node_id), leader=image.leader)
         elif image.leader in (NO_NODE, node.node_id) and node.node_id in image.isr:
-            # Also one that led and came back before anybody noticed gets a new epoch: what it knew is gone.
+            # A leader that restarts before the controller notices gets a new epoch too, because it
+            # has lost its state in memory.
             self._change(leader=node.node_id, elects=True)
 
     def fence(self, node_id: int) -> None:
@@ -254,7 +258,7 @@ class Cluster:
 
         self._later(answered)
 
-    # -- the network ----------------------------------------------------------------------------------------------------------
+    # -- the network --------------------------------------------------------------------------
 
     def _later(self, deed: Callable[[], None]) -> None:
         self.flying.append((self.now_ms + self.chance.choice((0, 1, 5, 40)), deed))
@@ -267,7 +271,7 @@ class Cluster:
             self._later(lambda: come_back(response))
 
         def come_back(response: Any) -> None:
-            # To a node that was not restarted meanwhile; it may follow another leader by now.
+            # The node was not restarted meanwhile; it may follow another leader by now.
             if node.partition is started and node.core is core:
                 lost = self.chance.random() < 0.03
                 core.answered(ErrorCode.REQUEST_TIMED_OUT if lost else response, self.now_ms, wall_ms=NOW_MS + self.now_ms)
@@ -289,7 +293,7 @@ class Cluster:
                     region.release()
         return response
 
-    # -- time -----------------------------------------------------------------------------------------------------------------
+    # -- time ---------------------------------------------------------------------------------
 
     def run(self, duration_ms: int) -> None:
         end_ms = self.now_ms + duration_ms
@@ -327,10 +331,10 @@ class Cluster:
             if write is not None:
                 write()
 
-    # -- clients --------------------------------------------------------------------------------------------------------------
+    # -- clients ------------------------------------------------------------------------------
 
     def produce(self, *, producer: int | None = None, sequence: int = 0) -> Acked | None:
-        """Through any node that believes to lead."""
+        """Produces through any node that believes that it leads."""
         leaders = [node for node in self.nodes.values() if node.partition is not None and node.partition.leads]
         if not leaders:
             return None
@@ -351,7 +355,7 @@ class Cluster:
     def acknowledged(self) -> list[Acked]:
         return [each for each in self.produced if each.code == ErrorCode.NONE]
 
-    # -- what must be true ----------------------------------------------------------------------------------------------------
+    # -- invariants ---------------------------------------------------------------------------
 
     def _check_leader(self, node: Node) -> None:
         partition = node.partition
@@ -388,7 +392,8 @@ class Cluster:
                 )
 
     def heal(self) -> None:
-        """Everybody is up and hears everything; after a while all are in sync and have the same."""
+        """All nodes are up and all messages arrive; after a while all replicas are in sync and
+        equal."""
         for node in self.nodes.values():
             if not node.up:
                 self.start(node)

@@ -1,4 +1,4 @@
-"""A broker says which partition's acknowledgements wait, how long, and which replica holds them up."""
+"""The broker reports which partition's acknowledgements wait, how long, and for which replica."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ import pytest
 
 from tests.unit.replication.cluster import Cluster
 
-# A hundred thousand of these, of whole clusters, are the simulation's business; these few are quick and need nothing but this package.
+# The simulation runs a hundred thousand of these with whole clusters; these few are quick and need
+# nothing but this package.
 SEEDS = 12
 
 
@@ -34,7 +35,8 @@ def test_acknowledged_records_survive_random_deaths(seed: int) -> None:
         event = chance.randrange(6)
         if event == 0 and len(up) > 1:
             node = chance.choice(up)
-            # Without power a disk loses what was not synced: at most one of the last in-sync replicas may do so.
+            # A power cut loses unsynced data, so at most one of the last in-sync replicas may
+            # suffer one.
             power = chance.random() < 0.5 and not (set(cluster.image.isr) <= {node.node_id, *(each.node_id for each in down)})
             cluster.stop(node, power=power)
             if power or chance.random() < 0.7:
@@ -44,7 +46,7 @@ def test_acknowledged_records_survive_random_deaths(seed: int) -> None:
         elif event == 2:
             cluster.elect(chance.choice(cluster.ids))
         elif event == 3 and up:
-            # Slow to hear the news, and fenced for it though it lives.
+            # Its heartbeats are late, so the controller fences it although it runs.
             cluster.fence(chance.choice(up).node_id)
         cluster.run(chance.choice((10, 100, 600)))
         for node in cluster.nodes.values():

@@ -16,7 +16,7 @@ NEWS = PartitionRead(ErrorCode.NONE, 5, 5, 0)
 
 
 class Counting:
-    """Chance that counts up, so that session ids are 1, 2, 3."""
+    """Entropy that counts up, so that session ids are 1, 2, 3."""
 
     def __init__(self, *first: int) -> None:
         self._first = list(first)
@@ -61,7 +61,7 @@ def keys(context: FetchContext) -> list[tuple[str, int]]:
     return [(each.topic, each.index) for each in context.partitions]
 
 
-# -- life -----------------------------------------------------------------------------------------------------------------------
+# -- opening and closing ----------------------------------------------------------------------
 
 
 def test_a_full_request_opens_a_session_and_is_answered_in_full() -> None:
@@ -72,7 +72,8 @@ def test_a_full_request_opens_a_session_and_is_answered_in_full() -> None:
 
 
 def test_a_request_that_wants_no_session_gets_none() -> None:
-    """Epoch -1: versions before 7 say so, and clients that close a session they do not have."""
+    """Epoch -1: versions before 7 mean it, and clients send it to close a session that they do not
+    have."""
     desk = Desk()
     context = desk.served(0, -1, asked())
     assert (context.session_id, context.incremental, len(desk.sessions)) == (0, False, 0)
@@ -142,7 +143,7 @@ def test_an_id_is_neither_zero_nor_taken() -> None:
 
 
 def test_the_same_partition_by_two_ids_is_two_partitions() -> None:
-    """A topic deleted and made again under its name."""
+    """The topic was deleted and created again under the same name."""
     desk = Desk()
     old, new = Uuid(b"o" * 16), Uuid(b"n" * 16)
     context = desk.sessions.begin(
@@ -159,7 +160,7 @@ def test_a_session_without_partitions_is_closed() -> None:
     assert (context.session_id, len(desk.sessions)) == (0, 0)
 
 
-# -- room -----------------------------------------------------------------------------------------------------------------------
+# -- room -------------------------------------------------------------------------------------
 
 
 def test_without_room_a_full_request_is_served_without_a_session() -> None:
@@ -168,7 +169,7 @@ def test_without_room_a_full_request_is_served_without_a_session() -> None:
     assert isinstance(desk.begin(1, 1), FetchContext)
 
 
-def test_a_session_that_was_silent_for_long_makes_room() -> None:
+def test_a_session_that_was_idle_for_long_makes_room() -> None:
     desk = Desk(slots=2)
     first, second = desk.open(), desk.open()
     desk.now_ms += EVICTION_MS - 1
@@ -205,7 +206,7 @@ def test_a_larger_session_takes_the_place_of_a_smaller_one_that_is_not_new() -> 
     assert desk.open(asked("a"), asked("b")) != 0
 
 
-# -- order ----------------------------------------------------------------------------------------------------------------------
+# -- order ------------------------------------------------------------------------------------
 
 
 def test_partitions_that_returned_data_move_behind_the_others() -> None:
@@ -215,14 +216,14 @@ def test_partitions_that_returned_data_move_behind_the_others() -> None:
     assert context.session is not None
     context.session.serve_last([context.partitions[0]])
     assert keys(desk.served(session, 2)) == [("b", 0), ("c", 0), ("a", 0)]
-    # Named again it keeps its place, and a partition that was forgotten meanwhile does not come back.
+    # A partition that is named again keeps its place, and a forgotten partition does not come back.
     context = desk.served(session, 3, asked("c", offset=4), forget=(PartitionKey("b", ZERO_UUID, 0),))
     assert context.session is not None
     context.session.serve_last([asked("b")])
     assert keys(desk.served(session, 4)) == [("c", 0), ("a", 0)]
 
 
-# -- news -----------------------------------------------------------------------------------------------------------------------
+# -- changed partitions -----------------------------------------------------------------------
 
 
 def test_an_incremental_answer_has_only_changed_partitions() -> None:
@@ -235,14 +236,14 @@ def test_an_incremental_answer_has_only_changed_partitions() -> None:
     assert not partition.news(NEWS._replace(high_watermark=6, log_start_offset=2))
 
 
-def test_a_last_stable_offset_that_moves_alone_is_no_news() -> None:
+def test_a_last_stable_offset_that_moves_alone_is_not_sent() -> None:
     """As in Kafka: it moves with an end marker, which moves the high watermark too."""
     partition = asked()
     partition.news(NEWS)
     assert not partition.news(NEWS._replace(last_stable_offset=1))
 
 
-def test_records_are_always_news() -> None:
+def test_records_are_always_sent() -> None:
     world = World()
     file = world.disk.open("/d0/file")
     partition = asked()
@@ -251,23 +252,23 @@ def test_records_are_always_news() -> None:
         assert partition.news(NEWS._replace(region=FileRegion(file, 0, 10)))
 
 
-def test_diverging_epochs_are_always_news() -> None:
+def test_diverging_epochs_are_always_sent() -> None:
     partition = asked()
     partition.news(NEWS)
     for _ in range(2):
         assert partition.news(NEWS._replace(diverging=EpochStart(1, 2)))
 
 
-def test_the_answer_after_a_diverging_epoch_tells_the_high_watermark_again() -> None:
-    """The follower cut its log and took nothing else from the answer."""
+def test_the_answer_after_a_diverging_epoch_contains_the_high_watermark_again() -> None:
+    """The follower truncated its log and ignored the rest of the answer."""
     partition = asked()
     partition.news(NEWS._replace(diverging=EpochStart(1, 2)))
     assert partition.news(NEWS)
     assert not partition.news(NEWS)
 
 
-def test_a_new_leader_epoch_makes_the_answer_tell_the_high_watermark_again() -> None:
-    """The follower dropped the answer that was on its way when it heard of the epoch."""
+def test_a_new_leader_epoch_makes_the_answer_contain_the_high_watermark_again() -> None:
+    """The follower dropped the answer that was in flight when it learned of the epoch."""
     partition = asked()
     partition.news(NEWS)
     newer = asked()
@@ -278,7 +279,7 @@ def test_a_new_leader_epoch_makes_the_answer_tell_the_high_watermark_again() -> 
     assert not partition.news(NEWS)
 
 
-def test_an_error_is_news_every_time_and_so_is_its_end() -> None:
+def test_an_error_is_sent_every_time_and_so_is_its_end() -> None:
     partition = asked()
     partition.news(NEWS)
     for _ in range(2):

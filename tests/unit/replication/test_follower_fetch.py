@@ -39,7 +39,7 @@ BACKOFF_MS = 1000
 
 
 def batches(*epochs: int, start: int = 0) -> bytes:
-    """One record each, of these leader epochs."""
+    """One record for each of these leader epochs."""
     return b"".join(stamped(data(), offset, epoch) for offset, epoch in enumerate(epochs, start))
 
 
@@ -52,7 +52,7 @@ class Follower:
     """Node 1 follows node 2."""
 
     def __init__(self, *epochs: int, leader_epoch: int = 3, world: World | None = None) -> None:
-        """With a log that holds one record of each of ``epochs``."""
+        """The log holds one record of each of ``epochs``."""
         self.world = world or World()
         self.events: list[str] = []
         self.throttled = False
@@ -144,7 +144,7 @@ def test_the_log_start_follows_the_leaders() -> None:
     assert follower.partition.log.log_start_offset == 2
 
 
-def test_producers_are_known_when_this_one_leads() -> None:
+def test_a_follower_that_becomes_leader_knows_the_producers() -> None:
     follower = Follower()
     follower.asks()
     follower.answered(records=stamped(sent(5, 0), 0, 3), high_watermark=1)
@@ -164,19 +164,20 @@ def test_readers_of_committed_data_wait_at_a_transaction_whose_end_is_not_commit
     assert follower.partition.last_stable_offset == 2
 
 
-# -- cutting ------------------------------------------------------------------------------------------------------------------
+# -- truncation -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("log", "diverging", "left"),
     [
-        ((1, 1, 2, 2), (2, 3), 3),  # the same epoch ended earlier there
-        ((1, 1, 3, 3), (2, 4), 2),  # an epoch that is not known here: back to the end of the one before
+        ((1, 1, 2, 2), (2, 3), 3),  # The same epoch ended earlier at the leader.
+        # The follower does not know this epoch: it goes back to the end of the one before.
+        ((1, 1, 3, 3), (2, 4), 2),
         ((1, 1, 1, 1), (1, 2), 2),
-        ((2, 2), (1, 1), 0),  # nothing so old is here, so nothing of it is the same
+        ((2, 2), (1, 1), 0),  # The follower has no epoch that old, so the logs share nothing.
     ],
 )
-def test_a_log_is_cut_where_the_epochs_part(log: tuple[int, ...], diverging: tuple[int, int], left: int) -> None:
+def test_a_log_is_truncated_where_the_epochs_diverge(log: tuple[int, ...], diverging: tuple[int, int], left: int) -> None:
     follower = Follower(*log, leader_epoch=4)
     follower.asks()
     follower.answered(diverging_epoch=EpochEndOffset(epoch=diverging[0], end_offset=diverging[1]), high_watermark=99)
@@ -187,7 +188,7 @@ def test_a_log_is_cut_where_the_epochs_part(log: tuple[int, ...], diverging: tup
     assert follower.asked()[1] == left
 
 
-def test_an_epoch_in_which_it_led_and_wrote_nothing_is_forgotten() -> None:
+def test_an_epoch_in_which_the_replica_led_and_wrote_nothing_is_forgotten() -> None:
     follower = Follower(1, leader_epoch=2)
     follower.partition.follow_metadata(led_by(ME, replicas=(ME, LEADER), epoch=3))
     follower.partition.follow_metadata(led_by(LEADER, replicas=(ME, LEADER), epoch=4))
@@ -207,7 +208,7 @@ def test_the_lower_recovery_point_is_on_the_disk_before_anything_is_appended() -
     assert read_offsets(disk, f"/d0/{RECOVERY_POINTS}") == {TopicPartition("t", 0): 1}
 
 
-def test_a_checkpoint_taken_before_the_cut_and_written_after_it_is_too_late() -> None:
+def test_a_checkpoint_taken_before_the_truncation_and_written_after_it_is_ignored() -> None:
     follower = Follower(1, 1, 1)
     follower.partition.log.flush()
     stale = follower.partition.directory.recovery_point_checkpoint()
@@ -217,7 +218,7 @@ def test_a_checkpoint_taken_before_the_cut_and_written_after_it_is_too_late() ->
     assert read_offsets(follower.world.disk, f"/d0/{RECOVERY_POINTS}") == {TopicPartition("t", 0): 1}
 
 
-# -- out of range -------------------------------------------------------------------------------------------------------------
+# -- out of range -----------------------------------------------------------------------------
 
 
 def out_of_range(*epochs: int) -> tuple[Follower, ListOffsetsRequest]:
@@ -231,7 +232,7 @@ def out_of_range(*epochs: int) -> tuple[Follower, ListOffsetsRequest]:
     return follower, request
 
 
-def test_beyond_the_leaders_end_the_rest_is_cut() -> None:
+def test_a_log_that_is_longer_than_the_leaders_is_truncated() -> None:
     follower, _ = out_of_range(1, 1, 1)
     follower.located(2)
     assert follower.end == 2
@@ -270,7 +271,7 @@ def test_a_log_begins_with_the_batch_that_holds_the_leaders_start() -> None:
     assert (follower.partition.log.log_start_offset, follower.end) == (2, 4)
 
 
-# -- what is not believed -----------------------------------------------------------------------------------------------------
+# -- refused answers --------------------------------------------------------------------------
 
 
 def damaged() -> bytes:
@@ -283,13 +284,13 @@ def damaged() -> bytes:
     ("records", "end"),
     [
         (damaged(), 1),
-        (batches(3, start=1) + damaged(), 2),  # what came whole stays
-        (batches(3, start=0), 1),  # known already
-        (batches(0, start=1), 1),  # of an epoch before the last one
+        (batches(3, start=1) + damaged(), 2),  # The batch that came whole stays.
+        (batches(3, start=0), 1),  # The log has this batch already.
+        (batches(0, start=1), 1),  # The batch has an epoch before the last one.
         (b"\xff" * 100, 1),
     ],
 )
-def test_corrupt_batches_are_not_appended_and_fetched_again_later(records: bytes, end: int) -> None:
+def test_corrupt_batches_are_not_appended_and_are_fetched_again_later(records: bytes, end: int) -> None:
     follower = Follower(2)
     follower.asks()
     follower.answered(records=records, high_watermark=9)
@@ -306,21 +307,21 @@ def test_a_batch_that_is_cut_off_is_left_for_the_next_fetch() -> None:
     assert (follower.end, follower.events) == (1, [])
 
 
-def test_a_batch_of_a_later_epoch_than_was_asked_in_is_left_out() -> None:
+def test_a_batch_of_a_later_epoch_than_the_requests_is_left_out() -> None:
     follower = Follower()
     follower.asks()
     follower.answered(records=batches(3, 4))
     assert follower.end == 1
 
 
-def test_gaps_that_compaction_left_are_the_same_here() -> None:
+def test_a_follower_keeps_the_gaps_that_compaction_left() -> None:
     follower = Follower()
     follower.asks()
     follower.answered(records=batches(3) + batches(3, start=100))
     assert follower.end == 101
 
 
-def test_an_answer_to_what_it_no_longer_asks_is_not_for_it() -> None:
+def test_an_answer_to_an_outdated_request_is_ignored() -> None:
     follower = Follower()
     follower.asks()
     follower.partition.follow_metadata(led_by(LEADER, replicas=(ME, LEADER), epoch=4))
@@ -329,7 +330,7 @@ def test_an_answer_to_what_it_no_longer_asks_is_not_for_it() -> None:
     assert follower.end == 0
 
 
-def test_a_partition_that_is_followed_no_more_takes_nothing() -> None:
+def test_a_partition_that_is_no_longer_followed_ignores_answers() -> None:
     follower = Follower()
     follower.asks()
     follower.core.forget(follower.partition)
@@ -338,11 +339,11 @@ def test_a_partition_that_is_followed_no_more_takes_nothing() -> None:
     assert follower.asks(10**6) is None
 
 
-# -- waiting ------------------------------------------------------------------------------------------------------------------
+# -- waiting ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.UNKNOWN_TOPIC_ID, 9999])
-def test_after_an_error_it_waits_a_little_and_then_longer(code: int) -> None:
+def test_a_follower_backs_off_after_an_error_and_longer_after_the_next(code: int) -> None:
     follower = Follower()
     waits, now_ms = [], 0
     for _ in range(8):
@@ -358,7 +359,7 @@ def test_after_an_error_it_waits_a_little_and_then_longer(code: int) -> None:
     assert waits[-1] == BACKOFF_MS
 
 
-def test_a_leader_of_a_newer_epoch_is_awaited_in_the_metadata() -> None:
+def test_a_follower_waits_for_the_metadata_of_a_newer_leader_epoch() -> None:
     follower = Follower()
     follower.asks()
     follower.answered(error_code=ErrorCode.FENCED_LEADER_EPOCH)
@@ -368,7 +369,7 @@ def test_a_leader_of_a_newer_epoch_is_awaited_in_the_metadata() -> None:
     assert follower.asked() == (4, 0, -1)
 
 
-def test_a_disk_that_fails_is_given_up_and_nothing_is_fetched_for_it() -> None:
+def test_a_failed_disk_is_given_up_and_nothing_is_fetched_for_it() -> None:
     follower = Follower()
     follower.asks()
     follower.world.disk.fail_with(errno.EIO, [Operation.WRITE])
@@ -377,7 +378,7 @@ def test_a_disk_that_fails_is_given_up_and_nothing_is_fetched_for_it() -> None:
     assert follower.asks(10**6) is None
 
 
-def test_a_disk_that_is_full_is_tried_again() -> None:
+def test_a_full_disk_is_tried_again() -> None:
     follower = Follower()
     follower.asks()
     follower.world.disk.fail_with(errno.ENOSPC, [Operation.WRITE])
@@ -390,7 +391,7 @@ def test_a_disk_that_is_full_is_tried_again() -> None:
     assert follower.partition.log.log_end_offset > 0
 
 
-def test_a_throttled_follower_rests() -> None:
+def test_a_throttled_follower_sends_no_fetch() -> None:
     follower = Follower()
     follower.throttled = True
     assert follower.asks() is None
@@ -399,7 +400,7 @@ def test_a_throttled_follower_rests() -> None:
     assert follower.asks() is not None
 
 
-# -- sessions -----------------------------------------------------------------------------------------------------------------
+# -- sessions ---------------------------------------------------------------------------------
 
 
 def test_a_session_request_names_only_changed_partitions() -> None:
@@ -420,7 +421,7 @@ def test_a_session_request_names_only_changed_partitions() -> None:
 
 
 @pytest.mark.parametrize("lost", [ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH])
-def test_a_session_the_leader_forgot_begins_anew_at_once(lost: ErrorCode) -> None:
+def test_a_session_that_the_leader_forgot_starts_again_at_once(lost: ErrorCode) -> None:
     follower = Follower()
     follower.asks()
     follower.answered(session_id=5)
@@ -430,7 +431,7 @@ def test_a_session_the_leader_forgot_begins_anew_at_once(lost: ErrorCode) -> Non
     assert (request.session_epoch, len(request.topics)) == (0, 1)
 
 
-def test_after_a_lost_answer_the_session_begins_anew_after_a_while() -> None:
+def test_the_session_starts_again_after_a_backoff_when_an_answer_is_lost() -> None:
     follower = Follower()
     follower.asks()
     follower.answered(session_id=5)
@@ -441,7 +442,7 @@ def test_after_a_lost_answer_the_session_begins_anew_after_a_while() -> None:
     assert (request.session_id, request.session_epoch, len(request.topics)) == (5, 0, 1)
 
 
-def test_a_divergence_that_cuts_nothing_is_not_asked_about_again_at_once() -> None:
+def test_a_divergence_that_truncates_nothing_is_not_asked_about_again_at_once() -> None:
     follower = Follower(1, 3)
     follower.asks()
     follower.answered(diverging_epoch=EpochEndOffset(epoch=3, end_offset=2**63 - 1))
@@ -450,7 +451,7 @@ def test_a_divergence_that_cuts_nothing_is_not_asked_about_again_at_once() -> No
     assert follower.asks(BACKOFF_MS) is not None
 
 
-def test_a_piece_of_a_batch_that_never_gets_whole_is_not_asked_for_again_at_once() -> None:
+def test_a_batch_that_never_arrives_whole_is_not_asked_for_again_at_once() -> None:
     follower = Follower()
     follower.asks()
     follower.answered(records=batches(3)[:-1])
@@ -475,7 +476,7 @@ def test_an_empty_marker_and_a_batch_without_a_next_offset_are_refused() -> None
         assert (follower.end, follower.events) == (0, ["a leader sent a damaged batch"])
 
 
-# -- a leader with tiered storage -------------------------------------------------------------------------------------------------
+# -- a leader with tiered storage -------------------------------------------------------------
 
 
 def moved(follower: Follower, *, leader_start: int = 2) -> None:
@@ -507,7 +508,7 @@ def test_a_follower_of_a_tiered_log_starts_with_the_state_of_remote_storage() ->
     assert log.leader_epochs.entries == [EpochStart(1, 0), EpochStart(2, 5)]
 
 
-def test_a_new_replica_may_begin_behind_all_that_is_remote() -> None:
+def test_a_new_replica_may_begin_after_the_last_remote_offset() -> None:
     follower = Follower()
     follower.skips_tiered = True
     moved(follower)
@@ -518,8 +519,8 @@ def test_a_new_replica_may_begin_behind_all_that_is_remote() -> None:
     assert follower.tiered_starts.pop()[0].offset == 9
 
 
-def test_one_that_was_interrupted_in_that_does_it_again() -> None:
-    """It has an empty log that begins at 2 and goes on at 9, and knows of no leader before."""
+def test_a_replica_that_was_interrupted_while_it_began_there_begins_again() -> None:
+    """Its log is empty, begins at 2 and continues at 9, and it knows no earlier leader."""
     follower = Follower()
     log = follower.partition.log
     log.settings = replace(log.settings, remote_enabled=True)

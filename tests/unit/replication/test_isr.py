@@ -24,7 +24,8 @@ def broker(node_id: int, *, epoch: int = 7, fenced: bool = False, leaving: bool 
 
 
 class Led:
-    """Node 1 leads, with a log that ends at 100 and began its epoch there, unless the test says otherwise."""
+    """Node 1 leads. Its log ends at 100, and its epoch began there, unless the test says
+    otherwise."""
 
     def __init__(self, image: PartitionImage = THREE, *, end: int = 100) -> None:
         self.brokers = {each: broker(each) for each in image.replicas}
@@ -42,7 +43,7 @@ class Led:
         return self.leadership.high_watermark(self.end)
 
 
-# -- progress -----------------------------------------------------------------------------------------------------------------
+# -- progress ---------------------------------------------------------------------------------
 
 
 def keeps_up(progress: ReplicaProgress, end: int, now_ms: int) -> bool:
@@ -61,7 +62,8 @@ def test_a_follower_that_fetches_the_end_is_caught_up() -> None:
 
 
 def test_a_follower_that_fetches_the_previous_end_was_caught_up_at_its_last_fetch() -> None:
-    """A follower of a busy partition never asks for the end, and yet it is never more than a fetch behind."""
+    """A follower of a busy partition never asks for the end, and yet it is never more than one
+    fetch behind."""
     progress = ReplicaProgress(caught_up_ms=0, caught_up=False)
     fetched(progress, 10, 50, now_ms=5000)
     assert progress.caught_up_ms == 0
@@ -75,7 +77,7 @@ def test_a_silent_follower_with_every_record_does_not_lag() -> None:
     assert keeps_up(progress, 50, 10**9)
 
 
-# -- the high watermark -------------------------------------------------------------------------------------------------------
+# -- the high watermark -----------------------------------------------------------------------
 
 
 def test_a_new_leader_without_fetches_commits_nothing() -> None:
@@ -119,10 +121,10 @@ def test_a_caught_up_follower_that_the_controller_would_refuse_does_not_count(th
     assert led.high_watermark == 150
 
 
-# -- letting in ---------------------------------------------------------------------------------------------------------------
+# -- joining the ISR --------------------------------------------------------------------------
 
 
-def test_a_follower_that_has_all_that_is_committed_is_let_in_with_the_epochs_of_all() -> None:
+def test_a_follower_with_all_committed_records_joins_with_the_broker_epochs_of_the_isr() -> None:
     led = Led(replace(THREE, isr=(1, 2)))
     led.fetched(3, 100)
     change = led.leadership.expand(3, high_watermark=80)
@@ -134,7 +136,8 @@ def test_a_follower_that_has_all_that_is_committed_is_let_in_with_the_epochs_of_
 
 
 def test_a_follower_joins_the_isr_only_in_the_epoch_of_the_leader() -> None:
-    """What the leader before committed may lie above the high watermark that the new one knows of."""
+    """The previous leader may have committed records above the high watermark that the new leader
+    knows."""
     led = Led(replace(THREE, isr=(1, 2)), end=100)
     led.fetched(3, 99)
     assert led.leadership.expand(3, high_watermark=80) is None
@@ -154,7 +157,7 @@ def test_one_change_at_a_time() -> None:
     assert led.leadership.expand(3, high_watermark=0) is None
 
 
-# -- putting out --------------------------------------------------------------------------------------------------------------
+# -- leaving the ISR --------------------------------------------------------------------------
 
 
 def test_a_lagging_follower_leaves_the_isr_and_counts_until_the_change_is_committed() -> None:
@@ -182,7 +185,7 @@ def test_a_leader_never_removes_itself_from_the_isr() -> None:
     assert change.members == {1}
 
 
-# -- the controller's word ----------------------------------------------------------------------------------------------------
+# -- answers of the controller ----------------------------------------------------------------
 
 
 def pending() -> tuple[Isr, object]:
@@ -197,7 +200,8 @@ def test_newer_metadata_ends_a_pending_change() -> None:
 
 
 def test_known_metadata_does_not_end_a_pending_change() -> None:
-    """Otherwise the high watermark could pass a follower that the controller is adding to the ISR."""
+    """Otherwise the high watermark could pass a follower that the controller is adding to the
+    ISR."""
     isr, change = pending()
     isr.follow(replace(THREE, isr=(1, 2)))
     assert isr.pending is change
@@ -228,10 +232,10 @@ def test_a_change_with_an_unknown_error_is_proposed_again() -> None:
     assert isr.refused(change, ErrorCode.UNKNOWN_SERVER_ERROR)  # type: ignore[arg-type]
 
 
-# -- deleting -----------------------------------------------------------------------------------------------------------------
+# -- deleting ---------------------------------------------------------------------------------
 
 
-def test_no_live_replica_has_records_below_the_low_watermark() -> None:
+def test_the_low_watermark_is_the_lowest_log_start_of_live_replicas() -> None:
     led = Led()
     for replica, start in ((2, 30), (3, 10)):
         led.leadership.followers[replica].fetched(100, log_start_offset=start, replica_epoch=7, leader_end_offset=100, now_ms=0)

@@ -1,4 +1,6 @@
-"""Changes of in-sync replicas on their way to the controller: together, one request at a time, until they are answered."""
+"""Changes of the ISR on their way to the controller: batched, one request at a time, until each is
+answered.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ ALL = (ME, 2, 3)
 
 
 class Desk:
-    """Node 1 leads two partitions whose followers do not fetch. The controller answers when the test says so."""
+    """Node 1 leads two partitions whose followers do not fetch. The controller answers when the
+    test says so."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[AlterPartitionRequest, Promise[Any]]] = []

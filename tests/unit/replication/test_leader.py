@@ -25,7 +25,7 @@ EPOCH = 9
 
 
 class Asking:
-    """The way to the controller, with what was asked."""
+    """The way to the controller; it keeps the proposed changes."""
 
     def __init__(self) -> None:
         self.changes: list[IsrChange] = []
@@ -88,7 +88,7 @@ def test_an_isr_below_the_minimum_commits_nothing_for_any_acks() -> None:
     asking = Asking()
     partition = leader(asking, min_isr=2)
     promise = partition.replicated(3)
-    # Node 2 has it, and both leave before that counts.
+    # Node 2 has the record, and both followers leave the ISR before that counts.
     change = partition.check_isr(2000)
     assert change is not None
     partition.isr_agreed(change, IsrAnswer((ME,), 0, 10**6))
@@ -130,7 +130,7 @@ def test_a_deposed_leader_answers_waiting_requests_not_leader() -> None:
     assert told(partition.replicated(3)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def test_a_leader_that_is_elected_again_goes_on_where_it_was() -> None:
+def test_a_leader_that_is_elected_again_keeps_its_state() -> None:
     partition = leader()
     fetched(partition, 2, 3)
     promise = partition.replicated(3)
@@ -159,7 +159,8 @@ def test_a_broker_that_was_restarted_since_cannot_acknowledge() -> None:
 
 @pytest.mark.parametrize("epoch", [-1, EPOCH + 1, 2**63 - 1])
 def test_a_fetch_with_an_unknown_broker_epoch_acknowledges_nothing(epoch: int) -> None:
-    """CVE-2018-1288. One that has just registered and that this leader has not heard of asks again."""
+    """CVE-2018-1288. A broker that has just registered and that this leader does not know yet asks
+    again."""
     partition = leader()
     assert fetched(partition, 2, 3, epoch=epoch) == ErrorCode.NOT_LEADER_OR_FOLLOWER
     fetched(partition, 3, 3)
@@ -240,7 +241,8 @@ def test_records_are_deleted_once_the_only_replica_that_has_them_is_fenced() -> 
 
 
 def test_metadata_that_removes_a_fenced_broker_from_the_isr_moves_the_high_watermark_at_once() -> None:
-    """The follower had caught up a moment before it died: it counts for as long as its broker is active, and not a moment longer."""
+    """The follower had caught up a moment before it died, so it counts exactly as long as its
+    broker is active."""
     asking = Asking()
     partition = leader(asking)
     for replica in (2, 3):
@@ -263,7 +265,8 @@ def test_fencing_a_broker_that_is_no_longer_in_sync_moves_the_high_watermark_wit
     promise = partition.replicated(append(partition))
     fetched(partition, 2, 4)
     partition.follow_metadata(led_by(ME, replicas=ALL, isr=(ME, 2)))
-    assert told(promise) is None  # broker 3 is active and was caught up: the controller may let it back in
+    # Broker 3 is active and was caught up: the controller may let it back in.
+    assert told(promise) is None
     asking.fence(3)
     partition.brokers_changed()
     assert told(promise) == ErrorCode.NONE
@@ -281,7 +284,7 @@ def idle(partition: Partition, *, offset: int = 3, last_epoch: int = 0, now_ms: 
     )
 
 
-def test_a_follower_that_asks_again_for_what_is_not_there_yet_keeps_up() -> None:
+def test_a_follower_that_fetches_again_at_the_end_keeps_up() -> None:
     partition = leader()
     assert not idle(partition)
     for replica in (2, 3):
@@ -302,7 +305,7 @@ def test_an_idle_fetch_is_checked_again_when_the_leader_epoch_changes() -> None:
     assert idle(partition, last_epoch=0)
 
 
-def test_damage_found_in_a_replica_takes_it_out_of_service_until_it_may_drop_it() -> None:
+def test_a_damaged_replica_is_out_of_service_until_it_may_be_dropped() -> None:
     partition = leader()
     assert partition.found_damage(1)
     served = []
@@ -313,7 +316,7 @@ def test_damage_found_in_a_replica_takes_it_out_of_service_until_it_may_drop_it(
     assert partition.log.log_end_offset == 1
 
 
-def test_the_only_copy_is_kept_however_damaged() -> None:
+def test_a_damaged_replica_that_is_the_only_copy_is_kept() -> None:
     partition = leader(isr=(ME,))
     assert not partition.found_damage(1)
     assert partition.leads

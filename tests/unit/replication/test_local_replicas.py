@@ -1,4 +1,6 @@
-"""All replicas of a node: found by name and by id, spread over directories, given up with theirs."""
+"""All replicas of a node: found by name and by id, spread over directories, and failed with their
+directory.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,12 @@ def test_a_cordoned_directory_gets_new_replicas_only_by_request_or_without_anoth
     assert world.replicas.directory_for_new(NEW) is first, "said for the next time only"
 
 
-def test_the_next_replica_goes_where_the_fewest_are() -> None:
+def test_the_next_replica_goes_to_the_directory_with_the_fewest() -> None:
     world = World(directories=3)
     world.partition(directory=0)
     world.partition(index=1, directory=1)
     assert world.replicas.directory_for_new(NEW) is world.directories[2]
-    # What is about to be made counts too.
+    # Replicas that are about to be created count too.
     world.directories[2].reserved = 2
     assert world.replicas.directory_for_new(NEW) in world.directories[:2]
 

@@ -25,13 +25,13 @@ def refusal(outcome: Appended | Refused) -> ErrorCode:
     return outcome.code
 
 
-def test_a_leader_appends_and_alone_in_sync_it_shows_at_once_what_it_has() -> None:
+def test_a_leader_alone_in_the_isr_shows_its_own_append_at_once() -> None:
     partition = World().partition()
     assert offer(partition, data(3)) == Appended(0, 2, -1)
     assert (partition.high_watermark, partition.last_stable_offset, partition.log.log_end_offset) == (3, 3, 3)
 
 
-def test_a_leader_with_followers_does_not_show_what_only_it_has() -> None:
+def test_a_leader_with_followers_does_not_show_records_that_only_it_has() -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2)))
     offer(partition)
     assert (partition.high_watermark, partition.log.log_end_offset) == (0, 1)
@@ -50,7 +50,7 @@ def test_a_follower_refuses_records_of_producers() -> None:
     assert partition.log.log_end_offset == 0
 
 
-def test_a_new_leader_writes_its_epoch_down_before_it_takes_anything() -> None:
+def test_a_new_leader_writes_its_epoch_down_before_it_accepts_records() -> None:
     partition = World().partition(image=led_by(2, replicas=(ME, 2), epoch=4))
     partition.follow_metadata(led_by(ME, replicas=(ME, 2), epoch=5))
     assert partition.log.leader_epochs.latest == 5
@@ -75,7 +75,7 @@ def test_an_isr_below_the_minimum_refuses_only_acks_all() -> None:
     assert isinstance(offer(partition, acks=1), Appended)
 
 
-def test_no_more_replicas_can_be_demanded_than_there_are() -> None:
+def test_min_insync_replicas_is_at_most_the_number_of_replicas() -> None:
     partition = World().partition(settings=LogSettings(min_insync_replicas=2))
     assert isinstance(offer(partition, acks=-1), Appended)
     assert partition.high_watermark == 1
@@ -118,8 +118,9 @@ def test_a_partition_in_a_failed_directory_refuses_records() -> None:
     assert not partition.online
 
 
-def test_metadata_does_not_bring_back_what_lies_in_a_directory_that_failed() -> None:
-    """The controller may not know yet, and even name this node leader again; after a failed disk nothing is written there."""
+def test_metadata_does_not_revive_a_replica_in_a_failed_directory() -> None:
+    """The controller may not know of the failure yet, and may even name this node leader again;
+    nothing is written to a failed disk."""
     world = World()
     partition = world.partition()
     world.replicas.disk_failed(partition.directory, OSError("the end"))
@@ -145,7 +146,7 @@ def test_records_that_are_not_there_cannot_be_deleted(asked: int) -> None:
         partition.delete_records(asked)
 
 
-def test_the_start_never_moves_back() -> None:
+def test_the_log_start_never_moves_back() -> None:
     partition = World().partition()
     offer(partition, data(3))
     partition.delete_records(2)

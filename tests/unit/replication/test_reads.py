@@ -26,7 +26,7 @@ def read(partition: Partition | None, offset: int = 0, **options: int) -> Partit
     return read_partition(partition, offset=offset, **given)  # type: ignore[arg-type]
 
 
-# -- checks -------------------------------------------------------------------------------------------------------------------
+# -- checks -----------------------------------------------------------------------------------
 
 
 def test_a_missing_partition_is_unknown() -> None:
@@ -50,29 +50,29 @@ def test_the_epoch_is_checked_before_the_leadership() -> None:
     assert check_leader(partition, 4) == ErrorCode.FENCED_LEADER_EPOCH
 
 
-def test_a_failed_directory_comes_before_everything() -> None:
+def test_a_failed_directory_is_checked_before_everything_else() -> None:
     world = World()
     partition = world.partition()
     world.replicas.disk_failed(partition.directory, OSError("gone"))
     assert check_leader(partition, 99) == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-# -- what ---------------------------------------------------------------------------------------------------------------------
+# -- records and limits -----------------------------------------------------------------------
 
 
-def test_from_the_offset_to_the_end() -> None:
+def test_a_read_returns_batches_from_the_offset_to_the_end() -> None:
     found = read(filled(), 1)
     assert (found.error, found.high_watermark, found.last_stable_offset, found.log_start_offset) == (0, 3, 3, 0)
     assert (found.size_bytes, found.aborted) == (2 * BATCH_BYTES, None)
 
 
-def test_at_the_end_there_is_nothing_and_no_error() -> None:
+def test_a_read_at_the_end_returns_nothing_and_no_error() -> None:
     found = read(filled(), 3)
     assert (found.error, found.region, found.size_bytes) == (0, None, 0)
 
 
 @pytest.mark.parametrize("offset", [4, -1, 2**62, -(2**63)])
-def test_outside_of_the_log(offset: int) -> None:
+def test_a_read_outside_of_the_log_is_out_of_range(offset: int) -> None:
     assert read(filled(), offset).error == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -98,7 +98,7 @@ def test_a_read_returns_up_to_its_limit_or_one_whole_batch(limit: int, at_least_
 
 
 def test_a_read_of_several_batches_stays_within_its_limit() -> None:
-    """The last batch may be cut off, as Kafka does it: readers drop what is not whole."""
+    """The last batch may be cut off, as in Kafka: readers drop incomplete batches."""
     assert 2 * BATCH_BYTES <= read(filled(), size_bytes_max=250).size_bytes <= 250
 
 
@@ -109,7 +109,7 @@ def test_committed_reads_name_the_aborted_transactions() -> None:
     assert read(partition, isolation=77).aborted is None
 
 
-# -- divergence -----------------------------------------------------------------------------------------------------------------
+# -- divergence -------------------------------------------------------------------------------
 
 
 def led_again() -> Partition:
@@ -122,7 +122,7 @@ def led_again() -> Partition:
 
 
 @pytest.mark.parametrize(("offset", "epoch"), [(1, 2), (3, 2), (4, 5), (5, 5)])
-def test_a_reader_whose_history_is_ours_reads_on(offset: int, epoch: int) -> None:
+def test_a_reader_that_shares_our_history_reads_on(offset: int, epoch: int) -> None:
     found = read(led_again(), offset, last_fetched_epoch=epoch)
     assert (found.error, found.diverging) == (0, None)
 
@@ -133,6 +133,6 @@ def test_a_diverged_reader_is_answered_with_the_diverging_epoch(offset: int, epo
     assert (found.error, found.diverging, found.region) == (0, EpochStart(*end), None)
 
 
-def test_a_reader_from_before_all_we_know_has_nothing_in_common_with_us() -> None:
+def test_a_reader_with_only_older_epochs_shares_nothing_with_us() -> None:
     found = read(led_again(), 1, last_fetched_epoch=1)
     assert (found.error, found.diverging) == (0, EpochStart(1, 0))

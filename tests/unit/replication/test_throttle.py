@@ -1,4 +1,4 @@
-"""Limits on replication: whom they concern, and when they hold."""
+"""Limits on replication: which replicas they concern, and when they hold."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_a_verification_is_void_after_the_end_of_its_transaction() -> None:
     assert partition.last_stable_offset == partition.high_watermark
 
 
-def test_a_retry_is_answered_like_the_first_time_though_its_transaction_is_over() -> None:
+def test_a_retry_is_answered_like_the_first_time_after_its_transaction_ended() -> None:
     partition = World().partition()
     begin(partition)
     end(partition)
@@ -90,7 +90,7 @@ def test_readers_of_committed_data_stop_at_the_first_open_transaction() -> None:
     assert [each.producer_id for each in partition.log.aborted_transactions(0, 5)] == [6]
 
 
-def test_a_transaction_that_is_ended_only_here_holds_readers_until_its_end_is_everywhere() -> None:
+def test_a_transaction_whose_end_is_not_replicated_still_holds_readers_of_committed_data() -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2)), settings=LogSettings())
     begin(partition)
     end(partition)
@@ -119,7 +119,7 @@ def test_a_late_marker_does_not_end_the_next_transaction_of_a_raised_epoch() -> 
     assert isinstance(end(partition, epoch=2, epoch_rises=True), Appended), "told twice, which is harmless"
 
 
-def test_too_few_replicas_take_no_ends() -> None:
+def test_too_few_in_sync_replicas_refuse_end_markers() -> None:
     partition = World().partition(image=led_by(ME, replicas=(ME, 2), isr=(ME,)), settings=LogSettings(min_insync_replicas=2))
     assert code(end(partition)) == ErrorCode.NOT_ENOUGH_REPLICAS
     assert code(partition.append_own(data(), NOW_MS)) == ErrorCode.NOT_ENOUGH_REPLICAS
@@ -134,7 +134,7 @@ def test_a_coordinators_batch_has_no_sequence_and_is_never_a_duplicate() -> None
     assert partition.last_stable_offset == 0
 
 
-def test_a_coordinators_batch_may_be_too_large_too() -> None:
+def test_a_coordinators_batch_can_be_too_large() -> None:
     partition = World().partition()
     assert code(partition.append_own(bytearray(2_000_000), NOW_MS)) == ErrorCode.MESSAGE_TOO_LARGE
 

@@ -1,4 +1,4 @@
-"""A fetch that waits is answered once: by enough bytes, by its time, or by something going wrong."""
+"""A waiting fetch is answered once: by enough bytes, by its timeout, or by an error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOW_MS = 1_700_000_000_000
 
 
 class Answers:
-    """Counts them, and stands for the timer."""
+    """Counts answers, and stands for the timer."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -31,7 +31,7 @@ def produce(world: World, index: int = 0) -> int:
     return len(batch)
 
 
-def test_enough_bytes_in_any_of_its_partitions_answer_it() -> None:
+def test_enough_bytes_in_any_of_its_partitions_answer_a_fetch() -> None:
     world = World()
     partitions = [world.partition(index=index) for index in range(2)]
     answers = Answers()
@@ -64,7 +64,7 @@ def test_a_timed_out_fetch_is_not_woken_again() -> None:
     assert not partition.progress.readers
 
 
-def test_cancelled_it_answers_nothing_and_is_forgotten_everywhere() -> None:
+def test_a_cancelled_fetch_answers_nothing_and_is_forgotten_everywhere() -> None:
     world = World()
     partitions = [world.partition(index=index) for index in range(3)]
     answers = Answers()
@@ -86,7 +86,7 @@ def test_a_leader_that_resigns_answers_all_waiting_fetches() -> None:
     assert (first.count, second.count) == (1, 1)
 
 
-def test_one_that_waits_again_from_inside_its_answer_is_not_lost() -> None:
+def test_a_fetch_that_waits_again_from_inside_its_answer_is_not_lost() -> None:
     """As a client does that fetches again at once."""
     world = World()
     partition = world.partition()
