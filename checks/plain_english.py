@@ -55,7 +55,6 @@ NOT_SWEPT: tuple[str, ...] = (
     "tests/unit/node",
     "tests/unit/records",
     "tests/unit/storage",
-    "tests/unit/tiered",
     "tests/unit/wire",
 )
 

@@ -63,7 +63,8 @@ def lineage(epochs: dict[int, int]) -> list[EpochStart]:
 
 
 def random_events(chance: Random, count: int) -> list[RemoteSegmentMetadata | RemoteSegmentUpdate]:
-    """What several leaders, each with its own idea of where segments begin, may have written; and some of it twice or out of order."""
+    """Events that several leaders may have written, each with its own segment boundaries; some of
+    them twice or out of order."""
     events: list[RemoteSegmentMetadata | RemoteSegmentUpdate] = []
     known = 0
     for _ in range(count):

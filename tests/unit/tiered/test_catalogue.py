@@ -1,4 +1,4 @@
-"""What the catalogue of a partition makes of the events of the metadata topic."""
+"""The state that the catalogue of a partition builds from the events of the metadata topic."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_copy_that_ends_after_its_deletion_began_never_serves() -> None:
     assert made.highest_offset(0) is None
 
 
-def test_odd_events_are_ignored_and_told() -> None:
+def test_impossible_events_are_ignored_and_returned_as_a_sentence() -> None:
     made = RemoteCatalogue()
     assert "is unknown" in str(made.apply(update(1, FINISHED)))
     assert made.apply(segment(1, 0, 9)) is None
@@ -94,8 +94,9 @@ def test_every_change_makes_a_new_version() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32), st.integers(1, 60))
-def test_whatever_is_written_the_catalogue_is_what_a_simple_one_says(seed: int, count: int) -> None:
-    """The simple one keeps states only. Whatever serves an offset was copied and holds it; and the only copy of an epoch serves."""
+def test_the_catalogue_agrees_with_a_simple_model_for_any_events(seed: int, count: int) -> None:
+    """The model keeps only states. Every segment that serves an offset was copied and holds the
+    offset, and the only copy of an epoch serves."""
     made = RemoteCatalogue()
     states: dict[RemoteSegmentId, RemoteSegmentMetadata] = {}
     ever_copied: dict[int, set[RemoteSegmentId]] = defaultdict(set)
@@ -119,7 +120,8 @@ def test_whatever_is_written_the_catalogue_is_what_a_simple_one_says(seed: int, 
             holding = [each.id for each in copied if holds(each, epoch, offset)]
             found = made.segment_for(epoch, offset)
             assert found is None or found.id in holding
-            # One that was taken over does not come back when its successor is deleted; neither does it in Kafka.
+            # A segment that was replaced does not come back when its successor is deleted, as in
+            # Kafka.
             assert found is not None or not holding or len(ever_copied[epoch]) > 1
     for each in copied:
         for entry in each.leader_epochs:

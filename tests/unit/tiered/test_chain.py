@@ -1,4 +1,4 @@
-"""A catalogue along one log's epochs."""
+"""The chain: the remote segments of a catalogue along the epochs of one log."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def test_links_follow_each_other_over_epochs() -> None:
     assert holding == [*(segment_id(number) for number in (1, 1, 2, 2, 3)), None]
 
 
-def test_what_another_history_wrote_has_no_link() -> None:
-    """Epoch 1 wrote 10 to 19 and was cut off at 15 by an unclean election; epoch 2 went on from there."""
+def test_segments_of_another_history_have_no_link() -> None:
+    """Epoch 1 wrote 10 to 19 and was truncated at 15 by an unclean election; epoch 2 continued from
+    there."""
     made = catalogue(segment(1, 0, 9, {0: 0}), segment(2, 10, 19, {1: 10}), segment(3, 10, 29, {1: 10, 2: 15}))
     chain = build_chain(made, lineage({0: 0, 1: 10, 2: 15}), 30)
     assert [(link.start_offset, link.end_offset, link.segment.id) for link in chain.links] == [
@@ -34,7 +35,7 @@ def test_what_another_history_wrote_has_no_link() -> None:
     assert not build_chain(made, lineage({5: 0}), 30).links
 
 
-def test_a_hole_is_a_hole() -> None:
+def test_no_link_holds_the_offsets_of_a_hole() -> None:
     chain = build_chain(catalogue(segment(1, 0, 9), segment(3, 20, 29)), lineage({0: 0}), 40)
     assert chain.holding(15) is None
     assert chain.slot(15) == 1
@@ -45,26 +46,28 @@ def copied(made: RemoteCatalogue, epochs: dict[int, int], *, local_start: int = 
     return highest_copied_offset(made, lineage(epochs), 30, local_start_offset=local_start)
 
 
-def test_copying_goes_on_behind_the_last_offset_of_this_log_that_is_remote() -> None:
+def test_copying_continues_after_the_last_remote_offset_of_this_log() -> None:
     epochs = {0: 0, 1: 10, 2: 15}
     one, two, three = segment(1, 0, 9), segment(2, 10, 19, {1: 10}), segment(3, 15, 24, {2: 15})
     assert copied(RemoteCatalogue(), epochs) == NOTHING_COPIED
     assert copied(catalogue(one), epochs) == 9
-    # What epoch 1 copied reaches further than it does here: its end was cut off.
+    # The segment of epoch 1 reaches further than epoch 1 does in this log, where its end was
+    # truncated.
     assert copied(catalogue(one, two), epochs) == 14
     assert copied(catalogue(one, two, three), epochs) == 24
     assert copied(catalogue(three), epochs, local_start=17) == 24
 
 
-def test_what_has_left_the_local_disk_counts_as_copied_up_to_where_it_begins() -> None:
+def test_offsets_below_the_local_log_count_as_copied_when_the_copy_reaches_it() -> None:
     made = catalogue(segment(1, 0, 9), segment(2, 10, 19))
     assert copied(made, {0: 0}, local_start=20) == 19
     assert copied(made, {0: 0}, local_start=25) == NOTHING_COPIED
     assert copied(made, {0: 0}, local_start=15) == 19
 
 
-def test_what_was_copied_and_deleted_since_is_not_remote() -> None:
-    """Remote storage was turned off for the topic, and on again: what is local was remote once, and must be copied anew before it goes."""
+def test_segments_that_were_copied_and_deleted_again_are_not_remote() -> None:
+    """Remote storage was turned off for the topic and on again: the local records were remote once,
+    and must be copied again before they are deleted locally."""
     made = catalogue(segment(1, 0, 9), segment(2, 10, 19))
     for number in (1, 2):
         made.apply(update(number, DELETING))
@@ -73,7 +76,7 @@ def test_what_was_copied_and_deleted_since_is_not_remote() -> None:
     assert made.highest_offset(0) == 19
 
 
-def test_a_hole_ends_what_counts_as_copied() -> None:
+def test_the_copied_offset_ends_at_a_hole() -> None:
     assert copied(catalogue(segment(1, 0, 9), segment(3, 20, 24)), {0: 0}) == 9
 
 
@@ -86,7 +89,7 @@ def test_the_log_begins_where_the_first_remote_segment_does() -> None:
     assert earliest_remote_offset(made, lineage({1: 0})) == 20
 
 
-def test_a_segment_is_within_a_log_whose_epochs_are_its() -> None:
+def test_a_segment_belongs_to_a_log_with_the_same_epochs() -> None:
     epochs = lineage({5: 10, 7: 15, 9: 100})
     assert is_within(segment(1, 5, 50, {5: 5, 7: 15}), epochs, 200)
     assert is_within(segment(1, 14, 150, {5: 14, 7: 15, 9: 100}), lineage({7: 51, 9: 100}), 200)

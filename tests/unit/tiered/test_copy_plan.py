@@ -21,20 +21,20 @@ def bases(copied: int = NOTHING_COPIED, start: int = 0, stable: int = 35) -> int
     return None if made is None else made.segment.base_offset
 
 
-def test_segments_go_in_order_and_never_the_active_one() -> None:
+def test_segments_are_copied_in_order_and_never_the_active_one() -> None:
     assert [bases(copied=copied) for copied in (-1, 9, 19, 29, 100)] == [0, 10, 20, None, None]
 
 
-def test_nothing_goes_before_its_last_transaction_has_ended() -> None:
+def test_no_segment_is_copied_before_its_last_transaction_has_ended() -> None:
     assert [bases(stable=stable) for stable in (0, 9, 10, 35)] == [None, None, 0, 0]
     assert bases(copied=9, stable=19) is None
 
 
-def test_what_lies_below_the_log_start_is_not_copied() -> None:
+def test_segments_below_the_log_start_are_not_copied() -> None:
     assert [bases(start=start) for start in (0, 5, 10, 12, 30)] == [0, 0, 10, 10, None]
 
 
-def test_another_leaders_boundaries_do_not_matter() -> None:
+def test_segment_boundaries_of_another_leader_do_not_matter() -> None:
     assert bases(copied=4) == 0
     assert bases(copied=13) == 10
 
@@ -46,7 +46,7 @@ def test_an_empty_segment_is_passed_over() -> None:
     assert made.segment.base_offset == 10
 
 
-def test_the_metadata_says_what_is_in_the_segment() -> None:
+def test_the_metadata_describes_the_segment() -> None:
     made = plan(copied=9)
     assert made is not None
     metadata = made.metadata(segment_id(4), broker_id=7, now_ms=NOW_MS)
@@ -65,11 +65,11 @@ def test_epochs_are_cut_to_a_range() -> None:
     assert epochs_between(epochs, None, 11) == (EpochStart(1, 5), EpochStart(3, 10))
 
 
-def test_what_no_epoch_is_known_of_is_not_copied() -> None:
+def test_a_segment_without_a_known_epoch_is_not_copied() -> None:
     assert next_copy(SEGMENTS, [], copied_offset=-1, log_start_offset=0, last_stable_offset=40) is None
 
 
-def test_the_lag_is_what_is_sealed_and_not_remote() -> None:
+def test_the_lag_counts_sealed_segments_that_are_not_remote() -> None:
     assert copy_lag(SEGMENTS, NOTHING_COPIED) == (3000, 3)
     assert copy_lag(SEGMENTS, 19) == (1000, 1)
     assert copy_lag(SEGMENTS, 29) == (0, 0)

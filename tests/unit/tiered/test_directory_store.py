@@ -14,7 +14,7 @@ from barnabas.tiered.store.store import ObjectMissing, RemoteDataDamaged, Stored
 from tests.unit.tiered.worlds import REMOTE, disk_with_store
 
 
-def test_what_was_put_is_there_whole_and_in_pieces() -> None:
+def test_an_object_is_read_whole_and_in_ranges() -> None:
     _, store = disk_with_store()
     store.put("c/t/0/a.log", (piece for piece in (b"hello ", b"world")))
     assert store.get("c/t/0/a.log", size_bytes_max=11) == b"hello world"
@@ -25,7 +25,7 @@ def test_what_was_put_is_there_whole_and_in_pieces() -> None:
         store.get("c/t/0/a.log", size_bytes_max=10)
 
 
-def test_an_object_that_is_not_there_is_missing_and_none_is_made() -> None:
+def test_a_missing_object_raises_and_is_not_created() -> None:
     disk, store = disk_with_store()
     store.put("c/t/0/a.log", b"x")
     with pytest.raises(ObjectMissing):
@@ -35,7 +35,7 @@ def test_an_object_that_is_not_there_is_missing_and_none_is_made() -> None:
     assert disk.names(f"{REMOTE}/c/t/0") == ["a.log"]
 
 
-def test_a_listing_has_what_is_whole_under_a_prefix() -> None:
+def test_a_listing_has_the_complete_objects_under_a_prefix() -> None:
     disk, store = disk_with_store()
     for name in ("c/t-1/0/a.log", "c/t-1/1/b.log", "c/t-12/0/c.log"):
         store.put(name, b"12345")
@@ -45,7 +45,7 @@ def test_a_listing_has_what_is_whole_under_a_prefix() -> None:
     assert list(store.list("e/")) == []
 
 
-def test_a_deletion_may_be_repeated_and_takes_what_was_left_half_written() -> None:
+def test_a_deletion_may_be_repeated_and_removes_incomplete_objects() -> None:
     disk, store = disk_with_store()
     store.put("c/t/0/a.log", b"x")
     disk.open(f"{REMOTE}/c/t/0/b.log.part")
@@ -54,7 +54,7 @@ def test_a_deletion_may_be_repeated_and_takes_what_was_left_half_written() -> No
     assert disk.names(f"{REMOTE}/c/t/0") == []
 
 
-def test_a_source_that_fails_leaves_nothing_to_be_seen() -> None:
+def test_a_source_that_fails_leaves_no_visible_object() -> None:
     _, store = disk_with_store()
 
     def pieces() -> Iterator[bytes]:
@@ -66,7 +66,7 @@ def test_a_source_that_fails_leaves_nothing_to_be_seen() -> None:
     assert list(store.list("")) == []
 
 
-def test_where_the_mount_is_missing_nothing_is_made() -> None:
+def test_nothing_is_created_where_the_mount_is_missing() -> None:
     disk = SimulatedDisk(Random(0))
     store = DirectoryStore(disk, REMOTE)
     for deed in (lambda: store.put("c/a.log", b"x"), lambda: store.delete(["c/a.log"]), lambda: next(store.list(""))):
@@ -77,7 +77,7 @@ def test_where_the_mount_is_missing_nothing_is_made() -> None:
 
 @pytest.mark.parametrize(("number", "kind"), [(errno.ENOSPC, StoreUnavailable), (errno.EROFS, StoreRefused), (errno.EIO, StoreUnavailable)])
 @pytest.mark.parametrize("operation", [Operation.WRITE, Operation.SYNC, Operation.RENAME])
-def test_a_disk_that_fails_is_a_store_that_fails(operation: Operation, number: int, kind: type[Exception]) -> None:
+def test_a_failing_disk_makes_the_store_fail(operation: Operation, number: int, kind: type[Exception]) -> None:
     disk, store = disk_with_store()
     disk.fail_with(number, [operation], path_part=REMOTE)
     with pytest.raises(kind):
@@ -88,7 +88,7 @@ def test_a_disk_that_fails_is_a_store_that_fails(operation: Operation, number: i
     assert store.get("c/a.log", size_bytes_max=1) == b"y"
 
 
-def test_wherever_the_power_is_cut_an_object_is_there_whole_or_not_at_all() -> None:
+def test_an_object_is_whole_or_missing_after_a_power_cut_at_any_moment() -> None:
     content = bytes(range(256)) * 20
     for step in range(1, 100):
         disk, store = disk_with_store(step)

@@ -1,4 +1,4 @@
-"""Events of ``__remote_log_metadata``: their bytes, and what cannot be one."""
+"""Events of ``__remote_log_metadata``: their bytes, and the bytes that are refused."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from barnabas.wire.remote_log_records import RemoteLogSegmentMetadataSnapshotRec
 from barnabas.wire.tagged_fields import MalformedMessage
 from tests.unit.tiered.made import DELETED, DELETING, FINISHED, NOW_MS, PARTITION, STARTED, segment, update
 
-# What Kafka's RemoteLogMetadataSerde writes for these; tests/conformance/remote_log asks it for many more.
+# The bytes that Kafka's RemoteLogMetadataSerde writes for these events;
+# tests/conformance/remote_log asks it for many more.
 GOLDEN: list[tuple[RemoteLogEvent, str]] = [
     (
         replace(segment(7, 10, 29, {3: 10, 5: 20}, size=4096), custom_metadata=b"\x01\x02"),
@@ -53,7 +54,7 @@ def every_kind() -> list[RemoteLogEvent]:
 
 
 @pytest.mark.parametrize("event", every_kind(), ids=lambda event: type(event).__name__)
-def test_an_event_comes_back_as_it_was(event: RemoteLogEvent) -> None:
+def test_an_event_survives_encoding_and_decoding(event: RemoteLogEvent) -> None:
     assert decode_event(encode_event(event)) == event
     assert partition_of(event) == PARTITION
 
@@ -69,7 +70,7 @@ def test_epochs_may_come_in_any_order() -> None:
 
 
 @given(st.binary(max_size=200))
-def test_bytes_from_outside_are_an_event_or_refused(data: bytes) -> None:
+def test_random_bytes_are_an_event_or_refused(data: bytes) -> None:
     try:
         decode_event(data)
     except MalformedMessage:
@@ -86,7 +87,7 @@ def test_a_changed_byte_is_an_event_or_refused(which: int, data: st.DataObject) 
         return
 
 
-def test_what_cannot_be_a_segment_is_refused() -> None:
+def test_an_impossible_segment_is_refused() -> None:
     made = segment(1, 10, 19)
     for change in (
         {"start_offset": 20},
@@ -100,7 +101,7 @@ def test_what_cannot_be_a_segment_is_refused() -> None:
             replace(made, **change)
 
 
-def test_a_record_of_a_snapshot_is_no_event() -> None:
+def test_a_snapshot_record_is_not_an_event() -> None:
     record = RemoteLogSegmentMetadataSnapshotRecord(
         segment_id=Uuid(bytes(16)),
         start_offset=0,

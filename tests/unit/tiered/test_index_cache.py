@@ -38,7 +38,7 @@ def cache(disk: SimulatedDisk, store: CountingStore, size_bytes_max: int = ROOM)
     return RemoteIndexCache(disk, "/data", store, NAMES, size_bytes_max=size_bytes_max)
 
 
-def test_indexes_say_what_the_local_ones_say() -> None:
+def test_cached_indexes_answer_like_the_local_ones() -> None:
     disk, store, tiered = world()
     for remote, local in zip(tiered.segments, tiered.log.segments, strict=False):
         indexes = cache(disk, store).get(remote)
@@ -60,7 +60,7 @@ def test_files_have_kafkas_names_and_are_fetched_once() -> None:
     assert disk.names(CACHE) == sorted(f"{stem}.{suffix}" for stem in stems for suffix in ("index", "timeindex", "txnindex"))
 
 
-def test_a_restart_finds_what_was_cached() -> None:
+def test_cached_indexes_survive_a_restart() -> None:
     disk, store, tiered = world()
     first = tiered.segments[0]
     before = cache(disk, store).get(first)
@@ -70,7 +70,7 @@ def test_a_restart_finds_what_was_cached() -> None:
     assert again.size_bytes == before.size_bytes
 
 
-def test_what_is_not_whole_is_removed_at_start() -> None:
+def test_incomplete_and_foreign_files_are_removed_at_start() -> None:
     disk, store, tiered = world()
     cache(disk, store).get(tiered.segments[0])
     stem = disk.names(CACHE)[0].partition(".")[0]
@@ -83,7 +83,7 @@ def test_what_is_not_whole_is_removed_at_start() -> None:
     assert disk.names(CACHE) == []
 
 
-def test_rot_on_disk_is_fetched_anew() -> None:
+def test_a_corrupt_cached_index_is_fetched_again() -> None:
     disk, store, tiered = world()
     first = tiered.segments[0]
     before = cache(disk, store).get(first)
@@ -95,7 +95,7 @@ def test_rot_on_disk_is_fetched_anew() -> None:
 
 @pytest.mark.parametrize("kind", [ObjectKind.INDEX, ObjectKind.TIME_INDEX, ObjectKind.TRANSACTION_INDEX])
 @pytest.mark.parametrize("content", [b"x", b"\xff" * 816, bytes(range(255))[:240] * 17])
-def test_rot_in_the_store_is_told_and_not_kept(kind: ObjectKind, content: bytes) -> None:
+def test_a_corrupt_index_in_the_store_raises_and_is_not_cached(kind: ObjectKind, content: bytes) -> None:
     disk, store, tiered = world()
     first = tiered.segments[0]
     store.inner.put(NAMES.name(first, kind), content)
@@ -105,7 +105,7 @@ def test_rot_in_the_store_is_told_and_not_kept(kind: ObjectKind, content: bytes)
     assert disk.names(CACHE) == []
 
 
-def test_the_longest_unused_goes_first() -> None:
+def test_the_least_recently_used_index_is_evicted_first() -> None:
     disk, store, tiered = world()
     one, two, three = tiered.segments
     sizes = [cache(disk, store).get(each).size_bytes for each in tiered.segments]
@@ -134,7 +134,7 @@ def test_a_removed_segment_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("operation", [Operation.CREATE, Operation.WRITE, Operation.SYNC, Operation.RENAME])
-def test_a_full_disk_costs_a_fetch_and_nothing_else(operation: Operation) -> None:
+def test_a_full_disk_costs_one_fetch_and_nothing_else(operation: Operation) -> None:
     disk, store, tiered = world()
     made = cache(disk, store)
     disk.fail_with(errno.ENOSPC, [operation], path_part=CACHE)
@@ -142,7 +142,7 @@ def test_a_full_disk_costs_a_fetch_and_nothing_else(operation: Operation) -> Non
     assert (disk.names(CACHE), made.size_bytes) == ([], 0)
 
 
-def test_wherever_the_power_is_cut_indexes_are_whole_or_fetched_again() -> None:
+def test_indexes_are_whole_or_fetched_again_after_a_power_cut_at_any_moment() -> None:
     expected = None
     for step in range(1, 60):
         disk, store, tiered = world()
@@ -157,7 +157,8 @@ def test_wherever_the_power_is_cut_indexes_are_whole_or_fetched_again() -> None:
                 survivor = disk.crash()
                 if not survivor.is_directory("/data"):
                     continue
-                remote = DirectoryStore(disk.kill(), REMOTE)  # another machine's, where the lights stayed on
+                # The remote store is on another machine, which did not lose power.
+                remote = DirectoryStore(disk.kill(), REMOTE)
                 fresh = RemoteIndexCache(survivor, "/data", remote, NAMES, size_bytes_max=ROOM)
                 assert fresh.get(first) == expected
         else:

@@ -1,4 +1,6 @@
-"""``__remote_log_metadata`` as a broker writes it and reads it back, where it leads the topic's one partition itself."""
+"""``__remote_log_metadata`` as a broker writes it and reads it back, where the broker itself leads
+the only partition.
+"""
 
 from __future__ import annotations
 

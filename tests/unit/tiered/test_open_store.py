@@ -1,4 +1,4 @@
-"""From a URL to a store."""
+"""From a URL to a remote store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_other_urls_are_object_stores(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["", "bucket", "/path", "file://", "file:///", "file://host/path", "ftp://x/y", "s3://", "http://x/y"])
-def test_what_cannot_be_a_store_is_refused_in_a_sentence(url: str) -> None:
+def test_a_url_that_names_no_store_is_refused_with_a_sentence(url: str) -> None:
     with pytest.raises(ConfigError, match=r"remote\.log\.storage\.url is"):
         open_store(url, {}, disk_with_store()[0])
 
@@ -42,7 +42,7 @@ def test_unknown_options_are_refused() -> None:
         open_store("file:///remote", {"region": "x"}, disk_with_store()[0])
 
 
-def test_a_missing_package_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_reported_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(ConfigError, match=r"pip install 'barnabas\[tiered\]'"):
         open_store("s3://bucket", {}, disk_with_store()[0])

@@ -1,4 +1,4 @@
-"""How many bytes a second go to the remote store, or come from it."""
+"""The quota: bytes a second to the remote store, or from it."""
 
 from __future__ import annotations
 

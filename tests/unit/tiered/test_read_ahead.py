@@ -1,4 +1,4 @@
-"""Pieces of remote logs in memory."""
+"""Pieces of remote logs that are read ahead into memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIECE = 100
 
 
 class MemoryStore:
-    """Only what a reader needs; counts, and waits where told to."""
+    """The methods that a reader needs; counts the requests, and blocks while ``open`` is clear."""
 
     def __init__(self, *segments: RemoteSegmentMetadata) -> None:
         self.content = {NAMES.name(each, ObjectKind.LOG): bytes([n + 1]) * each.size_bytes for n, each in enumerate(segments)}
@@ -43,11 +43,11 @@ def world(*segments: RemoteSegmentMetadata, bytes_max: int = 10_000, threads: in
 
 
 def settle(ahead: ReadAhead) -> None:
-    """Wait until everything that was asked for ahead has come."""
+    """Wait until all pieces that were requested ahead have arrived."""
     ahead._executor.shutdown(wait=True)
 
 
-def test_the_first_piece_brings_the_next_ones() -> None:
+def test_a_read_of_the_first_piece_fetches_the_next_ones() -> None:
     one = segment(1, 0, 9, size=1000)
     store, ahead = world(one)
     assert ahead.piece(one, 0) == b"\1" * PIECE
@@ -55,7 +55,7 @@ def test_the_first_piece_brings_the_next_ones() -> None:
     assert sorted(store.asked) == [(1, number) for number in range(1 + PIECES_AHEAD)]
 
 
-def test_a_piece_in_the_middle_comes_alone() -> None:
+def test_a_read_in_the_middle_fetches_one_piece() -> None:
     one = segment(1, 0, 9, size=1000)
     store, ahead = world(one)
     ahead.piece(one, 5)
@@ -63,7 +63,7 @@ def test_a_piece_in_the_middle_comes_alone() -> None:
     assert store.asked == [(1, 5)]
 
 
-def test_the_next_segment_is_begun_before_this_one_ends() -> None:
+def test_the_next_segment_is_fetched_before_this_one_ends() -> None:
     one, two = segment(1, 0, 9, size=250), segment(2, 10, 19, size=250)
     store, ahead = world(one, two)
     ahead.piece(one, 1, two)
@@ -72,7 +72,7 @@ def test_the_next_segment_is_begun_before_this_one_ends() -> None:
     assert sorted(store.asked) == [(1, 1), (1, 2), (2, 0)]
 
 
-def test_many_who_want_one_piece_make_one_request() -> None:
+def test_many_readers_of_one_piece_make_one_request() -> None:
     one = segment(1, 0, 9, size=PIECE)
     store, ahead = world(one)
     store.open.clear()
@@ -97,7 +97,7 @@ def test_memory_is_bounded() -> None:
         assert ahead.size_bytes <= 1000
 
 
-def test_with_too_many_readers_nothing_is_fetched_ahead() -> None:
+def test_nothing_is_fetched_ahead_with_too_many_readers() -> None:
     many = [segment(number, 0, 9, size=1000) for number in range(1, 21)]
     store, ahead = world(*many, bytes_max=600)
     for _ in range(3):
@@ -119,7 +119,7 @@ def test_a_failure_is_forgotten() -> None:
     assert ahead.piece(one, 5) == b"\1" * PIECE
 
 
-def test_an_object_that_is_too_short_is_told() -> None:
+def test_an_object_that_is_too_short_raises() -> None:
     one = segment(1, 0, 9, size=1000)
     store, ahead = world(one)
     store.content = {name: content[:550] for name, content in store.content.items()}
@@ -127,7 +127,7 @@ def test_an_object_that_is_too_short_is_told() -> None:
         ahead.piece(one, 5)
 
 
-def test_whoever_is_first_fetches_what_still_waits_in_the_queue() -> None:
+def test_a_reader_fetches_a_piece_that_still_waits_in_the_queue() -> None:
     one = segment(1, 0, 9, size=1000)
     store, ahead = world(one, threads=1)
     store.open.clear()
@@ -136,6 +136,6 @@ def test_whoever_is_first_fetches_what_still_waits_in_the_queue() -> None:
         store.open.set()
         first.result(10)
     ahead.close()
-    # Its threads are gone, and what they did not begin is fetched by who asks.
+    # The threads are gone, and the reader itself fetches the pieces that they did not begin.
     assert ahead.piece(one, 1) == ahead.piece(one, 2) == b"\1" * PIECE
     assert sorted(store.asked) == [(1, 0), (1, 1), (1, 2)]

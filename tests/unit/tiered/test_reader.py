@@ -1,4 +1,4 @@
-"""Reading from remote segments what the local ones held."""
+"""Reads from remote segments return the records that the local ones held."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_every_offset_is_found() -> None:
     made.close()
 
 
-def test_what_is_not_remote_is_told() -> None:
+def test_an_offset_that_is_not_remote_raises() -> None:
     disk, store, tiered = world()
     made = reader(disk, store)
     for offset in (-1, tiered.copied + 1, 10**6):
@@ -73,7 +73,7 @@ def test_what_is_not_remote_is_told() -> None:
             made.read(tiered.chain, offset, size_bytes_max=1000)
 
 
-def test_a_batch_that_is_too_large_comes_alone_or_not_at_all() -> None:
+def test_a_batch_above_the_limit_is_returned_alone_or_not_at_all() -> None:
     disk, store, tiered = world()
     made = reader(disk, store)
     alone = made.read(tiered.chain, 3, size_bytes_max=10)
@@ -95,12 +95,12 @@ def test_large_batches_over_many_pieces_are_whole() -> None:
     assert read_all(made, tiered.chain, 0, 1000) == local_batches(log, tiered.copied)
 
 
-def test_behind_a_gap_comes_the_next_batch_also_in_the_next_segment() -> None:
+def test_a_read_in_a_gap_returns_the_next_batch_also_of_the_next_segment() -> None:
     disk, store = disk_with_store()
     log = open_partition(disk)
     batches = [data() for _ in range(31)]
     for index, batch in list(enumerate(batches))[1:]:
-        # Offsets 10, 20, 30...: as compaction might have left it.
+        # Offsets 10, 20, 30..., with gaps as compaction leaves them.
         batch[0:8] = (10 * index).to_bytes(8, "big")
         if index and index % 10 == 0:
             log.roll(now_ms=NOW_MS, base_offset=10 * index)
@@ -118,16 +118,17 @@ def test_behind_a_gap_comes_the_next_batch_also_in_the_next_segment() -> None:
     assert (read.records, read.next_offset) == (b"", last.end_offset + 1)
 
 
-def test_what_another_history_wrote_is_not_read() -> None:
+def test_records_of_another_history_are_not_read() -> None:
     disk, store, tiered = world()
     first = tiered.segments[0]
-    # This log's epoch 0 ended at offset 4; the segment holds what was cut off behind it.
+    # In this log epoch 0 ended at offset 4; the segment also holds the records after it, which were
+    # truncated.
     chain = build_chain(catalogue(replace(first, state=STARTED)), [EpochStart(0, 0), EpochStart(1, 4)], 100)
     read = reader(disk, store).read(chain, 0, size_bytes_max=10_000)
     assert (read.first_offset, read.next_offset) == (0, 4)
 
 
-# -- transactions -----------------------------------------------------------------------------------------------------------------
+# -- transactions -----------------------------------------------------------------------------
 
 
 def test_aborted_transactions_are_those_of_the_local_log() -> None:
@@ -160,7 +161,7 @@ def test_aborted_transactions_are_those_of_the_local_log() -> None:
     assert complete > tiered.copied // 2
 
 
-def test_transactions_are_looked_up_only_when_asked_for() -> None:
+def test_transactions_are_looked_up_only_by_request() -> None:
     disk, store = disk_with_store()
     log = open_partition(disk)
     append(log, sent(7, 0, transactional=True))
@@ -173,11 +174,11 @@ def test_transactions_are_looked_up_only_when_asked_for() -> None:
     assert "get txnindex" not in counting.asked
 
 
-# -- by time ----------------------------------------------------------------------------------------------------------------------
+# -- by time ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.ZSTD])
-def test_an_offset_by_time_is_the_local_logs(codec: Codec) -> None:
+def test_an_offset_by_time_is_that_of_the_local_log(codec: Codec) -> None:
     disk, store = disk_with_store()
     log = open_partition(disk)
     chance = chances(1)
@@ -195,13 +196,13 @@ def test_an_offset_by_time_is_the_local_logs(codec: Codec) -> None:
     assert made.offset_for_timestamp(tiered.chain, NOW_MS + 1000, 0) is None
 
 
-# -- what may go wrong -------------------------------------------------------------------------------------------------------------
+# -- damage and failures ----------------------------------------------------------------------
 
 
 @settings(deadline=None, max_examples=80)
 @given(st.integers(0, 999), st.integers(0, 7))
 def test_a_flipped_bit_never_reaches_a_client(position: int, bit: int) -> None:
-    """The leader epoch alone is outside of the checksum, and of no use to whoever reads."""
+    """Only the leader epoch is outside of the checksum, and readers do not use it."""
     disk, store, tiered = world(12)
     first = tiered.segments[0]
     before = local_batches(tiered.log, tiered.copied)
@@ -215,19 +216,20 @@ def test_a_flipped_bit_never_reaches_a_client(position: int, bit: int) -> None:
         made.close()
     same = [(one[:12], one[16:]) for one in found] == [(one[:12], one[16:]) for one in before]
     moved = [read_header(one).base_offset for one in found] != [read_header(one).base_offset for one in before]
-    # A base offset that rot has moved forward, within the segment and below the next batch, is a gap like any other.
+    # A base offset that moved forward, within the segment and below the next batch, looks like any
+    # other gap.
     assert same or moved
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 60, 61, 99, 100, 550, 999])
-def test_a_shortened_object_is_told(size_bytes: int) -> None:
+def test_a_shortened_object_raises(size_bytes: int) -> None:
     disk, store, tiered = world(12)
     disk.open(f"{REMOTE}/{NAMES.name(tiered.segments[0], ObjectKind.LOG)}").truncate(size_bytes)
     with pytest.raises(RemoteDataDamaged):
         read_all(reader(disk, store), tiered.chain, 0, 10_000)
 
 
-def test_a_store_that_comes_back_is_read_again() -> None:
+def test_a_store_that_recovers_is_read_again() -> None:
     disk, store, tiered = world()
     made = reader(disk, store)
     store.down = True
@@ -238,7 +240,7 @@ def test_a_store_that_comes_back_is_read_again() -> None:
     assert made.read(tiered.chain, 5, size_bytes_max=1000).first_offset == 5
 
 
-def test_damage_that_was_only_here_is_healed_by_asking_again() -> None:
+def test_damaged_data_is_not_cached_so_a_later_read_succeeds() -> None:
     disk, store, tiered = world()
     made = reader(disk, store)
     name = f"{REMOTE}/{NAMES.name(tiered.segments[0], ObjectKind.LOG)}"
@@ -257,7 +259,7 @@ def test_damage_that_was_only_here_is_healed_by_asking_again() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 31), st.integers(0, 7))
-def test_a_flipped_bit_in_an_index_lets_nobody_pass_over_records(position: int, bit: int) -> None:
+def test_a_flipped_bit_in_an_index_skips_no_records(position: int, bit: int) -> None:
     disk, store, tiered = world(12)
     first = tiered.segments[0]
     disk.flip_bit(f"{REMOTE}/{NAMES.name(first, ObjectKind.INDEX)}", position, bit)
@@ -270,7 +272,7 @@ def test_a_flipped_bit_in_an_index_lets_nobody_pass_over_records(position: int, 
     made.close()
 
 
-def test_a_missing_object_is_told() -> None:
+def test_a_missing_object_raises() -> None:
     disk, store, tiered = world()
     store.delete(NAMES.all_of(tiered.segments[0]))
     with pytest.raises(RemoteStoreError):
@@ -288,5 +290,5 @@ def test_reading_in_sequence_asks_for_every_byte_once_and_for_no_index() -> None
 
 
 def the_store(store: RemoteStore) -> RemoteStore:
-    """Both ends fit the port; mypy says so."""
+    """The store fits the port, and mypy checks it."""
     return store

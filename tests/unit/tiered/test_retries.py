@@ -1,4 +1,4 @@
-"""How long a failed task waits."""
+"""How long a failed task waits before its retry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from barnabas.tiered.retries import RetryWaits
 
 
 class Chance:
-    """As far to one side as can be."""
+    """Jitter at one end of its range."""
 
     def __init__(self, side: int) -> None:
         self._side = side

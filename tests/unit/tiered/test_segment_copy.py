@@ -39,7 +39,7 @@ def objects(store: DirectoryStore, copy: SegmentCopy) -> dict[str, bytes]:
     return {kind: store.get(name, size_bytes_max=MIB) for kind, name in found.items() if name in there}
 
 
-def test_everything_of_the_segment_is_there_byte_for_byte() -> None:
+def test_a_copy_has_all_files_of_the_segment_byte_for_byte() -> None:
     disk, store, _log, copy = world()
     taken: list[int] = []
     copy.run(store, NAMES, taken.append)
@@ -95,7 +95,7 @@ def test_the_log_file_may_be_renamed_and_removed_while_it_is_read() -> None:
     assert objects(store, copy)[".log"] == before
 
 
-def test_a_rotten_segment_is_not_copied() -> None:
+def test_a_corrupt_segment_is_not_copied() -> None:
     for position in (3, 16, 20, 70, 350):
         disk, store, _, copy = world()
         disk.flip_bit(f"{DIRECTORY}/{0:020d}.log", position, 6)
@@ -104,7 +104,7 @@ def test_a_rotten_segment_is_not_copied() -> None:
         assert ".log" not in objects(store, copy)
 
 
-def test_a_segment_that_was_cut_is_not_copied() -> None:
+def test_a_truncated_segment_is_not_copied() -> None:
     _disk, store, log, copy = world()
     log.segments.first.file.truncate(250)
     with pytest.raises(SegmentDamaged):
@@ -123,7 +123,7 @@ def test_batches_larger_than_a_piece_are_copied() -> None:
     assert store.get(name, size_bytes_max=10 * MIB) == disk.read(f"{DIRECTORY}/{0:020d}.log")
 
 
-def test_who_holds_the_quota_may_end_the_copy() -> None:
+def test_the_quota_callback_may_end_the_copy() -> None:
     _, store, _, copy = world()
 
     class NoLongerLeader(Exception):
@@ -137,7 +137,7 @@ def test_who_holds_the_quota_may_end_the_copy() -> None:
     assert objects(store, copy) == {}
 
 
-def test_a_store_that_is_down_is_told() -> None:
+def test_a_copy_to_a_store_that_is_down_raises() -> None:
     _, store, _, copy = world()
     counting = CountingStore(store)
     counting.down = True
@@ -157,7 +157,7 @@ def test_a_follower_gets_epochs_and_producers_as_of_the_segments_end() -> None:
 
 @pytest.mark.parametrize("kind", [ObjectKind.LEADER_EPOCHS, ObjectKind.SNAPSHOT])
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"0\n3\n0 0\n", b"1\n0\n", b"0\n2\n3 5\n1 9\n", b"0\n1\nx y\n"])
-def test_rotten_state_is_told(kind: ObjectKind, content: bytes) -> None:
+def test_corrupt_auxiliary_state_raises(kind: ObjectKind, content: bytes) -> None:
     _, store, _, copy = world()
     copy.run(store, NAMES, nothing)
     store.put(NAMES.name(copy.metadata, kind), content)
@@ -165,6 +165,6 @@ def test_rotten_state_is_told(kind: ObjectKind, content: bytes) -> None:
         fetch_aux_state(store, NAMES, copy.metadata)
 
 
-def test_epochs_are_written_and_read_alike() -> None:
+def test_epochs_survive_writing_and_reading() -> None:
     for epochs in ((), (EpochStart(0, 0),), (EpochStart(1, 5), EpochStart(4, 9))):
         assert decode_leader_epochs(encode_leader_epochs(epochs)) == epochs

@@ -1,4 +1,4 @@
-"""Threads for the remote store, as many as is said at the time."""
+"""Threads for the remote store, as many as the setting names at the time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A log on a simulated disk whose sealed segments are copied into a directory of the same disk, which plays the remote store."""
+"""A log on a simulated disk whose sealed segments are copied into a directory of the same disk,
+which stands for the remote store.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ def copied_offset(catalogue: RemoteCatalogue, log: Log) -> int:
 
 
 def prepare(disk: Disk, log: Log, *, number: int = 1, copied: int = NOTHING_COPIED, directory: str = DIRECTORY) -> SegmentCopy | None:
-    """The next copy, if there is one to be made."""
+    """The next copy, if one is due."""
     plan = next_copy(
         local_segments(log), log.leader_epochs.entries, copied_offset=copied, log_start_offset=0, last_stable_offset=log.log_end_offset
     )
@@ -64,7 +66,7 @@ def nothing(size_bytes: int) -> None:
 
 
 class Tiered:
-    """Everything sealed is remote."""
+    """All sealed segments are remote."""
 
     def __init__(self, disk: Disk, log: Log, store: RemoteStore, *, directory: str = DIRECTORY) -> None:
         self.log = log
@@ -94,7 +96,7 @@ class Tiered:
 
 
 class CountingStore:
-    """Another store, and what was asked of it; out of reach while told so."""
+    """Wraps a store and counts its requests; unreachable while ``down``."""
 
     def __init__(self, inner: RemoteStore) -> None:
         self.inner = inner
