@@ -40,22 +40,6 @@ NOT_SWEPT: tuple[str, ...] = (
     "tests/hostile",
     "tests/scenarios",
     "tests/simulation",
-    "tests/unit/__init__.py",
-    "tests/unit/api",
-    "tests/unit/bench",
-    "tests/unit/config",
-    "tests/unit/coordinators",
-    "tests/unit/devcluster",
-    "tests/unit/docs_site",
-    "tests/unit/env",
-    "tests/unit/logcare",
-    "tests/unit/metadata",
-    "tests/unit/model",
-    "tests/unit/network",
-    "tests/unit/node",
-    "tests/unit/records",
-    "tests/unit/storage",
-    "tests/unit/wire",
 )
 
 # Pages whose rows the tests read and run, each with a whole example, which Markdown cannot wrap.

@@ -257,7 +257,7 @@ def test_a_shard_that_is_unloaded_takes_no_repeated_commit_and_one_that_returns_
     assert client.committed() == [("t", 0, 5), ("t", 0, 7)]
 
 
-def test_a_topic_that_is_deleted_and_made_anew_is_another_topic(client: Client) -> None:
+def test_a_topic_that_is_deleted_and_created_again_is_another_topic(client: Client) -> None:
     client.commit(5)
     client.image = after([RemoveTopicRecord(topic_id=uuid(1))], client.image)
     assert client.commit(6) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

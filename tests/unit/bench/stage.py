@@ -35,13 +35,15 @@ THEIRS = StagedSystem("kafka", "Apache Kafka")
 
 @dataclass
 class StagedRow:
-    """Measures 1, 2, 3 on each system in turn, and fails where it is told to."""
+    """Measures 1, 2, 3 on each system in turn, and fails at the measurement that ``fails``
+    names."""
 
     goal: Goal | None = None
     skipped: str | None = None
     # (system, how many measurements it survives)
     fails: tuple[str, int] | None = None
-    # Sessions that were opened and closed, and every measurement, in the order in which they happened.
+    # Sessions that were opened and closed, and every measurement, in the order in which they
+    # happened.
     transcript: list[str] = field(default_factory=list)
     family = "staged"
     about = "Nothing is measured."

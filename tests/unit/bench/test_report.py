@@ -83,7 +83,7 @@ def test_the_terminal_shows_what_the_page_shows() -> None:
     assert "1 of 1 goals met" in text
 
 
-def test_a_row_that_is_done_is_told_in_a_line_for_each_figure() -> None:
+def test_a_finished_row_prints_one_line_for_each_figure() -> None:
     result = RowResult(StagedRow(), rounds={"barnabas": [(1.0, 8.0)]}, failures={"kafka": "it died"})
     assert one_line(run_of(result), result) == [
         "staged speed, MB/s: Barnabas 1.00, Apache Kafka failed (it died)",

@@ -1,4 +1,6 @@
-"""Rounds alternate, the first measurement does not count, and one system's trouble is not the other's."""
+"""Rounds alternate, the first measurement does not count, and one system's trouble is not the
+other's.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ def measured(row: StagedRow, rounds: int, announced: list[tuple[str, int]] | Non
     return measure_row(row, [OURS, THEIRS], rounds=rounds, effort=QUICK, on_turn=on_turn)
 
 
-def test_who_goes_first_alternates() -> None:
+def test_the_systems_take_turns_at_going_first() -> None:
     order = [(number, system.key) for number, system in turns([OURS, THEIRS], 2)]
     assert order == [(0, "barnabas"), (0, "kafka"), (1, "kafka"), (1, "barnabas"), (2, "barnabas"), (2, "kafka")]
 

@@ -245,7 +245,7 @@ def test_timers_run_as_operations(world: World) -> None:
     assert world.runtime.next_deadline_ms is None
 
 
-def test_a_timer_that_sets_itself_anew_at_once_does_not_keep_the_loop(world: World) -> None:
+def test_a_timer_that_rearms_itself_at_once_does_not_keep_the_loop(world: World) -> None:
     runs = []
 
     def again(now_ms: int) -> Outcome[None]:

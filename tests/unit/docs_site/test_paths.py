@@ -10,7 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "src" / "barnabas"
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").rglob("*.md"))
-# `env/real_disk.py`, `env/slices`, `tests/cluster`: words of code with a slash between them and nothing else.
+# `env/real_disk.py`, `env/slices`, `tests/cluster`: words of code with a slash between them and
+# nothing else.
 _PATH = re.compile(r"`([a-z_]+(?:/[a-z_]+)+(?:\.[a-z]+)?)/?`")
 
 

@@ -1,4 +1,6 @@
-"""Moving a replica between directories: wherever it is interrupted, the replica is found again, whole and once."""
+"""Moving a replica between directories: wherever it is interrupted, the replica is found again,
+whole and once.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,8 @@ class Reports:
 
 
 class Node:
-    """As much of a node as has to do with where its replicas lie. The first one makes the partition."""
+    """As much of a node as has to do with where its replicas lie. The first one makes the
+    partition."""
 
     def __init__(self, disk: SimulatedDisk, reports: Reports | None = None) -> None:
         self.disk = disk

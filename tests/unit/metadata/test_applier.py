@@ -156,7 +156,7 @@ def test_a_wait_for_an_offset_ends_when_it_is_published_and_not_before() -> None
     run(main)
 
 
-def test_settings_are_worked_out_anew_when_one_changed() -> None:
+def test_settings_are_computed_again_when_one_changes() -> None:
     scribe = Scribe()
 
     async def main() -> None:

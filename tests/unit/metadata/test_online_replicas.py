@@ -25,7 +25,7 @@ def test_a_replica_is_offline_when_its_broker_is_fenced_or_unknown_or_its_direct
     assert image.offline_replicas(image.topics.by_name["t"].partitions[0]) == [2, 3, 4]
 
 
-def test_a_replica_whose_place_is_not_known_is_believed_to_be_there() -> None:
+def test_a_replica_in_an_unknown_directory_counts_as_online() -> None:
     image = after([registered(1), *topic(1, "t", [1])])
     assert image.offline_replicas(image.topics.by_name["t"].partitions[0]) == []
 

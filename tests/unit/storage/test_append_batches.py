@@ -1,4 +1,6 @@
-"""Several batches in one write: the log and its files are what they would be if the batches had come one by one."""
+"""Several batches in one write: the log and its files are what they would be if the batches had
+come one by one.
+"""
 
 from __future__ import annotations
 

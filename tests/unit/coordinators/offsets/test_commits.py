@@ -136,7 +136,7 @@ def test_a_reader_that_names_itself_is_checked() -> None:
     assert group.asked == [{"member_id": "m", "epoch": 3}]
 
 
-def test_an_offset_in_a_topic_that_was_made_anew_does_not_count() -> None:
+def test_an_offset_of_a_topic_that_was_created_again_does_not_count() -> None:
     desk = Desk()
     desk.commit(("t", 0, 9))
     assert desk.fetch({"t": [0]}, topic_id=TOPIC_ID) == {("t", 0): 9}
