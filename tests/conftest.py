@@ -1,6 +1,7 @@
-"""What hypothesis makes up is the same every time, and how long a busy machine takes for it says nothing.
+"""Hypothesis generates the same examples every time and has no deadlines, because a busy machine is
+slow without being wrong.
 
-Settings of a test of its own take over what they do not say from here.
+Tests with settings of their own inherit everything else from here.
 """
 
 from __future__ import annotations

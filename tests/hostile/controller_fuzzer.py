@@ -76,7 +76,8 @@ class ControllerFuzzer(Fuzzer):
             super().run(start, some)
 
     def _restock(self) -> None:
-        """The node may have been put out of the cluster just now, by a request that was in order. Its next heartbeat brings it back."""
+        """A valid request may just have removed the node from the cluster. Its next heartbeat
+        brings it back."""
         restock = super()._restock
 
         def restocked() -> bool:

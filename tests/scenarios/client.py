@@ -1,6 +1,7 @@
-"""A client as small as can be: one socket, our own message classes, and nothing done behind the test's back.
+"""A minimal client: one socket, our own message classes, and nothing done behind the test's back.
 
-What it sends can be anything, in any order and any pieces, which no real client would allow; what it receives it decodes to the last byte.
+It can send any bytes in any order and in any pieces, which no real client allows, and it decodes
+every response to the last byte.
 """
 
 from __future__ import annotations
@@ -81,10 +82,10 @@ class Client:
     def close(self) -> None:
         self.socket.close()
 
-    # -- sending --------------------------------------------------------------------------------------------------------------
+    # -- sending ------------------------------------------------------------------------------
 
     def send(self, request: Any, version: int | None = None) -> int:
-        """Send and do not wait; the correlation id."""
+        """Sends without waiting; returns the correlation id."""
         self._next_id += 1
         self.socket.sendall(frame_of(request, newest(request) if version is None else version, correlation_id=self._next_id))
         return self._next_id
@@ -92,7 +93,7 @@ class Client:
     def send_bytes(self, data: bytes | bytearray) -> None:
         self.socket.sendall(data)
 
-    # -- receiving ------------------------------------------------------------------------------------------------------------
+    # -- receiving ----------------------------------------------------------------------------
 
     def receive_exactly(self, size_bytes: int) -> bytes:
         parts = bytearray()
@@ -111,7 +112,8 @@ class Client:
         return self.receive_exactly(length)
 
     def receive(self, request: Any, version: int | None = None) -> tuple[int, Any]:
-        """The correlation id and the response of the next answer, which must be to such a ``request``."""
+        """The correlation id and the body of the next response, which must answer such a
+        ``request``."""
         return decode_response(self.receive_frame(), type(request), newest(request) if version is None else version)
 
     def ask(self, request: Any, version: int | None = None) -> Any:
@@ -121,13 +123,13 @@ class Client:
         return response
 
     def hung_up(self) -> bool:
-        """Whether the broker closes the connection without another byte; waits for it to."""
+        """Whether the broker closes the connection without another byte; waits until it does."""
         try:
             return self.socket.recv(1) == b""
         except ConnectionResetError:
             return True
 
-    # -- what tests often say -------------------------------------------------------------------------------------------------
+    # -- shortcuts for tests ------------------------------------------------------------------
 
     def probe(self) -> None:
         """The broker serves."""
@@ -176,13 +178,13 @@ class Client:
         return answer
 
     def produce(self, topic: str, values: Sequence[bytes], *, partition: int = 0) -> int:
-        """Appends the values as one batch; its base offset."""
+        """Appends the values as one batch; returns its base offset."""
         answer = self.produce_batch(topic, partition, batch_of(values))
         assert answer.error_code == 0, answer
         return answer.base_offset
 
     def fetch(self, topic: str, partition: int = 0, offset: int = 0, **options: int) -> Any:
-        """The answer for one partition, at once whatever there is."""
+        """The response for one partition, at once and with any records that there are."""
         response = self.ask(fetch_request([(topic, partition, offset)], **options), FETCH_BY_NAME)
         assert response.error_code == 0
         return response.responses[0].partitions[0]
@@ -229,7 +231,8 @@ def batch_of(values: Iterable[bytes | None], *, timestamp: int = NOW_MS, key: by
 
 
 def records_in(data: bytes | memoryview | None) -> list[Record]:
-    """Records of all whole batches; what is cut off at the end is left out, as clients do."""
+    """The records of all whole batches; clients ignore a batch that is cut off at the end, and so
+    does this function."""
     view = memoryview(data or b"")
     found: list[Record] = []
     for position, header in walk(view):

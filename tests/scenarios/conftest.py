@@ -1,4 +1,4 @@
-"""What scenarios share: a broker, a client of it, and the claim that nothing went wrong unseen."""
+"""Fixtures of the scenarios: a broker, a client, and a check that no error went unseen."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.scenarios.client import Client
 
 @pytest.fixture(autouse=True)
 def nothing_unhandled(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """A broker in this process writes its errors to stderr, asyncio its unhandled exceptions to the log. A test that wants an error reads
-    stderr itself, which empties it."""
+    """A broker in this process writes its errors to stderr, and asyncio writes unhandled exceptions
+    to the log. A test that expects an error reads stderr itself, which empties it."""
     yield
     errors = [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR]
     assert not errors, errors

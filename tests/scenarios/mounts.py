@@ -1,4 +1,4 @@
-"""Small file systems of their own, to be filled up or made read-only for real."""
+"""Small file systems of their own, which tests really fill up or make read-only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import pytest
 
 @contextmanager
 def small_disk(path: Path, size_kib: int) -> Iterator[None]:
-    """A file system in memory of that size at ``path``. Where this may not be mounted the test is left out."""
+    """A file system of that size in memory at ``path``. The test is skipped where it cannot be
+    mounted."""
     path.mkdir(parents=True, exist_ok=True)
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "none", str(path)], capture_output=True, text=True)
     if mounted.returncode:
@@ -29,7 +30,8 @@ def resize(path: Path, size_kib: int) -> None:
 
 @contextmanager
 def read_only(path: Path) -> Iterator[None]:
-    """Nothing can be opened for writing there, or made; what is open stays open, as when a kernel has found errors on a disk."""
+    """No file can be created there or opened for writing; open files stay open, as when a kernel
+    has found errors on a disk."""
     _mount("--bind", str(path), str(path))
     try:
         _mount("-o", "remount,bind,ro", str(path))
@@ -43,7 +45,7 @@ def _mount(*arguments: str) -> None:
 
 
 class Ballast:
-    """A file that takes all the room there is."""
+    """A file that takes up all free space."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / "ballast"

@@ -1,4 +1,6 @@
-"""A node in a thread of this process, with ports of the test's choosing; and a disk that fails where it is told to."""
+"""A node in a thread of this process, with ports of the test's choosing; and a disk on which chosen
+operations fail.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ T = TypeVar("T")
 
 
 class RunningNode:
-    """``with RunningNode(directories, disk=...) as node:`` stops cleanly at the end, unless the node halted by itself."""
+    """``with RunningNode(directories, disk=...) as node:`` stops cleanly at the end, unless the
+    node halted by itself."""
 
     def __init__(self, directories: Sequence[Path], *, disk: Disk | None = None, config: Mapping[str, str] | None = None) -> None:
         overrides = {"log.dirs": ",".join(map(str, directories)), **(config or {})}
@@ -87,10 +90,11 @@ class FailingDisk(RealDisk):
     """The operating system's files, some of which can no longer be written, synced or read."""
 
     def __init__(self) -> None:
-        self.broken: dict[str, set[str]] = {}  # by beginning of path: the operations that fail there
+        # Prefixes of paths, with the operations that fail below each.
+        self.broken: dict[str, set[str]] = {}
 
     def fail(self, path: Path | str, *operations: str) -> None:
-        """``operations`` out of write, sync, read, open and rename."""
+        """``operations`` are out of write, sync, read, open and rename."""
         self.broken[str(path)] = set(operations)
 
     def heal(self) -> None:

@@ -1,4 +1,6 @@
-"""A reader that does not read is not read from either: it costs a bounded amount of memory and nobody else's time."""
+"""The broker stops reading from a client that does not read its answers: such a client costs a
+bounded amount of memory and does not slow down the others.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,11 @@ from tests.scenarios.client import FETCH_BY_NAME, Client, batch_of, fetch_reques
 from tests.waiting import PATIENCE_SECONDS
 
 BATCH_BYTES = 500_000
-# Requests of 8 KiB, far more than any buffer on the way holds, and far fewer than would be a problem if the broker took them all.
+# Requests of 8 KiB: far more than any buffer on the way holds, and far fewer than would be a
+# problem if the broker read them all.
 REQUESTS_MAX = 6_000
 CLIENT_ID = "x" * 8000
-# Nothing moves for this long: nobody is reading.
+# A connection that moves no byte for this long counts as stalled: the broker is not reading.
 STALLED_SECONDS = 0.7
 
 
@@ -29,7 +32,8 @@ def deaf(kafka: EmbeddedBroker) -> Iterator[Client]:
 
 
 def send_until_stalled(client: Client, frame: bytes) -> tuple[int, bytes]:
-    """How many frames the broker's side took before it stopped taking any, and what is missing of the last."""
+    """How many frames the broker read before it stopped, and the part of the last frame that is
+    still unsent."""
     client.socket.setblocking(False)
     sent = 0
     while sent < REQUESTS_MAX * len(frame):
@@ -42,7 +46,7 @@ def send_until_stalled(client: Client, frame: bytes) -> tuple[int, bytes]:
     raise AssertionError("the broker took everything from a client that reads nothing")
 
 
-def test_fetched_records_wait_until_they_are_read_and_are_all_there_then(kafka: EmbeddedBroker, client: Client, deaf: Client) -> None:
+def test_fetched_records_wait_until_they_are_read_and_all_arrive(kafka: EmbeddedBroker, client: Client, deaf: Client) -> None:
     client.create_topic("t")
     client.produce_batch("t", 0, batch_of([b"x" * BATCH_BYTES]))
     request = fetch_request([("t", 0, 0)])
@@ -57,7 +61,7 @@ def test_fetched_records_wait_until_they_are_read_and_are_all_there_then(kafka: 
 
 
 def test_small_answers_wait_too(kafka: EmbeddedBroker, client: Client, deaf: Client) -> None:
-    """Answers that are bytes and not file regions go another way out."""
+    """Answers that are bytes and not file regions take another path out of the broker."""
     request = DescribeConfigsRequest(
         resources=[DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)],
         include_synonyms=True,

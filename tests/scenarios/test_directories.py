@@ -1,4 +1,6 @@
-"""Several log directories, and one of them failing: its partitions say so, the others serve on, and nothing acknowledged is lost."""
+"""Several log directories of which one fails: its partitions report it, the others are served, and
+nothing acknowledged is lost.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ OFFLINE = ErrorCode.KAFKA_STORAGE_ERROR
 
 @pytest.fixture
 def directories(tmp_path: Path) -> list[Path]:
-    """The first holds the metadata log, so it is the second that may fail."""
+    """The first one holds the metadata log, so the second one is the one that may fail."""
     return [tmp_path / "first", tmp_path / "second"]
 
 
@@ -45,7 +47,7 @@ def numbers(count: int) -> list[bytes]:
 
 
 def errors_of(client: Client, partition: int) -> dict[str, int]:
-    """What every API that speaks of a partition says about it."""
+    """The error of every API that reports on a partition."""
     offsets = ListOffsetsRequest(
         replica_id=-1,
         topics=[ListOffsetsTopic(name="t", partitions=[ListOffsetsPartition(partition_index=partition, timestamp=-1)])],
@@ -71,7 +73,7 @@ def errors_of(client: Client, partition: int) -> dict[str, int]:
 
 
 def move_everything_on(node: RunningNode) -> None:
-    """So that every checkpoint has something new to say."""
+    """Gives every checkpoint something new to write."""
     for partition in node.node.broker.replicas:
         partition.log.advance_start(1)
         partition.log.flush()
@@ -96,7 +98,7 @@ def test_partitions_spread_over_the_directories_and_are_found_again(directories:
 
 
 @pytest.mark.parametrize("operation", ["write", "open"])
-def test_a_directory_that_cannot_be_written_is_given_up_alone(
+def test_only_the_directory_that_cannot_be_written_is_given_up(
     directories: list[Path], capfd: pytest.CaptureFixture[str], operation: str
 ) -> None:
     disk = FailingDisk()
@@ -126,14 +128,16 @@ def test_a_directory_that_cannot_be_written_is_given_up_alone(
             assert set(errors_of(client, partition).values()) == {0}
 
 
-def test_a_flush_that_fails_is_not_repeated_but_ends_the_directory(directories: list[Path], capfd: pytest.CaptureFixture[str]) -> None:
-    """After a failed fsync the kernel calls the pages clean: a second one would lie."""
+def test_a_failed_flush_is_not_repeated_and_fails_the_directory(directories: list[Path], capfd: pytest.CaptureFixture[str]) -> None:
+    """After a failed fsync the kernel marks the pages clean, so a second fsync would wrongly
+    succeed."""
     disk = FailingDisk()
     with RunningNode(directories, disk=disk) as node, Client(node.bootstrap) as client:
         client.create_topic("t", PARTITIONS, {"segment.bytes": "1048576"})
         bad = partitions_in(directories[1])
         disk.fail(directories[1], "sync")
-        # What is sealed is flushed in the background; only then is it known that the disk is bad.
+        # Sealed segments are flushed in the background; only then does the broker learn that the
+        # disk is bad.
         until(lambda: client.produce_batch("t", bad[0], batch_of([b"x" * 500_000])).error_code == OFFLINE, "the flush fails")
         assert errors_of(client, bad[1])["fetch"] == OFFLINE
         client.produce("t", [b"fine"], partition=partitions_in(directories[0])[0])
@@ -148,7 +152,7 @@ def test_a_flush_that_fails_is_not_repeated_but_ends_the_directory(directories: 
         "replica.high.watermark.checkpoint.interval.ms",
     ],
 )
-def test_a_checkpoint_that_fails_ends_the_directory(directories: list[Path], capfd: pytest.CaptureFixture[str], setting: str) -> None:
+def test_a_failed_checkpoint_fails_the_directory(directories: list[Path], capfd: pytest.CaptureFixture[str], setting: str) -> None:
     disk = FailingDisk()
     with RunningNode(directories, disk=disk, config={setting: "20"}) as node, Client(node.bootstrap) as client:
         client.create_topic("t", PARTITIONS)
@@ -162,7 +166,9 @@ def test_a_checkpoint_that_fails_ends_the_directory(directories: list[Path], cap
     capfd.readouterr()
 
 
-def test_a_reader_waiting_in_a_directory_that_fails_is_told(directories: list[Path], capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_fetch_that_waits_in_a_failing_directory_is_answered_with_the_error(
+    directories: list[Path], capfd: pytest.CaptureFixture[str]
+) -> None:
     disk = FailingDisk()
     with RunningNode(directories, disk=disk) as node, Client(node.bootstrap) as client, Client(node.bootstrap) as reader:
         client.create_topic("t", PARTITIONS)
@@ -180,7 +186,7 @@ def test_a_reader_waiting_in_a_directory_that_fails_is_told(directories: list[Pa
 def test_without_its_metadata_log_a_node_halts_and_the_next_start_has_everything(
     directories: list[Path], capfd: pytest.CaptureFixture[str], count: int, operation: str
 ) -> None:
-    """Whether it is the only directory, or one of two."""
+    """It may be the only directory, or one of two."""
     disk = FailingDisk()
     with RunningNode(directories[:count], disk=disk) as node, Client(node.bootstrap) as client:
         client.create_topic("t", PARTITIONS)
@@ -207,7 +213,8 @@ def forbid_opening_a_partition(disk: FailingDisk, directory: Path) -> None:
 def test_a_directory_that_is_gone_at_start_keeps_its_partitions(
     directories: list[Path], capfd: pytest.CaptureFixture[str], break_it: Callable[[FailingDisk, Path], None]
 ) -> None:
-    """They are not made anew, empty, in a directory that works: readers would take that for the partition."""
+    """They are not created again, empty, in a directory that works: readers would take those for
+    the partitions."""
     with RunningNode(directories) as node, Client(node.bootstrap) as client:
         client.create_topic("t", PARTITIONS)
         fill(client)
@@ -246,8 +253,9 @@ def test_a_metadata_log_that_cannot_be_written_refuses_the_start_in_one_sentence
         client.probe()
 
 
-def test_a_full_disk_is_a_failed_directory_and_after_room_is_made_and_a_restart_all_is_well(directories: list[Path]) -> None:
-    """A real kernel's refusal: a file may not grow past a limit, which is how a full disk looks from inside ``write``."""
+def test_a_full_disk_fails_its_directory_which_recovers_after_a_restart_with_room(directories: list[Path]) -> None:
+    """The kernel really refuses: a file may not grow past a limit, which looks like a full disk to
+    ``write``."""
     config = {"log.dirs": ",".join(map(str, directories))}
     with EmbeddedBroker(process=True, data_dir=directories[0], config=config) as kafka:
         with Client(kafka.bootstrap) as client:

@@ -1,4 +1,6 @@
-"""Replicas move between the directories of a broker while they are written and read; whatever happens meanwhile, nothing is lost."""
+"""Replicas move between the directories of a broker while clients write and read them, and no
+failure on the way loses a record.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,7 @@ def test_a_replica_moves_while_it_is_written_and_read(directories: list[Path], n
     assert partition.directory_of(1) == moved.directory_id, "the controller was told"
 
 
-def test_a_move_that_is_held_back_is_shown_and_can_be_ended(directories: list[Path], node: RunningNode, client: Client) -> None:
+def test_a_throttled_move_is_listed_and_can_be_cancelled(directories: list[Path], node: RunningNode, client: Client) -> None:
     client.create_topic("t")
     client.produce("t", [b"x" * 10_000])
     home, away = home_and_away(client, "t", directories)
@@ -111,14 +113,14 @@ def test_a_move_that_is_held_back_is_shown_and_can_be_ended(directories: list[Pa
     assert move(client, "t", home) == ErrorCode.NONE
     assert places(client, "t") == [(home.name, False)]
     until(lambda: not list(away.glob("t-0*")), "the copy is removed")
-    # With the throttle away the next one arrives.
+    # Without the throttle the next move completes.
     assert move(client, "t", away) == ErrorCode.NONE
     hold(client, 1_000_000)
     until(lambda: arrived(client, "t", away), "the replica is there")
     assert len(client.values("t")) == 1
 
 
-def test_a_move_goes_on_after_a_restart(directories: list[Path]) -> None:
+def test_a_move_continues_after_a_restart(directories: list[Path]) -> None:
     with RunningNode(directories) as node, Client(node.bootstrap) as client:
         client.create_topic("t")
         client.produce("t", [b"1", b"2"])
@@ -134,7 +136,7 @@ def test_a_move_goes_on_after_a_restart(directories: list[Path]) -> None:
         assert client.values("t") == [b"1", b"2", b"3"]
 
 
-def test_records_that_are_deleted_and_topics_that_are_are_not_copied(directories: list[Path], node: RunningNode, client: Client) -> None:
+def test_a_move_copies_no_deleted_records_and_ends_with_its_topic(directories: list[Path], node: RunningNode, client: Client) -> None:
     client.create_topic("t", 1, {"file.delete.delay.ms": "0"})
     for number in range(4):
         client.produce("t", [b"%d" % number])
@@ -153,12 +155,13 @@ def test_records_that_are_deleted_and_topics_that_are_are_not_copied(directories
     until(lambda: not [*home.glob("t-0*"), *away.glob("t-0*")], "both are removed")
 
 
-def test_what_cannot_be_moved_is_said(directories: list[Path], node: RunningNode, client: Client) -> None:
+def test_an_impossible_move_is_refused_with_an_error(directories: list[Path], node: RunningNode, client: Client) -> None:
     client.create_topic("t")
     _, away = home_and_away(client, "t", directories)
     assert move(client, "t", away.parent / "third") == ErrorCode.LOG_DIR_NOT_FOUND
     assert move(client, "nobody", away) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    # It was remembered: the partition is made there, although the other directory has fewer.
+    # The broker remembered the request: the partition is created there, although the other
+    # directory has fewer.
     client.create_topic("filler", 1)
     client.create_topic("nobody")
     assert arrived(client, "nobody", away)

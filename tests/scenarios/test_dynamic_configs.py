@@ -1,4 +1,6 @@
-"""Settings changed while the node runs: in force with the answer, without a restart, and the stronger one wins."""
+"""Settings changed while the node runs take effect with the answer, without a restart, and the more
+specific one wins.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def described(client: Client, kind: int, name: str, key: str) -> Any:
     return client.ask(DescribeConfigsRequest(resources=[resource], include_synonyms=True)).results[0].configs[0]
 
 
-def test_a_topics_own_setting_is_in_force_at_once_and_its_removal_too(client: Client) -> None:
+def test_a_topics_own_setting_takes_effect_at_once_and_so_does_its_removal(client: Client) -> None:
     client.create_topic("t", 2)
     assert client.produce_batch("t", 0, LARGE).error_code == 0
     client.alter_configs(TOPIC, "t", {"max.message.bytes": "1000"})
@@ -88,7 +90,7 @@ def test_segments_roll_by_their_new_size(kafka: EmbeddedBroker, client: Client) 
     assert len(list(Path(kafka.data_dir, "t-0").glob("*.log"))) == 2
 
 
-def test_the_broker_stamps_records_once_it_is_told_to(client: Client) -> None:
+def test_the_broker_stamps_records_after_a_switch_to_log_append_time(client: Client) -> None:
     client.create_topic("t")
     client.produce("t", [b"producer's time"])
     client.alter_configs(TOPIC, "t", {"message.timestamp.type": "LogAppendTime"})
@@ -122,7 +124,7 @@ def test_another_codec_is_used_from_the_next_batch_on(kafka: EmbeddedBroker, cli
         (BROKER_LOGGER, "2", "root", "INFO", ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_what_cannot_be_set_is_refused_with_a_sentence(
+def test_an_invalid_setting_is_refused_with_a_sentence(
     client: Client, kind: int, name: str, key: str, value: str, error: ErrorCode
 ) -> None:
     client.create_topic("t")

@@ -1,4 +1,6 @@
-"""The broker that tests are given: fresh, quick, on a free port, gone afterwards; and killable where it is a process."""
+"""The broker for tests: fresh, quick, on a free port, removed afterwards, and killable where it is
+a process.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def test_the_fixture_gives_a_fresh_broker_again(kafka: EmbeddedBroker) -> None:
         client.create_topic("t")
 
 
-def test_its_data_is_gone_afterwards_unless_somebody_gave_the_directory(tmp_path: Path) -> None:
+def test_its_data_is_removed_afterwards_unless_the_caller_named_the_directory(tmp_path: Path) -> None:
     with EmbeddedBroker() as own, EmbeddedBroker(data_dir=tmp_path) as given:
         assert os.path.isdir(own.data_dir)
         assert own.data_dir != given.data_dir
@@ -47,7 +49,7 @@ def test_its_data_is_gone_afterwards_unless_somebody_gave_the_directory(tmp_path
     assert (tmp_path / "meta.properties").exists()
 
 
-def test_many_at_once_in_one_process() -> None:
+def test_many_brokers_run_at_once_in_one_process() -> None:
     brokers = [EmbeddedBroker().start() for _ in range(5)]
     try:
         for number, each in enumerate(brokers):
@@ -72,8 +74,8 @@ def test_a_stopped_broker_starts_again_on_the_same_port_with_the_same_data(kafka
         assert client.values("t") == [b"x"]
 
 
-def test_it_starts_and_stops_in_a_moment() -> None:
-    # Of work, however many others want to work meanwhile.
+def test_a_broker_starts_and_stops_in_a_moment() -> None:
+    # CPU time, which does not depend on the load of the machine.
     worked = time.process_time()
     for _ in range(3):
         with EmbeddedBroker():
@@ -81,7 +83,7 @@ def test_it_starts_and_stops_in_a_moment() -> None:
     assert time.process_time() - worked < 6
 
 
-def test_no_thread_and_no_descriptor_stays_behind() -> None:
+def test_a_stopped_broker_leaves_no_thread_and_no_descriptor() -> None:
     with EmbeddedBroker():
         pass
     threads, files = threading.active_count(), len(os.listdir("/proc/self/fd"))
@@ -102,7 +104,7 @@ def test_only_a_process_can_be_killed(kafka: EmbeddedBroker) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is kept")
-def test_nobody_else_gets_the_port_of_a_broker_that_is_down() -> None:
+def test_the_port_of_a_stopped_broker_stays_reserved() -> None:
     with EmbeddedBroker(process=True) as kafka:
         before = kafka.bootstrap
         kafka.kill()
@@ -112,7 +114,7 @@ def test_nobody_else_gets_the_port_of_a_broker_that_is_down() -> None:
         assert kafka.bootstrap == before
 
 
-def test_why_it_cannot_start_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_failed_start_gives_its_reason_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match=r"num\.partitions"):
         EmbeddedBroker(config={"num.partitions": "none"}).start()
     with socket.socket() as taken:
@@ -146,8 +148,9 @@ def test_settings_have_kafkas_names() -> None:
         consumer.close()
 
 
-def test_what_a_process_complains_of_can_be_read() -> None:
-    """The directory of a topic is taken from under it, and deleting the topic finds out; without another directory that is the end."""
+def test_the_complaints_of_a_process_can_be_read() -> None:
+    """The test moves the directory of a topic away, and deleting the topic finds that out; without
+    another directory the node halts."""
     with EmbeddedBroker(process=True) as kafka:
         assert kafka.complaints == ""
         with Client(kafka.bootstrap) as client:

@@ -1,4 +1,6 @@
-"""Incremental fetch sessions (KIP-227) as a client sees them. The rules one by one are in ``tests/unit/replication``."""
+"""Incremental fetch sessions (KIP-227) as a client sees them. ``tests/unit/replication`` has the
+rules one by one.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,11 @@ def fetch(client: Client, session_id: int, epoch: int, *partitions: tuple[str, i
 
 
 def mentioned(response: Any) -> dict[tuple[str, int], int]:
-    """The partitions an answer speaks of, and how many records it has of each."""
+    """The partitions that a response names, and how many records it has of each."""
     return {(topic.topic, each.partition_index): len(records_in(each.records)) for topic in response.responses for each in topic.partitions}
 
 
-def test_a_session_speaks_of_a_partition_only_when_there_is_news(client: Client) -> None:
+def test_a_session_names_a_partition_only_when_it_changed(client: Client) -> None:
     client.create_topic("a")
     client.create_topic("b")
     full = fetch(client, 0, 0, ("a", 0, 0), ("b", 0, 0))
@@ -34,7 +36,7 @@ def test_a_session_speaks_of_a_partition_only_when_there_is_news(client: Client)
     assert mentioned(fetch(client, session, 1)) == {}
     client.produce("b", [b"x", b"y"])
     assert mentioned(fetch(client, session, 2)) == {("b", 0): 2}
-    # The client got on: it says so, and is told of nothing.
+    # The client reports its new position, and the response names no partition.
     assert mentioned(fetch(client, session, 3, ("b", 0, 2))) == {}
 
 
@@ -53,7 +55,7 @@ def test_a_wrong_epoch_or_an_unknown_session_sends_the_client_back(client: Clien
     session = fetch(client, 0, 0, ("a", 0, 0)).session_id
     assert fetch(client, session, 7).error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
     assert fetch(client, session ^ 1, 1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    # The session itself is as it was.
+    # The session itself is unchanged.
     assert fetch(client, session, 1).error_code == 0
 
 

@@ -1,4 +1,4 @@
-"""Fetches that wait, and what makes them wait no longer; how much of what there is an answer holds."""
+"""Fetches that wait, the events that end the wait, and the limits on the size of an answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def delete_records(client: Client, topic: str, offset: int) -> tuple[int, int]:
     return answer.error_code, answer.low_watermark
 
 
-# -- waiting ------------------------------------------------------------------------------------------------------------------
+# -- waiting ----------------------------------------------------------------------------------
 
 
 def test_a_fetch_waits_for_the_first_record(kafka: EmbeddedBroker, client: Client) -> None:
@@ -46,11 +46,11 @@ def test_a_fetch_waits_until_there_is_enough(kafka: EmbeddedBroker, client: Clie
         for partition in (0, 1, 0):
             assert other.produce_batch("t", partition, batch).error_code == 0
     _, response = client.receive(waits, FETCH_BY_NAME)
-    # It would hold less if it had been answered before the last of the three came.
+    # The answer would hold less if it had been sent before the last of the three records came.
     assert [len(records_in(each.records)) for topic in response.responses for each in topic.partitions] == [2, 1]
 
 
-def test_a_fetch_that_waited_in_vain_is_answered_with_nothing_in_time(client: Client) -> None:
+def test_a_fetch_without_new_records_is_answered_with_nothing_after_its_wait(client: Client) -> None:
     client.create_topic("t")
     started = time.monotonic()
     answer = client.fetch("t", min_bytes=1, max_wait_ms=300)
@@ -58,14 +58,14 @@ def test_a_fetch_that_waited_in_vain_is_answered_with_nothing_in_time(client: Cl
     assert (answer.error_code, answer.records, answer.high_watermark) == (0, b"", 0)
 
 
-def test_too_little_is_answered_too_when_the_time_is_up(client: Client) -> None:
+def test_a_fetch_with_too_few_bytes_is_answered_after_its_wait(client: Client) -> None:
     client.create_topic("t")
     client.produce("t", [b"little"])
     answer = client.fetch("t", min_bytes=1_000_000, max_wait_ms=200)
     assert [record.value for record in records_in(answer.records)] == [b"little"]
 
 
-def test_a_client_that_will_not_wait_is_answered_at_once(client: Client) -> None:
+def test_a_client_with_no_wait_time_is_answered_at_once(client: Client) -> None:
     client.create_topic("t")
     assert client.fetch("t", min_bytes=1_000_000, max_wait_ms=0).records == b""
 
@@ -73,7 +73,7 @@ def test_a_client_that_will_not_wait_is_answered_at_once(client: Client) -> None
 @pytest.mark.parametrize(
     ("topic", "offset", "error"), [("missing", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), ("t", 17, ErrorCode.OFFSET_OUT_OF_RANGE)]
 )
-def test_one_wrong_partition_ends_the_waiting_of_all(client: Client, topic: str, offset: int, error: ErrorCode) -> None:
+def test_one_partition_with_an_error_ends_the_wait_of_the_whole_fetch(client: Client, topic: str, offset: int, error: ErrorCode) -> None:
     client.create_topic("t")
     client.create_topic("fine")
     request = fetch_request([("fine", 0, 0), (topic, 0, offset)], min_bytes=1, max_wait_ms=FOR_EVER_MS)
@@ -81,7 +81,7 @@ def test_one_wrong_partition_ends_the_waiting_of_all(client: Client, topic: str,
     assert [each.partitions[0].error_code for each in response.responses] == [0, error]
 
 
-def test_deleting_the_topic_ends_the_waiting(kafka: EmbeddedBroker, client: Client) -> None:
+def test_deleting_the_topic_ends_the_wait(kafka: EmbeddedBroker, client: Client) -> None:
     client.create_topic("t")
     waits = fetch_request([("t", 0, 0)], min_bytes=1, max_wait_ms=FOR_EVER_MS)
     client.send(waits, FETCH_BY_NAME)
@@ -91,7 +91,7 @@ def test_deleting_the_topic_ends_the_waiting(kafka: EmbeddedBroker, client: Clie
     assert response.responses[0].partitions[0].error_code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
 
-def test_a_reader_that_left_while_it_waited_hurts_nobody(kafka: EmbeddedBroker, client: Client) -> None:
+def test_a_reader_that_leaves_while_its_fetch_waits_does_no_harm(kafka: EmbeddedBroker, client: Client) -> None:
     client.create_topic("t")
     with Client(kafka.bootstrap) as other:
         other.send(fetch_request([("t", 0, 0)], min_bytes=1, max_wait_ms=FOR_EVER_MS), FETCH_BY_NAME)
@@ -111,16 +111,16 @@ def test_many_readers_wait_for_one_record(kafka: EmbeddedBroker, client: Client)
         reader.close()
 
 
-# -- how much -----------------------------------------------------------------------------------------------------------------
+# -- limits on the size -----------------------------------------------------------------------
 
 
-def test_a_batch_larger_than_was_asked_for_comes_whole_because_the_reader_could_not_get_on_otherwise(client: Client) -> None:
+def test_a_batch_above_the_limit_comes_whole_so_that_the_reader_can_advance(client: Client) -> None:
     client.create_topic("t")
     client.produce("t", [b"x" * 100_000])
     assert len(records_in(client.fetch("t", partition_max_bytes=1, max_bytes=1).records)) == 1
 
 
-def test_only_the_first_partition_with_data_may_exceed_what_was_asked_for(client: Client) -> None:
+def test_only_the_first_partition_with_data_may_exceed_the_limit(client: Client) -> None:
     client.create_topic("t", partitions=3)
     for partition in (1, 2):
         client.produce("t", [b"x" * 1000], partition=partition)
@@ -153,7 +153,7 @@ def test_a_fetch_from_the_middle_of_a_batch_gets_the_whole_batch(client: Client)
     assert [record.offset for record in records_in(client.fetch("t", offset=1).records)] == [0, 1, 2]
 
 
-# -- where from ---------------------------------------------------------------------------------------------------------------
+# -- offsets and epochs -----------------------------------------------------------------------
 
 
 def test_the_end_is_in_range_and_one_further_is_not(client: Client) -> None:
@@ -164,7 +164,7 @@ def test_the_end_is_in_range_and_one_further_is_not(client: Client) -> None:
     assert client.fetch("t", offset=-1).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_what_was_deleted_is_out_of_range(client: Client) -> None:
+def test_deleted_records_are_out_of_range(client: Client) -> None:
     client.create_topic("t")
     for number in range(4):
         client.produce("t", [b"%d" % number])
@@ -196,12 +196,12 @@ def fetch_with_epochs(current_leader_epoch: int, last_fetched_epoch: int = -1) -
     ("epoch", "error"),
     [(-1, ErrorCode.NONE), (0, ErrorCode.NONE), (1, ErrorCode.UNKNOWN_LEADER_EPOCH), (99, ErrorCode.UNKNOWN_LEADER_EPOCH)],
 )
-def test_who_believes_in_a_later_leader_is_told_to_look_again(client: Client, epoch: int, error: ErrorCode) -> None:
+def test_a_client_with_a_later_leader_epoch_gets_an_error(client: Client, epoch: int, error: ErrorCode) -> None:
     client.create_topic("t")
     assert client.ask(fetch_with_epochs(epoch), FETCH_BY_NAME).responses[0].partitions[0].error_code == error
 
 
-def test_who_believes_in_an_earlier_leader_is_fenced(kafka: EmbeddedBroker, client: Client) -> None:
+def test_a_client_with_an_earlier_leader_epoch_is_fenced(kafka: EmbeddedBroker, client: Client) -> None:
     client.create_topic("t")
     kafka.stop()
     kafka.start()

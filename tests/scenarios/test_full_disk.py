@@ -29,18 +29,18 @@ def directories(tmp_path: Path) -> list[Path]:
 
 @pytest.fixture
 def small(directories: list[Path]) -> Iterator[Path]:
-    """The second directory, on four megabytes of its own."""
+    """The second directory, on a file system of four megabytes."""
     with small_disk(directories[1], 4096):
         yield directories[1]
 
 
 def in_small(small: Path) -> int:
-    """The partition that lies there."""
+    """The partition in that directory."""
     return next(int(each.name.rpartition("-")[2]) for each in small.glob("t-*"))
 
 
 def fill_up(client: Client, partition: int) -> int:
-    """Produce until the broker says that there is no room; how many records it took."""
+    """Produces until the broker reports that there is no room; returns how many records it took."""
     taken = 0
     while True:
         code = client.produce_batch("t", partition, batch_of([b"%d " % taken + VALUE])).error_code
@@ -59,7 +59,7 @@ def numbers(client: Client, partition: int) -> list[int]:
     return [int((value or b"").partition(b" ")[0]) for value in client.values("t", partition)]
 
 
-def test_a_full_directory_refuses_serves_and_goes_on_when_there_is_room(
+def test_a_full_directory_serves_reads_refuses_writes_and_recovers_when_there_is_room(
     directories: list[Path], small: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with RunningNode(directories) as node, Client(node.bootstrap) as client:
@@ -69,11 +69,11 @@ def test_a_full_directory_refuses_serves_and_goes_on_when_there_is_room(
         assert taken > 50
         refused = client.produce_batch("t", full, batch_of([VALUE]))
         assert (refused.error_code, refused.error_message) == (NO_ROOM, "the partition's log directory is full")
-        # What is there is served, and the other directory does not mind.
+        # The broker serves the records that it has, and the other directory is not affected.
         assert numbers(client, full) == list(range(taken))
         client.produce("t", [b"fine"], partition=1 - full)
         assert {each.error_code for each in client.ask(DescribeLogDirsRequest(topics=None)).results} == {0}
-        # A small batch may still fit; what matters is that each is there or was refused.
+        # A small batch may still fit; each one must be either stored or refused.
         resize(small, 8192)
         more = taken
         while more < taken + 20:
@@ -111,11 +111,11 @@ def test_new_partitions_go_where_there_is_room(directories: list[Path], small: P
     capfd.readouterr()
 
 
-def test_a_partition_for_which_there_is_no_room_anywhere_is_made_when_there_is(
+def test_a_partition_that_fits_in_no_directory_is_created_when_there_is_room(
     directories: list[Path], small: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with RunningNode(directories) as node, Client(node.bootstrap) as client:
-        # All new ones have to go to the small one.
+        # All new partitions have to go to the small directory.
         client.alter_configs(4, "1", {"cordoned.log.dirs": str(directories[0])})
         Ballast(small).fill()
         assert client.ask(creation("t", partitions=1)).topics[0].error_code == 0
@@ -131,7 +131,7 @@ def taken(client: Client, partition: int) -> bool:
 
 
 def test_a_node_whose_only_disk_is_full_waits_for_room(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The metadata log lies there too."""
+    """The metadata log is on that disk too."""
     only = tmp_path / "only"
     with small_disk(only, 8192):
         with RunningNode([only]) as node, Client(node.bootstrap) as client:
@@ -156,7 +156,7 @@ def numbers_over(node: RunningNode, topic: str) -> list[int]:
         return [int((value or b"").partition(b" ")[0]) for value in client.values(topic)]
 
 
-def test_a_directory_that_becomes_read_only_is_given_up_alone(
+def test_only_the_directory_that_becomes_read_only_is_given_up(
     directories: list[Path], small: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with RunningNode(directories) as node, Client(node.bootstrap) as client:
@@ -164,12 +164,12 @@ def test_a_directory_that_becomes_read_only_is_given_up_alone(
         lost = in_small(small)
         client.produce("t", [b"0 "], partition=lost)
         with read_only(small):
-            # Open files can still be written; the next segment cannot be made.
+            # Open files can still be written, but the next segment cannot be created.
             until(lambda: client.produce_batch("t", lost, batch_of([VALUE * 20])).error_code == NO_ROOM, "no segment can be made")
             assert NO_ROOM in [each.error_code for each in client.ask(DescribeLogDirsRequest(topics=None)).results]
             assert client.fetch("t", lost).error_code == NO_ROOM
             client.produce("t", [b"fine"], partition=1 - lost)
-    # At the next start it is still so, and the others serve.
+    # The directory is still read-only at the next start, and the others are served.
     with read_only(small), RunningNode(directories) as node, Client(node.bootstrap) as client:
         assert client.values("t", 1 - lost) == [b"fine"]
         assert client.fetch("t", lost).error_code != 0
@@ -179,7 +179,7 @@ def test_a_directory_that_becomes_read_only_is_given_up_alone(
     capfd.readouterr()
 
 
-def test_a_node_with_nothing_but_a_read_only_directory_says_so(tmp_path: Path) -> None:
+def test_a_node_with_only_a_read_only_directory_reports_it(tmp_path: Path) -> None:
     only = tmp_path / "only"
     with small_disk(only, 8192):
         with RunningNode([only]):
@@ -188,7 +188,7 @@ def test_a_node_with_nothing_but_a_read_only_directory_says_so(tmp_path: Path) -
             pass
 
 
-def test_a_node_for_which_there_is_no_room_names_the_file(tmp_path: Path) -> None:
+def test_a_node_that_starts_on_a_full_disk_names_the_file(tmp_path: Path) -> None:
     only = tmp_path / "only"
     with small_disk(only, 2048):
         data = only / "data"

@@ -1,4 +1,6 @@
-"""A node that compacts: workers that come and go, settings that change, logs that cannot be compacted, topics that are deleted."""
+"""A node that compacts: workers that start and end, settings that change, logs that cannot be
+compacted, and topics that are deleted.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ KEYS = 10
 
 
 class Cleaning:
-    """A node and what a test wants to know of its cleaner."""
+    """A node, and the questions that a test asks about its cleaner."""
 
     def __init__(self, running: RunningNode, client: Client, data: Path) -> None:
         self.running = running
@@ -47,7 +49,8 @@ class Cleaning:
         self._now_ms = int(time.time() * 1000) - 10 * SEGMENT_MS
 
     def fill(self, topic: str, *, records: int = 200, value: bytes = b"v", segments: int = 2) -> None:
-        """So many records of ten keys in each of so many segments, and a segment that is active."""
+        """Writes ``records`` records of ten keys to each of ``segments`` segments, and one to an
+        active segment."""
         for _ in range(segments):
             self._now_ms += 2 * SEGMENT_MS
             for start in range(0, records, 50):
@@ -61,7 +64,7 @@ class Cleaning:
         assert answer.error_code == 0, answer
 
     def records(self, topic: str) -> list[tuple[int, bytes | None]]:
-        """Offsets and keys of all that can be read."""
+        """Offsets and keys of all readable records."""
         found: list[tuple[int, bytes | None]] = []
         offset = self.client.end_offset(topic, timestamp=-2)
         while records := [each for each in records_in(self.client.fetch(topic, 0, offset).records) if each.offset >= offset]:
@@ -94,7 +97,8 @@ class Cleaning:
 
 
 def _children() -> Iterator[tuple[int, bytes]]:
-    """Processes of this one's, and their command lines. Threads and children may end while they are looked at."""
+    """The child processes of this one, with their command lines. Threads and children may end
+    during the search."""
     for task in Path("/proc/self/task").iterdir():
         with suppress(FileNotFoundError, ProcessLookupError):
             for pid in (task / "children").read_text().split():
@@ -131,7 +135,7 @@ def test_a_worker_that_is_killed_is_started_again_and_nothing_is_lost(cleaning: 
         os.kill(cleaning.await_worker(), signal.SIGKILL)
         until(lambda times=times: cleaning.metric("barnabas_cleaner_worker_deaths_total") == times, "its death is noticed")  # type: ignore[misc]
         assert cleaning.records("t") == before
-    # A new pace holds at once, also for the pass under way.
+    # A new rate takes effect at once, also for the pass that is running.
     cleaning.await_worker()
     cleaning.client.alter_configs(BROKER, "", RUN)
     cleaning.await_clean("t")
@@ -162,7 +166,7 @@ def test_a_log_that_cannot_be_read_is_left_alone_and_others_are_compacted(cleani
     assert capfd.readouterr().err.count("cannot be compacted") == 1
 
 
-def test_a_topic_that_is_deleted_takes_its_cleaning_along_and_may_come_again(cleaning: Cleaning) -> None:
+def test_deleting_a_topic_ends_its_cleaning_and_the_topic_can_be_created_again(cleaning: Cleaning) -> None:
     cleaning.client.create_topic("t", configs=COMPACTED)
     cleaning.client.alter_configs(BROKER, "", CRAWL)
     cleaning.fill("t", value=b"v" * 500)
@@ -191,7 +195,7 @@ def test_as_many_logs_are_compacted_at_once_as_the_settings_say(cleaning: Cleani
         cleaning.await_clean(topic)
 
 
-def test_a_worker_without_work_ends_and_another_comes_when_there_is_some(cleaning: Cleaning, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_worker_ends_and_another_one_starts_when_there_is_work(cleaning: Cleaning, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cleaning_workers, "IDLE_SECONDS_MAX", 0.1)
     cleaning.client.create_topic("t", configs=COMPACTED)
     for _ in range(2):
@@ -200,7 +204,7 @@ def test_a_worker_without_work_ends_and_another_comes_when_there_is_some(cleanin
         until(lambda: not cleaning.workers(), "the worker has ended")
 
 
-def test_records_that_wait_too_long_are_compacted_though_nobody_writes(cleaning: Cleaning) -> None:
+def test_records_past_the_maximum_lag_are_compacted_without_further_writes(cleaning: Cleaning) -> None:
     cleaning.client.create_topic("t", configs=COMPACTED | {"min.cleanable.dirty.ratio": "1.0"})
     cleaning.write("t", [b"key"] * 5)
     cleaning.client.alter_configs(TOPIC, "t", {"max.compaction.lag.ms": "1"})
@@ -220,7 +224,7 @@ def test_records_below_the_start_stay_deleted(cleaning: Cleaning) -> None:
     assert [offset for offset, _ in cleaning.records("t")] == [395, 396, 397, 398, 399, 400]
 
 
-def test_what_was_compacted_is_remembered_over_a_restart(tmp_path: Path) -> None:
+def test_the_cleaner_remembers_its_progress_over_a_restart(tmp_path: Path) -> None:
     config = {"log.cleaner.backoff.ms": "20"}
     with RunningNode([tmp_path], config=config) as running, Client(running.bootstrap) as client:
         before = Cleaning(running, client, tmp_path)
@@ -244,7 +248,7 @@ def test_a_disabled_cleaner_does_nothing(tmp_path: Path) -> None:
         assert len(cleaning.records("t")) == 401
 
 
-def test_committed_offsets_are_compacted_and_the_coordinator_goes_on(tmp_path: Path) -> None:
+def test_committed_offsets_are_compacted_and_the_coordinator_continues(tmp_path: Path) -> None:
     config = {"log.cleaner.backoff.ms": "20", "offsets.topic.num.partitions": "1"}
     groups = ("a", "b", "c")
     with RunningNode([tmp_path], config=config) as running, Client(running.bootstrap) as client:
@@ -268,7 +272,7 @@ def test_committed_offsets_are_compacted_and_the_coordinator_goes_on(tmp_path: P
         assert [committed(client, group) for group in groups] == [1000] * 3
 
 
-def test_transactional_ids_are_compacted_and_their_epochs_go_on(tmp_path: Path) -> None:
+def test_transactional_ids_are_compacted_and_their_epochs_continue(tmp_path: Path) -> None:
     config = {"log.cleaner.backoff.ms": "20", "transaction.state.log.num.partitions": "1"}
     ids = ("a", "b")
     with RunningNode([tmp_path], config=config) as running, Client(running.bootstrap) as client:

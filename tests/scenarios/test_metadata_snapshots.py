@@ -1,4 +1,6 @@
-"""Snapshots of the metadata log: written when enough has changed, loaded at the next start, done without when they are damaged."""
+"""Snapshots of the metadata log: written when enough has changed, loaded at the next start, and
+replaced by the log when they are damaged.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ def snapshots(directory: Path) -> list[Path]:
 
 
 def make_snapshot(directory: Path, *topics: str) -> Path:
-    """Run a node until there is a snapshot that has these topics; where it is."""
+    """Runs a node until it has written a snapshot with these topics; returns its path."""
 
     def has_all(path: Path) -> bool:
         records, _ = decode_snapshot(path.read_bytes())
@@ -44,7 +46,7 @@ def topics_of(node: RunningNode) -> dict[str, list[bytes | None]]:
 
 def test_a_snapshot_is_written_and_is_all_the_next_start_needs(tmp_path: Path) -> None:
     latest = make_snapshot(tmp_path, "a", "b", "c")
-    # Without the log in front of it: what the snapshot does not say is not known.
+    # Without the log before the snapshot, the node knows only the records in the snapshot.
     for each in (tmp_path / METADATA).glob("0*.log"):
         each.unlink()
     for each in snapshots(tmp_path):
@@ -54,7 +56,7 @@ def test_a_snapshot_is_written_and_is_all_the_next_start_needs(tmp_path: Path) -
         assert topics_of(node) == {"a": [b"a"], "b": [b"b"], "c": [b"c"]}
 
 
-def test_snapshot_and_log_behind_it_are_loaded_together(tmp_path: Path) -> None:
+def test_a_snapshot_and_the_log_after_it_are_loaded_together(tmp_path: Path) -> None:
     make_snapshot(tmp_path, "a")
     with RunningNode([tmp_path]) as node, Client(node.bootstrap) as client:
         client.create_topic("later")
@@ -98,7 +100,7 @@ def test_a_deleted_topic_is_in_no_later_snapshot(tmp_path: Path) -> None:
     assert "b" in names
 
 
-def test_old_snapshots_and_the_log_they_cover_go_when_there_is_too_much(tmp_path: Path) -> None:
+def test_old_snapshots_and_the_log_they_cover_are_deleted_above_the_size_limit(tmp_path: Path) -> None:
     config = {**OFTEN, "metadata.max.retention.bytes": "1000", "metadata.log.segment.bytes": "8388608"}
     with EmbeddedBroker(data_dir=tmp_path, config=config) as kafka, Client(kafka.bootstrap) as client:
         client.create_topic("first")

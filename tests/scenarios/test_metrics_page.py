@@ -85,7 +85,7 @@ def test_a_deleted_topic_leaves_the_page(watched: EmbeddedBroker, port: int) -> 
         assert not [name for name in read_page(port) if 'topic="t"' in name]
 
 
-def test_the_page_goes_with_the_node(watched: EmbeddedBroker, port: int) -> None:
+def test_the_page_ends_with_the_node(watched: EmbeddedBroker, port: int) -> None:
     read_page(port)
     watched.stop()
     with pytest.raises(OSError, match="refused"):
@@ -94,7 +94,7 @@ def test_the_page_goes_with_the_node(watched: EmbeddedBroker, port: int) -> None
     read_page(port)
 
 
-# Counted only where something went wrong, or in a cluster of several nodes.
+# Counted only after a failure, or in a cluster of several nodes.
 TROUBLES = {
     DIRECTORY_FULL,
     REMOTE_COPY_ERRORS,
@@ -108,7 +108,8 @@ TROUBLES = {
 
 @pytest.fixture
 def used(port: int, tmp_path: Path) -> Iterator[EmbeddedBroker]:
-    """A node that has given up segments, compacted some, and has some in remote storage, of which it has read and deleted."""
+    """A node that has deleted and compacted segments, and has some in remote storage, from which it
+    has read and deleted."""
     quick = {"log_cleaner_backoff_ms": "50", "log_cleaner_min_cleanable_ratio": "0.01", "barnabas_prometheus_listener": f"127.0.0.1:{port}"}
     with tiered_broker(tmp_path, process=False, **quick) as kafka, Client(kafka.bootstrap) as client:
         small = {"segment.bytes": str(SEGMENT_BYTES)}

@@ -1,4 +1,6 @@
-"""Requests of one connection: served as they come, answered in their order, whatever each has to wait for."""
+"""Requests of one connection are served as they arrive and answered in their order, even while some
+of them wait.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def test_answers_come_in_the_order_of_the_requests(client: Client) -> None:
         assert answered == sent
 
 
-def test_nobody_overtakes_a_parked_fetch(kafka: EmbeddedBroker, client: Client) -> None:
+def test_no_request_overtakes_a_parked_fetch(kafka: EmbeddedBroker, client: Client) -> None:
     client.create_topic("t")
     waits = fetch_request([("t", 0, 0)], min_bytes=1, max_wait_ms=FOR_EVER_MS)
     first = client.send(waits, FETCH_BY_NAME)
@@ -47,7 +49,7 @@ def test_nobody_overtakes_a_parked_fetch(kafka: EmbeddedBroker, client: Client) 
     assert client.receive(VERSIONS)[0] == second
 
 
-def test_a_request_behind_a_parked_one_is_served_though_not_answered(client: Client) -> None:
+def test_a_request_behind_a_parked_one_is_served_before_it_is_answered(client: Client) -> None:
     client.create_topic("t")
     waits = fetch_request([("t", 0, 0)], min_bytes=1, max_wait_ms=FOR_EVER_MS)
     writes = produce_request("t", 0, batch_of([b"woken by my own"]))
@@ -88,7 +90,7 @@ def test_acks_0_is_not_answered_and_its_records_are_there(client: Client) -> Non
     assert client.values("t") == [b"%d" % number for number in range(10)]
 
 
-def test_acks_0_that_fails_hangs_up_and_that_is_all_a_producer_can_notice(kafka: EmbeddedBroker, client: Client) -> None:
+def test_a_failed_produce_with_acks_0_closes_the_connection(kafka: EmbeddedBroker, client: Client) -> None:
     client.send(produce_request("missing", 0, batch_of([b"x"]), acks=0), PRODUCE_BY_NAME)
     assert client.hung_up()
     with Client(kafka.bootstrap) as other:
@@ -101,8 +103,9 @@ def test_other_acks_are_refused(client: Client, acks: int) -> None:
     assert client.produce_batch("t", 0, batch_of([b"x"]), acks=acks).error_code == ErrorCode.INVALID_REQUIRED_ACKS
 
 
-def test_it_does_not_matter_how_the_bytes_are_cut(client: Client) -> None:
-    """Three requests in one stream, cut at random places; every place at least once would be test_hostile's."""
+def test_requests_are_served_however_the_bytes_are_split(client: Client) -> None:
+    """Three requests in one stream, split at random places; a split at every place belongs to
+    ``tests/hostile``."""
     client.create_topic("t")
     chance = random.Random(7)
     for _ in range(40):

@@ -1,4 +1,6 @@
-"""Produces of many connections that arrive together: each is answered as if it had come alone, whatever its neighbours did."""
+"""Produce requests of many connections that arrive together: each is answered as if it had come
+alone.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.scenarios.client import PRODUCE_BY_NAME, Client, batch_of, produce_re
 CLIENTS = 30
 PARTITIONS = 3
 ROUNDS = 20
-# So long that what stands before a lone record's value takes eight bytes.
+# Long enough that the fields before the value of a single record take eight bytes.
 FILLING = b"." * 100
 
 
@@ -33,7 +35,7 @@ def values_by_offset(client: Client, partition: int) -> dict[int, bytes | None]:
     return dict(enumerate(client.values("t", partition)))
 
 
-def test_everybody_learns_where_its_own_record_went(clients: list[Client], client: Client) -> None:
+def test_each_producer_gets_the_offset_of_its_own_record(clients: list[Client], client: Client) -> None:
     answered: dict[tuple[int, int], bytes] = {}
     for turn in range(ROUNDS):
         sent = []
@@ -64,7 +66,7 @@ def test_answers_to_one_connection_come_in_the_order_of_its_requests(clients: li
         assert response.responses[0].partition_responses[0].error_code == 0
 
 
-def test_a_bad_batch_among_good_ones_is_its_senders_problem(clients: list[Client], client: Client) -> None:
+def test_a_bad_batch_among_good_ones_fails_only_its_own_request(clients: list[Client], client: Client) -> None:
     good, bad = clients[:-1], clients[-1]
     for turn in range(ROUNDS):
         batch = batch_of([b"%d" % turn + FILLING])
@@ -84,8 +86,9 @@ def test_a_bad_batch_among_good_ones_is_its_senders_problem(clients: list[Client
     assert len(appended) == ROUNDS * len(good)
 
 
-def test_a_producers_sequence_holds_among_others(clients: list[Client], client: Client) -> None:
-    """Two batches of one producer in flight, sent twice each: appended once, in order, between those of the others."""
+def test_a_producers_sequence_holds_between_batches_of_other_producers(clients: list[Client], client: Client) -> None:
+    """Two batches of one producer are in flight, each sent twice: they are appended once, in order,
+    between those of the others."""
     first, *others = clients
     for sequence in range(0, 2 * ROUNDS, 2):
         batches = [batch_of([b"%d" % each], producer_id=4711, producer_epoch=0, base_sequence=each) for each in (sequence, sequence + 1)]

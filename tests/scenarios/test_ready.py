@@ -1,4 +1,6 @@
-"""A broker that says that it is ready serves the first client that asks, also where the controller is another node."""
+"""A broker that reports that it is ready serves the first client that asks, also where the
+controller is another node.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,13 @@ from tests.scenarios.client import Client
 from tests.waiting import PATIENCE_SECONDS
 
 CONTROLLER, BROKER = 1, 2
-# Far more than the answer to a heartbeat takes.
+# Far longer than the answer to a heartbeat takes.
 PUBLISHING_SECONDS = 0.5
 
 
 class SlowToUnfence:
-    """A publisher that holds back the image in which the broker is unfenced, as making many files does."""
+    """A publisher that delays the image in which the broker is unfenced, as creating many files
+    does."""
 
     def __init__(self, hold: Callable[[], Awaitable[None]]) -> None:
         self.reached = asyncio.Event()
@@ -43,7 +46,8 @@ class SlowToUnfence:
 
 
 class TwoNodes:
-    """Node 1 is the controller and a broker; node 2 is a broker with a topic of its own, down at first. Both run on this loop."""
+    """Node 1 is the controller and a broker; node 2 is a broker that leads a topic, and is down at
+    first. Both run on this loop."""
 
     def __init__(self, folder: Path, ports: dict[int, NodePorts]) -> None:
         self._settings = {}
@@ -86,14 +90,14 @@ def create_topic_on_the_broker(ready: Ready) -> None:
 
 
 def describe(ready: Ready) -> tuple[list[int], list[int]]:
-    """The brokers there are, and the leaders of the topic, as this node says."""
+    """The brokers, and the leaders of the topic, in the metadata of this node."""
     with Client(ready.bootstrap) as client:
         answer = client.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False))
     return sorted(each.node_id for each in answer.brokers), [each.leader_id for topic in answer.topics for each in topic.partitions]
 
 
 def add_publisher(monkeypatch: pytest.MonkeyPatch, publisher: Publisher) -> None:
-    """To nodes that are started from now on."""
+    """Adds a publisher to all nodes that start from now on."""
     usual = vars(BrokerRole)["publishers"].fget
     monkeypatch.setattr(BrokerRole, "publishers", property(lambda role: [*usual(role), publisher]))
 
@@ -111,7 +115,7 @@ def test_a_broker_that_is_ready_lists_itself_and_leads(tmp_path: Path, monkeypat
     asyncio.run(run())
 
 
-def test_a_start_can_be_given_up_before_the_broker_sees_itself_unfenced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_can_be_cancelled_before_the_broker_sees_itself_unfenced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def run() -> None:
         async with two_nodes(tmp_path) as nodes:
             publisher = SlowToUnfence(lambda: asyncio.get_running_loop().create_future())
@@ -123,7 +127,8 @@ def test_a_start_can_be_given_up_before_the_broker_sees_itself_unfenced(tmp_path
             starting.cancel()
             await asyncio.wait([starting], timeout=PATIENCE_SECONDS)
             assert starting.cancelled()
-            # The next process has the directories and the port, and does not wait for the session of the one before.
+            # The next process has the directories and the port, and does not wait for the session
+            # of the previous process.
             again = nodes.node(BROKER)
             assert (await asyncio.to_thread(describe, await again.start()))[1] == [BROKER] * 3
             await again.stop()

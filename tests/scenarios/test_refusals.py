@@ -1,4 +1,6 @@
-"""What stops a node from starting: one sentence that names the culprit, exit code 1, and never a traceback."""
+"""Reasons why a node refuses to start: one sentence that names the culprit, exit code 1, and never
+a traceback.
+"""
 
 from __future__ import annotations
 
@@ -59,27 +61,27 @@ def taken() -> Iterator[int]:
         yield other.getsockname()[1]
 
 
-def test_a_port_that_is_taken(formatted: Path, taken: int) -> None:
+def test_a_port_that_is_taken_refuses_the_start(formatted: Path, taken: int) -> None:
     sentence = refusal(formatted, {"listeners": f"PLAINTEXT://127.0.0.1:{taken},CONTROLLER://127.0.0.1:0"})
     assert f"127.0.0.1:{taken}" in sentence
     assert "Address already in use" in sentence
 
 
-def test_an_address_that_is_not_this_machines(formatted: Path) -> None:
+def test_an_address_of_another_machine_refuses_the_start(formatted: Path) -> None:
     assert "192.0.2.1" in refusal(formatted, {"listeners": "PLAINTEXT://192.0.2.1:0,CONTROLLER://127.0.0.1:0"})
 
 
-def test_the_prometheus_port_is_taken(formatted: Path, taken: int) -> None:
+def test_a_prometheus_port_that_is_taken_refuses_the_start(formatted: Path, taken: int) -> None:
     assert f"127.0.0.1:{taken}" in refusal(formatted, {"barnabas.prometheus.listener": f"127.0.0.1:{taken}"})
 
 
-def test_a_directory_that_is_not_formatted(tmp_path: Path) -> None:
+def test_a_directory_that_is_not_formatted_refuses_the_start(tmp_path: Path) -> None:
     assert str(tmp_path / "new") in refusal(tmp_path / "new")
     assert "storage format" in refusal(tmp_path / "new")
     assert not (tmp_path / "new").exists(), "nothing was touched"
 
 
-def test_a_directory_that_another_node_uses(formatted: Path) -> None:
+def test_a_directory_that_another_node_uses_refuses_the_start(formatted: Path) -> None:
     with EmbeddedBroker(process=True, data_dir=formatted) as kafka:
         sentence = refusal(formatted)
         assert str(formatted) in sentence
@@ -88,44 +90,44 @@ def test_a_directory_that_another_node_uses(formatted: Path) -> None:
             client.probe()
 
 
-def test_a_directory_that_another_node_of_this_very_process_uses(formatted: Path) -> None:
+def test_a_directory_that_a_node_of_this_process_uses_refuses_the_start(formatted: Path) -> None:
     with EmbeddedBroker(data_dir=formatted) as kafka, Client(kafka.bootstrap) as client:
         with pytest.raises(CannotStart, match="in use by another process"):
             EmbeddedBroker(data_dir=formatted).start()
         client.probe()
 
 
-def test_a_directory_of_another_node(formatted: Path) -> None:
+def test_a_directory_of_another_node_refuses_the_start(formatted: Path) -> None:
     sentence = refusal(formatted, {"node.id": "2", "controller.quorum.voters": "2@127.0.0.1:0"})
     assert "belongs to node 1" in sentence
     assert "node.id is 2" in sentence
 
 
-def test_directories_of_two_clusters(tmp_path: Path) -> None:
+def test_directories_of_two_clusters_refuse_the_start(tmp_path: Path) -> None:
     for name in ("one", "two"):
         format_as_new(tmp_path / name)
     assert "belongs to cluster" in refusal(tmp_path, {"log.dirs": f"{tmp_path}/one,{tmp_path}/two"})
 
 
-def test_a_directory_and_its_copy(formatted: Path, tmp_path: Path) -> None:
+def test_a_directory_and_its_copy_refuse_the_start(formatted: Path, tmp_path: Path) -> None:
     shutil.copytree(formatted, tmp_path / "copy")
     assert "one is a copy of the other" in refusal(tmp_path, {"log.dirs": f"{formatted},{tmp_path}/copy"})
 
 
 @pytest.mark.parametrize("text", ["", "version=1\n", "version=9\ncluster.id=x\nnode.id=1\n", "\x00\x01garbage"])
-def test_an_identity_that_cannot_be_read(formatted: Path, text: str) -> None:
+def test_an_unreadable_identity_refuses_the_start(formatted: Path, text: str) -> None:
     (formatted / "meta.properties").write_text(text)
     assert "meta.properties" in refusal(formatted)
 
 
-def test_a_quorum_state_that_cannot_be_read(formatted: Path) -> None:
+def test_an_unreadable_quorum_state_refuses_the_start(formatted: Path) -> None:
     with EmbeddedBroker(data_dir=formatted):
         pass
     (formatted / "__cluster_metadata-0" / "quorum-state").write_text("{")
     assert "quorum-state" in refusal(formatted)
 
 
-def test_a_bootstrap_that_cannot_be_read(formatted: Path) -> None:
+def test_an_unreadable_bootstrap_file_refuses_the_start(formatted: Path) -> None:
     (formatted / "bootstrap.checkpoint").write_bytes(b"nonsense")
     assert "bootstrap.checkpoint" in refusal(formatted)
 
@@ -141,7 +143,7 @@ def test_a_bootstrap_that_cannot_be_read(formatted: Path) -> None:
         ({"node.id": "-1"}, "node.id"),
     ],
 )
-def test_a_setting_that_is_wrong(formatted: Path, overrides: dict[str, str], named: str) -> None:
+def test_an_invalid_setting_refuses_the_start(formatted: Path, overrides: dict[str, str], named: str) -> None:
     assert named in refusal(formatted, overrides)
 
 
@@ -154,7 +156,7 @@ def test_a_setting_that_is_wrong(formatted: Path, overrides: dict[str, str], nam
         ({"KAFKA_LEADER_REPLICATION_THROTTLED_RATE": "5"}, "can only be set on a running broker"),
     ],
 )
-def test_a_setting_in_the_environment_that_is_wrong_is_named_with_its_variable(
+def test_an_invalid_setting_from_the_environment_is_named_with_its_variable(
     formatted: Path, environment: dict[str, str], named: str
 ) -> None:
     sentence = refusal(formatted, environment=environment)
@@ -162,7 +164,7 @@ def test_a_setting_in_the_environment_that_is_wrong_is_named_with_its_variable(
     assert named in sentence
 
 
-def test_a_variable_that_is_overridden_is_not_to_blame(formatted: Path) -> None:
+def test_an_overridden_variable_is_not_blamed(formatted: Path) -> None:
     assert "environment" not in refusal(formatted, {"num.partitions": "few"}, environment={"KAFKA_NUM_PARTITIONS": "3"})
 
 
@@ -174,7 +176,7 @@ def test_a_variable_that_is_overridden_is_not_to_blame(formatted: Path) -> None:
         (["--log-level", "LOUD"], "LOUD"),
     ],
 )
-def test_a_command_line_that_is_wrong(arguments: list[str], named: str) -> None:
+def test_an_invalid_command_line_refuses_the_start(arguments: list[str], named: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "barnabas", "server", *arguments], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
     )

@@ -1,4 +1,6 @@
-"""A log's segments in an S3 on loopback: copied, read back, lost from sight and found again, deleted."""
+"""A log's segments in an S3 server on loopback: copied, read back, unreachable, reachable again,
+and deleted.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ MIB = 1024 * 1024
 
 
 class S3:
-    """A server that can go away and come back; what it holds stays."""
+    """A server that can stop and start again; it keeps its objects."""
 
     def __init__(self) -> None:
         self._server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
@@ -84,7 +86,7 @@ def test_objects_are_put_read_listed_and_deleted(s3: S3) -> None:
         store.get("c/t/0/small", size_bytes_max=11)
 
 
-def test_an_environment_made_for_other_tools_is_enough(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_variables_of_other_tools_configure_the_store(s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
     s3.into_environment(monkeypatch)
     store = open_store("s3://bucket/elsewhere", {}, RealDisk())
     store.put("a/b", b"x")
@@ -104,7 +106,7 @@ def test_a_source_that_fails_leaves_nothing(s3: S3) -> None:
     assert list(store.list("d/")) == []
 
 
-def test_a_bucket_that_is_not_there_is_refused_and_nothing_in_it_counts_as_deleted(s3: S3) -> None:
+def test_a_missing_bucket_is_refused_and_nothing_in_it_counts_as_deleted(s3: S3) -> None:
     store = s3.store("s3://elsewhere/prefix")
     with pytest.raises(StoreRefused, match="does not exist"):
         store.put("a/b", b"x")
@@ -112,7 +114,7 @@ def test_a_bucket_that_is_not_there_is_refused_and_nothing_in_it_counts_as_delet
         store.delete(["a/b"])
 
 
-def test_a_log_is_read_back_from_it_over_an_outage(s3: S3, tmp_path: Path) -> None:
+def test_a_log_is_read_back_after_an_outage_of_the_store(s3: S3, tmp_path: Path) -> None:
     disk, store = RealDisk(), s3.store()
     directory = tmp_path / "topic-0"
     directory.mkdir()
@@ -157,7 +159,7 @@ def test_a_log_is_read_back_from_it_over_an_outage(s3: S3, tmp_path: Path) -> No
     log.abandon()
 
 
-def test_a_broker_keeps_a_topic_in_it(s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_keeps_a_topic_in_the_store(s3: S3, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     s3.into_environment(monkeypatch)
     store = s3.store("s3://bucket/broker")
     with tiered_broker(tmp_path, remote_log_storage_url="s3://bucket/broker") as kafka, Client(kafka.bootstrap) as client:

@@ -1,6 +1,8 @@
-"""A producer's requests repeat each other, and the broker knows a shorter way for those that do. Nobody must see which way was taken.
+"""A producer's requests repeat each other, and the broker has a shortcut for repeats. No client may
+be able to notice it.
 
-Every request here is sent twice, on a connection that has sent the same before and on a new one, and both must be answered alike.
+Every request here is sent twice, on a connection that has sent the same before and on a new one,
+and both must get the same answer.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def answer_to(client: Client, request: ProduceRequest, version: int) -> Any:
 
 
 def warm(client: Client, topic: str = "t", version: int = PRODUCE_BY_NAME, **options: Any) -> None:
-    """Three times, so that the third has surely gone the short way."""
+    """Sends the request three times, so that the third one has surely taken the shortcut."""
     for number in range(3):
         assert answer_to(client, produce_request(topic, 0, batch_of([b"warm %d" % number]), **options), version).error_code == 0
 
@@ -61,7 +63,7 @@ def test_another_topic_partition_or_acks_is_no_repeat(client: Client) -> None:
     assert client.produce("t", [b"back"]) == 3
 
 
-def test_a_repeat_to_a_topic_that_is_gone_or_new(client: Client) -> None:
+def test_a_repeat_to_a_deleted_or_new_topic_is_answered_for_the_current_topic(client: Client) -> None:
     client.create_topic("t")
     warm(client)
     client.delete_topic("t")
@@ -82,7 +84,7 @@ def test_a_repeat_obeys_settings_that_changed(client: Client) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if not case.config and case.name != "a transaction"], ids=str)
-def test_a_bad_batch_is_refused_alike_on_both_ways(kafka: EmbeddedBroker, client: Client, case: Any) -> None:
+def test_a_bad_batch_gets_the_same_refusal_on_both_paths(kafka: EmbeddedBroker, client: Client, case: Any) -> None:
     client.create_topic("t")
     warm(client)
     with Client(kafka.bootstrap) as fresh:
@@ -91,7 +93,7 @@ def test_a_bad_batch_is_refused_alike_on_both_ways(kafka: EmbeddedBroker, client
 
 
 def refusal(answer: PartitionProduceResponse) -> tuple[int, str | None, list[str]]:
-    """What a producer is told, but for the time of day."""
+    """The refusal that a producer sees, without the time of day."""
     faults = [re.sub(r"between .*", "between", each.batch_index_error_message or "") for each in answer.record_errors]
     return answer.error_code, answer.error_message, faults
 
@@ -111,7 +113,7 @@ def test_a_retry_of_an_idempotent_producer_is_answered_like_the_first_time(clien
     assert client.values("t") == [b"0", b"1", b"2", b"3", b"4"]
 
 
-def test_a_gap_is_a_gap_where_the_broker_stamps_the_records(client: Client) -> None:
+def test_a_sequence_gap_is_refused_where_the_broker_stamps_the_records(client: Client) -> None:
     client.create_topic("t", configs={"message.timestamp.type": "LogAppendTime"})
     for sequence in range(3):
         batch = batch_of([b"x"], producer_id=9, producer_epoch=0, base_sequence=sequence)
@@ -127,8 +129,9 @@ def test_zstd_needs_version_7_also_in_a_repeat(client: Client) -> None:
     assert answer.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
-def test_a_repeat_in_a_frame_that_lies_is_hung_up_on(kafka: EmbeddedBroker) -> None:
-    """Every byte of a remembered request changed, one at a time: answered or hung up on, never misread."""
+def test_a_corrupt_repeat_is_answered_or_closes_the_connection(kafka: EmbeddedBroker) -> None:
+    """Every byte of a remembered request is changed, one at a time: the broker answers or closes
+    the connection, and never misreads the request."""
     with Client(kafka.bootstrap) as first:
         first.create_topic("t")
     batch = batch_of([b"x"])
@@ -142,7 +145,8 @@ def test_a_repeat_in_a_frame_that_lies_is_hung_up_on(kafka: EmbeddedBroker) -> N
             changed = bytearray(frame)
             changed[position] ^= 0x01
             client.send_bytes(changed)
-            # An acks of 0 gets no answer, and a length that grew waits for more; neither may hold this up.
+            # A request with acks 0 gets no answer, and one with a larger length waits for more
+            # bytes; neither may hold up the test.
             client.socket.settimeout(0.3)
             try:
                 client.receive_frame()
@@ -152,7 +156,7 @@ def test_a_repeat_in_a_frame_that_lies_is_hung_up_on(kafka: EmbeddedBroker) -> N
         assert set(last.values("t")) == {b"x"}
 
 
-def test_a_batch_for_the_topic_of_another_codec(client: Client) -> None:
+def test_repeats_to_a_topic_with_another_codec_are_checked_and_stored(client: Client) -> None:
     client.create_topic("t", configs={"compression.type": "lz4"})
     warm(client)
     assert client.produce("t", [b"x" * 1000]) == 3

@@ -1,4 +1,4 @@
-"""A broker that makes room: by time, by size and by request, and what its readers see of it."""
+"""A broker that deletes records by time, by size and by request, and the view of its readers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def files_of(broker: EmbeddedBroker, topic: str) -> list[str]:
     return sorted(os.listdir(Path(broker.data_dir) / f"{topic}-0"))
 
 
-def test_what_is_older_than_its_time_goes_as_soon_as_that_is_set(broker: EmbeddedBroker, client: Client) -> None:
+def test_records_older_than_retention_ms_are_deleted_as_soon_as_it_is_set(broker: EmbeddedBroker, client: Client) -> None:
     client.create_topic("aged", 1, {**SMALL_SEGMENTS, "retention.ms": "-1"})
     fill(client, "aged", 6, timestamp=int(time.time() * 1000) - 2 * HOUR_MS)
     fill(client, "aged", 3)
@@ -71,7 +71,7 @@ def test_what_is_older_than_its_time_goes_as_soon_as_that_is_set(broker: Embedde
     assert client.fetch("aged", 0, 6).error_code == ErrorCode.NONE
 
 
-def test_an_active_segment_that_is_old_goes_too_and_offsets_go_on(client: Client) -> None:
+def test_an_old_active_segment_is_deleted_too_and_offsets_continue(client: Client) -> None:
     client.create_topic("forgotten", 1, {**SMALL_SEGMENTS, "retention.ms": str(HOUR_MS)})
     fill(client, "forgotten", 5, timestamp=int(time.time() * 1000) - 2 * HOUR_MS)
     until(lambda: start_of(client, "forgotten") == 5, "everything goes")
@@ -79,14 +79,14 @@ def test_an_active_segment_that_is_old_goes_too_and_offsets_go_on(client: Client
     assert client.end_offset("forgotten") == 6
 
 
-def test_what_is_too_much_goes_and_enough_stays(client: Client) -> None:
+def test_records_above_retention_bytes_are_deleted_and_enough_stay(client: Client) -> None:
     client.create_topic("large", 1, {**SMALL_SEGMENTS, "retention.bytes": str(2 * SEGMENT_BYTES)})
     fill(client, "large", 12)
     until(lambda: start_of(client, "large") >= 7, "the oldest go")
     assert start_of(client, "large") <= 8
 
 
-def test_records_that_were_deleted_by_request_free_their_files(broker: EmbeddedBroker, client: Client) -> None:
+def test_records_deleted_by_request_free_their_files(broker: EmbeddedBroker, client: Client) -> None:
     for number, policy in enumerate(("delete", "compact,delete", "")):
         topic = f"cut{number}"
         client.create_topic(topic, 1, {**SMALL_SEGMENTS, "cleanup.policy": policy, "retention.ms": "-1"})
@@ -96,7 +96,7 @@ def test_records_that_were_deleted_by_request_free_their_files(broker: EmbeddedB
         assert start_of(client, topic) == 5
 
 
-def test_without_a_policy_nothing_is_ever_too_old_or_too_much(client: Client) -> None:
+def test_nothing_is_deleted_without_a_cleanup_policy(client: Client) -> None:
     client.create_topic("kept", 1, {**SMALL_SEGMENTS, "cleanup.policy": "", "retention.ms": "1000", "retention.bytes": "1000"})
     client.create_topic("witness", 1, {**SMALL_SEGMENTS, "retention.ms": "1000"})
     for topic in ("kept", "witness"):
@@ -105,7 +105,7 @@ def test_without_a_policy_nothing_is_ever_too_old_or_too_much(client: Client) ->
     assert start_of(client, "kept") == 0
 
 
-def test_the_start_is_where_it_was_after_a_restart_and_after_a_kill(tmp_path: Path) -> None:
+def test_the_log_start_survives_a_restart_and_a_kill(tmp_path: Path) -> None:
     with EmbeddedBroker(process=True, data_dir=tmp_path, config=QUICK) as kafka:
         with Client(kafka.bootstrap) as client:
             client.create_topic("t", 1, {**SMALL_SEGMENTS, "retention.bytes": str(SEGMENT_BYTES)})

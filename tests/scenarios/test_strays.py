@@ -1,4 +1,6 @@
-"""Partitions on disk that no topic claims are put aside and kept: metadata that is missing must never delete data."""
+"""Partitions on disk that belong to no topic are renamed and kept: missing metadata must never
+delete data.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ def strays(directory: Path) -> list[Path]:
     return sorted(directory.glob("*-stray"))
 
 
-def test_a_partition_of_no_topic_is_put_aside_with_all_its_files(tmp_path: Path) -> None:
+def test_a_partition_of_no_topic_is_renamed_with_all_its_files(tmp_path: Path) -> None:
     with RunningNode([tmp_path]) as node, Client(node.bootstrap) as client:
         client.create_topic("t")
         client.produce("t", [b"mine"])
@@ -31,8 +33,9 @@ def test_a_partition_of_no_topic_is_put_aside_with_all_its_files(tmp_path: Path)
     assert strays(tmp_path) == [stray]
 
 
-def test_a_partition_of_another_topic_with_the_same_name_makes_room(tmp_path: Path) -> None:
-    """Its topic was deleted and made again while this log was elsewhere, say on a disk that was away."""
+def test_a_partition_of_another_topic_with_the_same_name_is_renamed(tmp_path: Path) -> None:
+    """Its topic was deleted and created again while this log was elsewhere, for example on a disk
+    that was unplugged."""
     with RunningNode([tmp_path]) as node, Client(node.bootstrap) as client:
         client.create_topic("t")
         client.produce("t", [b"of the other"])
@@ -45,7 +48,7 @@ def test_a_partition_of_another_topic_with_the_same_name_makes_room(tmp_path: Pa
     assert b"of the other" in next(stray.glob("*.log")).read_bytes()
 
 
-def test_a_log_without_the_file_that_names_its_topic_is_believed(tmp_path: Path) -> None:
+def test_a_log_without_partition_metadata_belongs_to_the_topic_of_its_name(tmp_path: Path) -> None:
     with RunningNode([tmp_path]) as node, Client(node.bootstrap) as client:
         client.create_topic("t")
         client.produce("t", [b"x"])

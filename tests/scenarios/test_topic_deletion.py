@@ -1,4 +1,6 @@
-"""A topic is deleted: at once for who asks, later on the disk; whoever still reads it is served, and what cannot be removed is kept."""
+"""A topic is deleted at once for clients and later on the disk; a response in flight is completed,
+and files that cannot be removed are kept.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +24,16 @@ def delete_records(client: Client, topic: str, offset: int) -> None:
 
 
 def write_starts(node: RunningNode) -> None:
-    """As happens once a minute."""
+    """Writes the checkpoint as happens once a minute."""
     for directory in node.node.broker.replicas.directories:
         write = directory.start_offset_checkpoint()
         assert write is not None
         write()
 
 
-def test_a_topic_made_again_does_not_begin_where_the_deleted_one_did(tmp_path: Path) -> None:
-    """Checkpoints name partitions by topic and number. What they say of the one that is gone would, after a crash, cut the new one."""
+def test_a_topic_created_again_does_not_begin_at_the_start_of_the_deleted_one(tmp_path: Path) -> None:
+    """Checkpoints name partitions by topic and number. After a crash, the entry of the deleted
+    topic would truncate the new one."""
     data, image = tmp_path / "data", tmp_path / "as after kill -9"
     with RunningNode([data]) as node, Client(node.bootstrap) as client:
         client.create_topic("t")
@@ -47,7 +50,7 @@ def test_a_topic_made_again_does_not_begin_where_the_deleted_one_did(tmp_path: P
         assert client.values("t") == [b"new"]
 
 
-def test_who_is_being_sent_a_deleted_topic_gets_all_of_it(tmp_path: Path) -> None:
+def test_a_response_in_flight_contains_all_of_the_deleted_topic(tmp_path: Path) -> None:
     with RunningNode([tmp_path]) as node, Client(node.bootstrap) as client:
         client.create_topic("t", 1, {"file.delete.delay.ms": "0"})
         sent = [b"%d " % number + b"x" * 900_000 for number in range(20)]
@@ -64,7 +67,7 @@ def test_who_is_being_sent_a_deleted_topic_gets_all_of_it(tmp_path: Path) -> Non
         assert client.fetch("t").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_what_lies_in_a_failed_directory_is_not_forgotten_but_put_aside(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_deleted_replica_in_a_failed_directory_becomes_a_stray(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     directories = [tmp_path / "first", tmp_path / "second"]
     disk = FailingDisk()
     with RunningNode(directories, disk=disk) as node, Client(node.bootstrap) as client:

@@ -54,7 +54,7 @@ class Stage:
 
     @contextmanager
     def unheard(self) -> Iterator[None]:
-        """Within, nothing that is said goes into the transcript."""
+        """Output within this context does not go into the transcript."""
         lines, self._lines = self._lines, []
         yield
         self._lines = lines
@@ -87,7 +87,7 @@ class Scenes:
         return "\n".join(lines) + "\n"
 
     def rewrite(self) -> list[Path]:
-        """Accept what happens now; the files that changed."""
+        """Accepts the current output; returns the files that changed."""
         changed = []
         for file in self:
             performed = self.performed(file)

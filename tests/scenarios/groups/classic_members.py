@@ -1,8 +1,10 @@
-"""Classic members over real connections, one each: the scripts of :mod:`~tests.unit.coordinators.classic.script` at a broker.
+"""Classic members over real connections, one each: the scripts of
+:mod:`~tests.unit.coordinators.classic.script` at a broker.
 
-There is no clock to turn here, and no sleeping: the transcript says who is answered after each line, and those answers are awaited. One
-that comes too early is found where the next of its connection is expected. A join that nobody is to be answered after must have
-arrived before the next line, since connections do not wait for each other.
+No clock is moved here and nothing sleeps: the transcript names the members that get an answer after
+each line, and the test awaits those answers. An answer that comes too early is found where the next
+one of its connection is expected. A join after which no member gets an answer must have arrived
+before the next line, since connections do not wait for each other.
 """
 
 from __future__ import annotations
@@ -27,7 +29,8 @@ SCENES = Path(__file__).parent / "classic_members.txt"
 
 
 class Members(Script):
-    """Besides what members ask: ``list [states=Stable,Empty] [types=classic]`` and ``delete``."""
+    """Adds to the commands of members: ``list [states=Stable,Empty] [types=classic]`` and
+    ``delete``."""
 
     def __init__(self, bootstrap: str, group_id: str) -> None:
         super().__init__()
@@ -39,7 +42,8 @@ class Members(Script):
 
     def __enter__(self) -> Self:
         asked = FindCoordinatorRequest(coordinator_keys=[self.group_id])
-        # The first group of a cluster waits for the topic that groups are kept in, and then for its shard.
+        # The first group of a cluster waits for the topic that stores groups, and then for its
+        # shard.
         until(lambda: self._client(ADMIN).ask(asked).coordinators[0].error_code == ErrorCode.NONE, "a coordinator")
         until(lambda: self._described().error_code == ErrorCode.NONE, "a loaded shard")
         return self

@@ -34,7 +34,7 @@ language:
     remove-voter 3
     upgrade 1        the active controller on node 1 raises kraft.version to 1
     resign 1         the active controller gives up its epoch
-    stop 1           the process of node 1 is shut down in good order
+    stop 1           the process of node 1 is shut down cleanly
     status           show all nodes
     log 1 2          show the batches of some logs
     replicas 1       show how far a leader knows its replicas to be

@@ -1,5 +1,6 @@
 """One quorum node of a script: the core, a directory, and a clock of its own. It performs the
-effects, and says what a transcript shows of them."""
+effects and words them for the transcript.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ class ScriptedCluster(Protocol):
 
 @dataclass(slots=True)
 class Timeout:
-    """When the sender gives up a request that is under way."""
+    """The time at which the sender gives up a request that is in flight."""
 
     request_id: int
     due_ms: int
@@ -108,7 +109,7 @@ class ScriptedNode:
         core = self.core
         return core is not None and isinstance(core.quorum.role, roles.Follower) and core.quorum.is_voter
 
-    # -- life --------------------------------------------------------------------------------------
+    # -- starting and stopping ----------------------------------------------------------------
 
     def start(self) -> None:
         assert self.core is None, f"node {self.node_id} runs already"
@@ -128,7 +129,8 @@ class ScriptedNode:
         self.directory.crash()
 
     def lose_directory(self) -> None:
-        """The new one has another id: this is not the replica that gave earlier votes."""
+        """The new directory has another id, because it is not the replica that gave earlier
+        votes."""
         self.directory = MetadataDirectory()
         self._lost_directories += 1
 
@@ -234,7 +236,7 @@ class ScriptedNode:
             self.step(events.Flushed(flush.end_offset, flush.generation))
 
     def take_snapshot(self, *, keep: bool, damaged: bool) -> log_outline.OffsetAndEpoch:
-        """Of what is committed here."""
+        """A snapshot of the committed records."""
         core, directory = self.running, self.directory
         offset = core.high_watermark
         epoch = next(batch.epoch for batch in reversed(directory.batches) if batch.end_offset <= offset)

@@ -21,7 +21,7 @@ from tests.scenarios.transcripts import Scenes, Stage
 # A quorum is quiet after far fewer messages; more would be an endless exchange.
 DELIVERIES_MAX = 1000
 OPERATOR = 0
-# A node that stands in vain goes through other roles before it stands again.
+# A node that loses an election goes through other roles before it stands again.
 ATTEMPTS_MAX = 6
 
 
@@ -125,7 +125,7 @@ class QuorumStage(Stage):
             return
         last[way] = text
         if not is_answer:
-            # The answer to a new question is new, whatever it is.
+            # The answer to a new question is always shown.
             self._last_answered.pop((message.target, message.source), None)
         self.say(f"{message}{remark}")
 
@@ -181,7 +181,7 @@ class QuorumStage(Stage):
         scripted = self.nodes[int(words[0])]
         before = len(self._under_way)
         scripted.run_until_role_changes()
-        # Fetches that it sent in its former role: their answers would not count any more.
+        # These are fetches of its former role, whose answers no longer count.
         self._under_way[before:] = [each for each in self._under_way[before:] if not each.text.startswith("Fetch")]
 
     def do_elect(self, words: list[str], options: dict[str, str]) -> None:
@@ -231,7 +231,7 @@ class QuorumStage(Stage):
             self.nodes[ids[0]].start()
             return
         with self.unheard():
-            # All nodes begin unattached, and ask each other for the leader in vain.
+            # All nodes start unattached, and ask each other for a leader that no node knows.
             for scripted in self.nodes.values():
                 scripted.start()
             self._deliver_all()

@@ -142,8 +142,8 @@ def request_text(request: Any) -> str:
 def response_text(request: Any, response: Any) -> str:
     """Empty when there is nothing to show.
 
-    That is so when no answer came, and for a fetch that waited in vain or asked a node that knows
-    no leader either.
+    That is so when no answer came, and for a fetch that timed out or asked a node that knows no
+    leader either.
     """
     name = type(request).__name__.removesuffix("Request")
     match response:

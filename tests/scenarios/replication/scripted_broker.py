@@ -80,7 +80,7 @@ class ScriptedBroker:
     def directory_id(self) -> Uuid:
         return Uuid(bytes([100 + self.node_id]) * 16)
 
-    # -- life --------------------------------------------------------------------------------------
+    # -- starting and stopping ----------------------------------------------------------------
 
     def start(self, rules: TopicRules | None, *, end_offset: int | None = None) -> None:
         """``end_offset``: the disk lost what lies at and above it."""

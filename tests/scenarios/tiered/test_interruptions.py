@@ -1,4 +1,6 @@
-"""A broker that is stopped, killed while it copies, or cut off from its remote store: nothing that was acknowledged is lost."""
+"""A broker that is stopped, killed while it copies, or cut off from its remote store loses nothing
+that was acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,12 @@ SHORT_KILLS, LONG_KILLS = 1, 8
 
 
 def assert_all_there(client: Client, topic: str, end: int) -> None:
-    # A broker that has just started may not have read yet what is remote.
+    # A broker that has just started may not have read the metadata of remote segments yet.
     until(lambda: client.fetch(topic, offset=0).error_code == 0, "the catalogue is read again")
     assert client.values(topic) == [value_of(number) for number in range(end)]
 
 
-def test_after_a_stop_the_log_reaches_back_as_before(tmp_path: Path) -> None:
+def test_the_log_has_the_same_start_after_a_stop(tmp_path: Path) -> None:
     with tiered_broker(tmp_path) as kafka:
         with Client(kafka.bootstrap) as client:
             client.create_topic("t", 1, TIERED)
@@ -54,8 +56,8 @@ def test_after_a_stop_the_log_reaches_back_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kills", [SHORT_KILLS, pytest.param(LONG_KILLS, marks=pytest.mark.soak)])
-def test_killed_while_it_copies_it_goes_on_and_has_everything(tmp_path: Path, kills: int) -> None:
-    """At a rate at which a copy is always under way."""
+def test_a_broker_that_is_killed_while_it_copies_continues_and_has_everything(tmp_path: Path, kills: int) -> None:
+    """At this rate a copy is always in progress."""
     with tiered_broker(tmp_path, process=True, remote_log_manager_copy_max_bytes_per_second="3000000") as kafka:
         with Client(kafka.bootstrap) as client:
             client.create_topic("t", 1, TIERED)
@@ -74,7 +76,7 @@ def test_killed_while_it_copies_it_goes_on_and_has_everything(tmp_path: Path, ki
 
 
 def away(store: Path) -> Path:
-    """Where nothing can be stored and nothing found."""
+    """Moves the store away, so that nothing can be stored or found."""
     moved = store.rename(store.with_name("away"))
     store.write_text("a file where the store was")
     return moved
@@ -85,7 +87,7 @@ def back(store: Path, moved: Path) -> None:
     moved.rename(store)
 
 
-def test_a_store_that_is_away_slows_nothing_local_and_nothing_leaves_the_disk_meanwhile(tmp_path: Path) -> None:
+def test_an_unreachable_store_slows_no_local_work_and_keeps_all_segments_on_the_disk(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     with tiered_broker(store) as kafka, Client(kafka.bootstrap) as client:
@@ -105,7 +107,7 @@ def test_a_store_that_is_away_slows_nothing_local_and_nothing_leaves_the_disk_me
         assert_all_there(client, "t", end)
 
 
-def test_a_topic_that_is_deleted_while_the_store_is_away_is_removed_later(tmp_path: Path) -> None:
+def test_a_topic_deleted_while_the_store_is_unreachable_is_removed_later(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     with tiered_broker(store) as kafka, Client(kafka.bootstrap) as client:
@@ -119,12 +121,12 @@ def test_a_topic_that_is_deleted_while_the_store_is_away_is_removed_later(tmp_pa
 
 
 def marked(client: Client) -> bool:
-    """Whether it is written down that a partition is to be removed."""
+    """Whether the metadata topic records that a partition is to be removed."""
     values = [value for index in range(3) for value in client.values("__remote_log_metadata", index)]
     return any(isinstance(decode_event(value or b""), RemotePartitionDelete) for value in values)
 
 
-def test_what_was_to_be_removed_when_a_broker_stopped_is_removed_when_it_is_back(tmp_path: Path) -> None:
+def test_a_removal_that_was_pending_at_a_stop_happens_after_the_start(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
     with tiered_broker(store) as kafka:

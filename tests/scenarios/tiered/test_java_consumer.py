@@ -1,4 +1,4 @@
-"""Apache Kafka's own consumer and tools on a topic most of which is remote."""
+"""Apache Kafka's own consumer and tools read a topic that is mostly remote."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SEGMENTS = 6
 
 @pytest.mark.soak
 @pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
-def test_the_java_consumer_reads_it_from_the_beginning_and_is_told_the_offsets(tmp_path: Path) -> None:
+def test_the_java_tools_read_the_topic_from_the_beginning_and_print_its_offsets(tmp_path: Path) -> None:
     with tiered_broker(tmp_path) as kafka, Client(kafka.bootstrap) as client:
         client.create_topic("t", 1, TIERED)
         total = fill(client, "t", SEGMENTS)

@@ -1,4 +1,4 @@
-"""A topic many times larger than what of it is kept locally."""
+"""A topic many times larger than its local part."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def client(broker: EmbeddedBroker) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def topic(broker: EmbeddedBroker) -> str:
-    """With most of it remote only."""
+    """A topic of which most is only remote."""
     with Client(broker.bootstrap) as client:
         client.create_topic("large", 1, TIERED)
         fill(client, "large", SEGMENTS, timestamp=YESTERDAY_MS)
@@ -70,7 +70,7 @@ def topic(broker: EmbeddedBroker) -> str:
 
 
 def consume(broker: EmbeddedBroker, topic: str, count: int, **config: str) -> list[tuple[int, bytes]]:
-    """By librdkafka, from the beginning."""
+    """Consumes with librdkafka from the beginning."""
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "g", "auto.offset.reset": "error", **config})
     consumer.assign([TopicPartition(topic, 0, 0)])
     found: list[tuple[int, bytes]] = []
@@ -86,7 +86,7 @@ def consume(broker: EmbeddedBroker, topic: str, count: int, **config: str) -> li
     return found
 
 
-def test_librdkafka_reads_it_from_the_beginning(broker: EmbeddedBroker, topic: str) -> None:
+def test_librdkafka_reads_the_topic_from_the_beginning(broker: EmbeddedBroker, topic: str) -> None:
     total = SEGMENTS * RECORDS_PER_SEGMENT
     assert len(local_logs(broker, topic)) <= 3
     found = consume(broker, topic, total)
@@ -94,8 +94,8 @@ def test_librdkafka_reads_it_from_the_beginning(broker: EmbeddedBroker, topic: s
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_kafka_python_reads_it_from_the_beginning(broker: EmbeddedBroker, topic: str) -> None:
-    # It warns when it is imported.
+def test_kafka_python_reads_the_topic_from_the_beginning(broker: EmbeddedBroker, topic: str) -> None:
+    # kafka-python warns at import.
     from kafka import KafkaConsumer, TopicPartition as KafkaPartition
 
     partition = KafkaPartition(topic, 0)
@@ -110,7 +110,7 @@ def test_kafka_python_reads_it_from_the_beginning(broker: EmbeddedBroker, topic:
     consumer.close()
 
 
-def test_what_was_copied_and_read_back_is_counted(topic: str, metrics_port: int) -> None:
+def test_copied_and_fetched_bytes_are_counted(topic: str, metrics_port: int) -> None:
     with urlopen(f"http://127.0.0.1:{metrics_port}/metrics") as answer:
         lines = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if f'topic="{topic}"' in line)
     counted = {name.partition("{")[0]: float(value) for name, value in lines.items() if "remote" in name}
@@ -120,7 +120,7 @@ def test_what_was_copied_and_read_back_is_counted(topic: str, metrics_port: int)
     assert "barnabas_remote_copy_errors_total" not in counted
 
 
-def test_offsets_are_told_of_the_whole_log_the_local_part_and_the_remote_part(broker: EmbeddedBroker, client: Client, topic: str) -> None:
+def test_list_offsets_covers_the_whole_log_the_local_part_and_the_remote_part(broker: EmbeddedBroker, client: Client, topic: str) -> None:
     local, tiered = (client.end_offset(topic, timestamp=each) for each in (EARLIEST_LOCAL, LATEST_TIERED))
     assert client.end_offset(topic, timestamp=EARLIEST) == 0
     assert 0 < local <= tiered < SEGMENTS * RECORDS_PER_SEGMENT
@@ -129,15 +129,15 @@ def test_offsets_are_told_of_the_whole_log_the_local_part_and_the_remote_part(br
 
 
 @pytest.mark.parametrize("number", [0, 7, 150, SEGMENTS * RECORDS_PER_SEGMENT - 1])
-def test_a_time_is_found_wherever_it_is(client: Client, topic: str, number: int) -> None:
+def test_a_timestamp_is_found_in_the_local_and_the_remote_part(client: Client, topic: str, number: int) -> None:
     assert client.end_offset(topic, timestamp=YESTERDAY_MS + number) == number
 
 
-def test_a_time_that_has_not_come_is_found_nowhere(client: Client, topic: str) -> None:
+def test_a_timestamp_in_the_future_is_not_found(client: Client, topic: str) -> None:
     assert client.end_offset(topic, timestamp=YESTERDAY_MS * 2) == -1
 
 
-def test_one_fetch_is_served_from_here_and_from_there(client: Client, topic: str) -> None:
+def test_one_fetch_returns_local_and_remote_records(client: Client, topic: str) -> None:
     """Two remote partitions and a local one."""
     client.create_topic("local", 1, {"retention.ms": "-1"})
     client.produce("local", [b"here"])
@@ -165,7 +165,7 @@ def test_aborted_records_stay_unseen_also_from_remote_storage(broker: EmbeddedBr
         if round_number % 3:
             producer.commit_transaction()
         else:
-            # Else they would never be sent.
+            # Otherwise the producer would never send them.
             producer.flush()
             producer.abort_transaction()
     wait_until_tiered(client, "transactional", 3 * RECORDS_PER_SEGMENT)
@@ -175,7 +175,7 @@ def test_aborted_records_stay_unseen_also_from_remote_storage(broker: EmbeddedBr
     assert [value for _, value in everything] == [value_of(number) for number in range(600)]
 
 
-def test_records_are_deleted_into_the_remote_part(broker: EmbeddedBroker, client: Client, store: Path) -> None:
+def test_records_can_be_deleted_up_to_an_offset_in_the_remote_part(broker: EmbeddedBroker, client: Client, store: Path) -> None:
     client.create_topic("shortened", 1, TIERED)
     fill(client, "shortened", 6)
     wait_until_tiered(client, "shortened", 3 * RECORDS_PER_SEGMENT)
@@ -188,7 +188,7 @@ def test_records_are_deleted_into_the_remote_part(broker: EmbeddedBroker, client
     assert client.fetch("shortened", offset=RECORDS_PER_SEGMENT + 50).records
 
 
-def test_what_is_older_or_more_than_is_kept_in_all_expires(client: Client, store: Path) -> None:
+def test_remote_segments_above_the_total_retention_size_expire(client: Client, store: Path) -> None:
     client.create_topic("bounded", 1, {**TIERED, "retention.bytes": str(4 * SEGMENT_BYTES)})
     fill(client, "bounded", 10)
     until(lambda: client.end_offset("bounded", timestamp=EARLIEST) >= 5 * RECORDS_PER_SEGMENT, "the log begins later")
@@ -206,7 +206,7 @@ def test_a_deleted_topic_leaves_nothing_behind(client: Client, store: Path) -> N
     until(lambda: not [path for path in store.rglob("*") if "deleted" in str(path) and path.is_file()], "the store is empty")
 
 
-def test_remote_storage_is_turned_off_with_its_data_and_on_again(client: Client, store: Path) -> None:
+def test_remote_storage_can_be_turned_off_with_its_data_and_on_again(client: Client, store: Path) -> None:
     client.create_topic("switched", 1, TIERED)
     number = fill(client, "switched", 5)
     wait_until_tiered(client, "switched", RECORDS_PER_SEGMENT)
@@ -221,7 +221,7 @@ def test_remote_storage_is_turned_off_with_its_data_and_on_again(client: Client,
     until(lambda: remote_logs(store, "switched"), "it is copied again")
 
 
-def test_copying_stops_while_it_is_disabled(client: Client, store: Path) -> None:
+def test_copying_stops_while_remote_copying_is_disabled(client: Client, store: Path) -> None:
     client.create_topic("paused", 1, {**TIERED, "local.retention.bytes": "-2", "remote.log.copy.disable": "true"})
     number = fill(client, "paused", 4)
     client.create_topic("beside", 1, TIERED)

@@ -1,4 +1,6 @@
-"""A broker with tiered storage on ``file://``, small segments and short intervals; and what tests of it say."""
+"""A broker with tiered storage on ``file://``, small segments and short intervals, with functions
+that its tests share.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.waiting import until
 
 SEGMENT_BYTES = 1024 * 1024
 VALUE_BYTES = 10_000
-# In batches of ten records, ten to a segment.
+# Batches hold ten records, and segments ten batches.
 RECORDS_PER_SEGMENT = 100
 EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -2, -4, -5, -6
 TIERED = {
@@ -47,7 +49,8 @@ def value_of(number: int) -> bytes:
 
 
 def fill(client: Client, topic: str, segments: int, *, first: int = 0, timestamp: int | None = None) -> int:
-    """Numbered records, each with a millisecond of its own when ``timestamp`` says where to begin; the number behind the last."""
+    """Produces numbered records, one a millisecond from ``timestamp`` on when it is given; returns
+    the number after the last."""
     number = first
     for _ in range(segments * 10):
         records = [
@@ -69,5 +72,5 @@ def local_logs(broker: EmbeddedBroker, topic: str) -> list[str]:
 
 
 def wait_until_tiered(client: Client, topic: str, offset: int) -> None:
-    """Everything below ``offset`` is remote, and local no more."""
+    """Waits until everything below ``offset`` is remote and no longer local."""
     until(lambda: client.end_offset(topic, timestamp=EARLIEST_LOCAL) >= offset, f"{topic} is local no more below {offset}")
