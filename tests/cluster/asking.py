@@ -1,6 +1,8 @@
-"""Questions to a cluster of which only the bootstrap addresses are known, one socket each. None means that a leader or coordinator moves.
+"""Questions to a cluster of which only the bootstrap addresses are known, one socket each. None
+means that a leader or coordinator is moving.
 
-librdkafka's admin client would do, if it did not abort the process when a coordinator goes away while it is asked (2.16).
+librdkafka's admin client would do, but it aborts the process when a coordinator goes away during a
+request (2.16).
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def ask_any(bootstrap: str, request: Any, version: int | None = None) -> Any | N
 
 
 def ask_coordinator(bootstrap: str, key: str, request: Any, version: int | None = None, *, key_type: int = GROUP_KEY) -> Any | None:
-    """The answer of the coordinator of a group, or with ``TRANSACTION_KEY`` of a transactional id."""
+    """The answer of the coordinator of a group, or with ``TRANSACTION_KEY`` of a transactional
+    id."""
     found = ask_any(bootstrap, FindCoordinatorRequest(key_type=key_type, coordinator_keys=[key]))
     if found is None or found.coordinators[0].error_code:
         return None

@@ -41,5 +41,6 @@ BARNABAS = Barnabas()
 
 
 def barnabas_cluster(**options: Any) -> Cluster:
-    """With ``CLUSTER_OF=apache`` in the environment it is Kafka's after all: a test that fails there too is wrong."""
+    """With ``CLUSTER_OF=apache`` in the environment the nodes run Apache Kafka instead: a test that
+    fails there too is wrong."""
     return Cluster(APACHE if os.environ.get("CLUSTER_OF") == "apache" else BARNABAS, **options)

@@ -1,7 +1,9 @@
-"""Clients work while nodes are killed, stopped, paused and cut off; then everything is read and held against what was promised.
+"""Clients work while nodes are killed, stopped, paused and cut off; then everything is read and
+compared with the acknowledgements.
 
-A deed is ``verb target``: what is done to whom. Each is done while records are acknowledged on every partition, and undone only when they
-are again (a majority of every partition is left, so the rest of the cluster must go on without the victim).
+A deed is ``verb target``: the fault and the node that suffers it. Each one begins while records are
+acknowledged on every partition, and ends only when they are again (every partition keeps a
+majority, so the rest of the cluster must continue without the victim).
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 TOPIC = "t"
 PARTITIONS = 3
-# How long a victim stays away at least.
+# The shortest time for which a victim stays away.
 SHORT_SECONDS, LONG_SECONDS = 0.5, 30.0
 
 VERBS = ("kill", "stop", "pause", "cut off", "cut off altogether", "deafen", "mute")
@@ -60,7 +62,7 @@ class Chaos:
         self._recovered()
 
     def restart_all(self) -> None:
-        """One after the other, cleanly: what an upgrade looks like."""
+        """Restarts the nodes cleanly one after the other, as an upgrade does."""
         for node in list(self._cluster.nodes.values()):
             self.await_progress()
             self._say(f"restart {node.id}")
@@ -70,7 +72,8 @@ class Chaos:
             self._recovered()
 
     def kill_everyone(self) -> None:
-        """At once, as when the power fails; what the kernel has been given is still there."""
+        """Kills all nodes at once, as a power failure does, except that the kernel still has all
+        data that it was given."""
         self.await_progress()
         self._say("kill everyone")
         for node in self._cluster.nodes.values():
@@ -79,7 +82,7 @@ class Chaos:
         self._recovered()
 
     def replace_machine(self, node: Node) -> None:
-        """It is lost with its disks, and another one takes over its id."""
+        """The machine is lost with its disks, and another one takes over its id."""
         self.await_progress()
         self._say(f"replace {node.id}")
         node.kill()
@@ -88,7 +91,7 @@ class Chaos:
         self._recovered()
 
     def await_progress(self) -> None:
-        """From now on something is sent and acknowledged on every partition, and the group reads on."""
+        """Waits until every partition acknowledges a record from now on, and the group reads on."""
         before, read_before = self._history.acknowledged(), self._history.read_by(MEMBER)
 
         def further() -> bool:
@@ -96,7 +99,8 @@ class Chaos:
             now = self._history.acknowledged()
             return all(now.get(key, 0) > before.get(key, 0) for key in self._keys) and self._history.read_by(MEMBER) > read_before
 
-        # What was acknowledged while we looked may have been sent before; the second time it was not.
+        # The first time, the acknowledged records may have been sent before the call; the second
+        # time they were not.
         for _ in range(2):
             try:
                 until(further, f"records are acknowledged and read after {self.deeds[-3:]}", seconds_max=LONG_PATIENCE_SECONDS)
@@ -108,7 +112,7 @@ class Chaos:
             before, read_before = self._history.acknowledged(), self._history.read_by(MEMBER)
 
     def _as_seen_by(self, node: Node) -> dict[str, tuple[int, list[int]]]:
-        """Leaders and replicas in sync."""
+        """The leaders and in-sync replicas in the metadata of this node."""
         view = self._view.seen_without(*(other.id for other in self._cluster.brokers if other is not node))
         topics = sorted({key.topic for key in self._keys} | {"__consumer_offsets"})
         return {f"{topic}-{index}": (each.leader_id, each.isr_nodes) for topic in topics for index, each in view.partitions(topic).items()}
@@ -188,7 +192,8 @@ def survived(
     programs: Mapping[int, Program] | None = None,
     log_dirs: int = 1,
 ) -> History:
-    """The deeds one after the other while clients work; then no anomaly is found, and the replicas hold the same bytes."""
+    """Performs the deeds one after the other while clients work; then there is no anomaly, and the
+    replicas hold the same bytes."""
     history, keys = History(), [Key(TOPIC, partition) for partition in range(PARTITIONS)]
     quick = {**QUICK, **(properties or {})}
     with barnabas_cluster(
@@ -209,7 +214,7 @@ def survived(
             read_to_the_end(cluster.bootstrap, history, keys)
             check(history)
             assert not history.complaints, history.complaints[:5]
-            # A run in which nothing is done shows nothing.
+            # A run without operations shows nothing.
             assert history.done("txn" if transactional else "send") > 50, history.summary()
             assert history.done("poll") > 0, history.summary()
             replicas_agree(cluster, view, keys)
@@ -220,7 +225,8 @@ def survived(
 
 
 def replicas_agree(cluster: Cluster, view: View, keys: Sequence[Key]) -> None:
-    """Byte for byte, on every disk: replicas are copies of batches, not of records."""
+    """The logs are equal byte for byte on every disk, because replicas are copies of batches and
+    not of records."""
     for key in keys:
         replicas = view.partitions(key.topic)[key.partition].replica_nodes
 

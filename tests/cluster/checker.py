@@ -1,19 +1,22 @@
-"""Holds a history against what Kafka promises. The rules and their names are those of Jepsen's Kafka workload.
+"""Compares a history with Kafka's promises. The rules and their names are those of Jepsen's Kafka
+workload.
 
-| anomaly              | what it means                                                                                     |
-|----------------------|---------------------------------------------------------------------------------------------------|
-| inconsistent-offsets | two values at one offset                                                                          |
-| duplicate            | one value at two offsets, which idempotence rules out                                             |
-| lost-write           | acknowledged, or of a transaction of which something was read, and not in the log at the end      |
-| aborted-read         | a read-committed consumer saw what was never committed                                            |
-| phantom              | a consumer saw what nobody sent                                                                   |
-| reordered            | values of one producer lie in another order than it sent them                                     |
-| nonmonotonic-poll    | a consumer went backwards                                                                         |
-| poll-skip            | a consumer passed over something that is there                                                    |
-| gap                  | an offset with nothing at it, in a partition without transactions                                 |
-| G1c                  | transactions that read from each other in a circle                                                |
+anomaly                what it means
+====================   ===========================================================================
+inconsistent-offsets   two values are at one offset
+duplicate              one value is at two offsets, which idempotence rules out
+lost-write             a value is not in the log at the end, although it was acknowledged or
+                       another value of its transaction was read
+aborted-read           a read-committed consumer saw a value that was never committed
+phantom                a consumer saw a value that no client sent
+reordered              the values of one producer are in another order than it sent them
+nonmonotonic-poll      a consumer went backwards
+poll-skip              a consumer skipped a value that is in the log
+gap                    an offset holds nothing, in a partition without transactions
+G1c                    transactions read from each other in a circle
 
-Not wrong in Kafka, and not looked for: transactions are not isolated from each other's writes (G0).
+Kafka does not isolate transactions from each other's writes, so the checker does not look for that
+anomaly (G0).
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from typing import NamedTuple
 
 from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled
 
-# One broken promise breaks it for thousands of records; the first few tell the story.
+# One broken promise affects thousands of records; the first few are enough to explain it.
 SHOWN_MAX = 10
 
 
@@ -41,7 +44,8 @@ class Anomaly(NamedTuple):
 
 
 def anomalies(history: History, *, duplicates_allowed: bool = False) -> list[Anomaly]:
-    """Everything that is wrong with a history whose final reads are done. ``duplicates_allowed`` is for producers without idempotence."""
+    """All anomalies of a history whose final reads are done. ``duplicates_allowed`` is for
+    producers without idempotence."""
     writers = _writers(history)
     found = [*_inconsistent_offsets(history), *_lost(history), *_unwritten(history, writers), *_polls_out_of_order(history)]
     found += [*_gaps(history), *_circles(history, writers)]
@@ -64,7 +68,7 @@ def _writers(history: History) -> Writers:
 
 
 def _reads(history: History) -> Iterator[Polled]:
-    """By anybody at any time, in transactions that did not fail."""
+    """The reads of all clients at any time, in transactions that did not fail."""
     for operation in history.operations():
         if operation.outcome is not Outcome.FAIL:
             yield from operation.polls
@@ -75,7 +79,7 @@ def _reads(history: History) -> Iterator[Polled]:
 def _inconsistent_offsets(history: History) -> Iterator[Anomaly]:
     at: dict[Key, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for operation in history.operations():
-        # Aborted data has its place in the log too, and keeps it.
+        # Aborted data occupies its offsets in the log too.
         for sent in operation.sends:
             if sent.offset is not None:
                 at[sent.key][sent.offset].add(sent.value)
@@ -133,7 +137,7 @@ def _reordered(history: History, writers: Writers) -> Iterator[Anomaly]:
             if writer is None:
                 continue
             before = last.get(writer.process, -1)
-            # The same value again is a duplicate, and told as such.
+            # The same value again is a duplicate, and reported as one.
             if read.value < before:
                 yield Anomaly(
                     "reordered", key, f"{writer.process} sent {read.value} before {before}, and it is behind it, at {read.offset}"
@@ -163,7 +167,7 @@ def _polls_out_of_order(history: History) -> Iterator[Anomaly]:
 
 
 def _gaps(history: History) -> Iterator[Anomaly]:
-    """Markers of transactions lie at offsets, too, and what was aborted does."""
+    """Transaction markers and aborted records occupy offsets too."""
     transactional = {sent.key for operation in history.operations() if operation.transactional for sent in operation.sends}
     for key, records in history.final.items():
         if key in transactional:
@@ -176,7 +180,7 @@ def _gaps(history: History) -> Iterator[Anomaly]:
 
 
 def _circles(history: History, writers: Writers) -> Iterator[Anomaly]:
-    """Only by reads: with the order of writes, circles are allowed."""
+    """Only reads count: Kafka allows circles that involve the order of writes."""
     number = {id(operation): place for place, operation in enumerate(history.operations())}
     graph: dict[int, set[int]] = defaultdict(set)
     for operation in history.operations():

@@ -1,4 +1,4 @@
-"""Time for machines that do other things as well, and the copiers' reports at the end of pytest's output."""
+"""Timeouts for busy machines, and the copiers' reports at the end of pytest's output."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import pytest
 
 from tests.cluster.copiers import reports
 
-# Real processes on a starved machine: many times what a test here takes alone. Every wait inside a test ends before and says what for.
+# These are real processes on a starved machine: the limit is many times what a test takes alone.
+# Every wait inside a test ends earlier and names its condition.
 SECONDS_MAX = 900
 
 

@@ -1,41 +1,44 @@
-"""Consume, transform, produce: a program that copies ``input`` to ``output``, each record once, and may die at any moment.
+"""Consume, transform, produce: a program that copies ``input`` to ``output``, each record once, and
+may die at any moment.
 
     python -m tests.cluster.copier BOOTSTRAP TRANSACTIONAL_ID INSTANCE_ID GROUP_PROTOCOL SEED
 
-It prints ``ready`` when its producer has fenced the previous owner of the transactional id, and ``begin NAME SECONDS`` and ``end`` around
-every call that may block, so that the test can tell a copier that hangs inside its client. Now and then it aborts a transaction on
-purpose, and what it writes into such a one begins with ``never``. Its exit code is :data:`FENCED` when another copier has taken its
-place, and :data:`BROKEN` when it was given a record that is not the next one. Its journal goes to stderr, among librdkafka's own log.
+It prints ``ready`` when its producer has fenced the previous owner of the transactional id, and
+``begin NAME SECONDS`` and ``end`` around every call that may block, so that the test can tell a
+copier that hangs inside its client. Now and then it aborts a transaction on purpose, and what it
+writes into such a one begins with ``never``. Its exit code is :data:`FENCED` when another copier
+has taken its place, and :data:`BROKEN` when it was given a record that is not the next one. Its
+journal goes to stderr, among librdkafka's own log.
 
 ``Copier.java`` is the same program for the Java client.
 
-The test blames the broker for a record that is copied twice or not at all, so the copier itself must
-not be able to cause either:
+The test blames the broker for a record that is copied twice or not at all, so the copier itself
+must not be able to cause either:
 
-* *Where it starts.* The copier never leaves this to librdkafka. Up to 2.16 at least, librdkafka starts
-  a partition by ``auto.offset.reset`` although its offset is committed, when OffsetFetch answers
-  UNSTABLE_OFFSET_COMMIT and the assignment changed while that request was in flight
+* *Where it starts.* The copier never leaves this to librdkafka. Up to 2.16 at least, librdkafka
+  starts a partition by ``auto.offset.reset`` although its offset is committed, when OffsetFetch
+  answers UNSTABLE_OFFSET_COMMIT and the assignment changed while that request was in flight
   (``rd_kafka_assignment_apply_offsets`` keeps the invalid offset of the answer). It also leaves a
-  partition without a fetcher when OffsetFetch is refused with NOT_COORDINATOR. So the copier asks for
-  the committed offsets in its assignment callback and assigns explicit ones, and
+  partition without a fetcher when OffsetFetch is refused with NOT_COORDINATOR. So the copier asks
+  for the committed offsets in its assignment callback and assigns explicit ones, and
   ``auto.offset.reset=error`` turns any other start into an error.
 * *What an error means.* ``committed()`` reports errors as exceptions and also in single partitions,
   whose offset is then -1001, the same number as for a partition without a committed offset. Only an
   answer without any error counts, see :meth:`Copier._committed`.
-* *Which generation commits.* ``consumer_group_metadata()`` tells what librdkafka's background thread
-  knows now. That may be newer than the records in hand, or an empty member id and generation -1, which
-  a coordinator accepts from every producer inside a transaction. So the metadata is taken before the
-  records are polled, must name a member and its generation, and a batch during which the assignment
-  changed is dropped. A coordinator that has moved on then refuses the commit.
-* *What an abort rewinds to.* The copier seeks the partitions that the callbacks gave to it, to their
-  committed offsets. The group may have taken a partition away already while its callback, which only
-  ``poll`` runs, is still to come. Then the seek moves a fetcher that is about to end, and the
-  coordinator refuses a batch that is polled before the callback, because its generation is old. A seek
-  that fails ends the copier. librdkafka delivers no record after a seek that it fetched before: each
-  seek raises the partition's version, and records of older versions are dropped.
+* *Which generation commits.* ``consumer_group_metadata()`` tells what librdkafka's background
+  thread knows now. That may be newer than the records in hand, or an empty member id and generation
+  -1, which a coordinator accepts from every producer inside a transaction. So the metadata is taken
+  before the records are polled, must name a member and its generation, and a batch during which the
+  assignment changed is dropped. A coordinator that has moved on then refuses the commit.
+* *What an abort rewinds to.* The copier seeks the partitions that the callbacks gave to it, to
+  their committed offsets. The group may have taken a partition away already while its callback,
+  which only ``poll`` runs, is still to come. Then the seek moves a fetcher that is about to end,
+  and the coordinator refuses a batch that is polled before the callback, because its generation is
+  old. A seek that fails ends the copier. librdkafka delivers no record after a seek that it fetched
+  before: each seek raises the partition's version, and records of older versions are dropped.
 * *That the records are the right ones.* The input has neither transactions nor compaction, so its
-  offsets have no gaps: each record must be the one after the last, and the first one must be where the
-  copier started or sought. Any other record is :data:`BROKEN`, and fails the test.
+  offsets have no gaps: each record must be the one after the last, and the first one must be where
+  the copier started or sought. Any other record is :data:`BROKEN`, and fails the test.
 """
 
 from __future__ import annotations
@@ -57,24 +60,28 @@ FENCED = 3
 BROKEN = 4
 BATCH_MAX = 100
 ABORT_SHARE = 0.15
-# Of every copier's transactions, one is always aborted, however few there are.
+# Every copier aborts this one of its transactions, however few it has.
 ABORTED_FIRST = 2
-# A transaction left behind by a copier that is not started again ends by itself after this.
+# A transaction of a copier that is not started again ends by itself after this time.
 TRANSACTION_TIMEOUT_MS = 10_000
 SESSION_TIMEOUT_MS = 2_000
-# The group waits as long for a member that does not poll. Longer than the calls between two polls take in turn when each uses up its
-# time, and short enough that a copier which hangs does not stop its group for Kafka's five minutes.
+# The group waits this long for a member that does not poll. It is longer than the calls between two
+# polls take together when each uses up its limit, and short enough that a copier that hangs does
+# not stop its group for Kafka's five minutes.
 POLL_INTERVAL_MAX_MS = 90_000
-# A request without an answer is given up after this, or one broker that is stopped would hold up a copier for a minute.
+# A request without an answer is given up after this time; otherwise one stopped broker would hold
+# up a copier for a minute.
 SOCKET_TIMEOUT_MS = 10_000
-# The limits of single calls. librdkafka cuts those of transactions to the transaction's timeout, except the first.
+# The limits of single calls. librdkafka shortens those of transactions to the transaction's
+# timeout, except the first.
 INIT_SECONDS = 30
 END_SECONDS = 30
 SEND_OFFSETS_SECONDS = 20
 COMMITTED_SECONDS = 10
 # A seek has no limit of its own; it is done by librdkafka's own thread, without the broker.
 SEEK_SECONDS = 10
-# Over all attempts to learn the committed offsets: a transaction that holds them ends by its timeout, after a change of coordinators.
+# The limit over all attempts to fetch the committed offsets: a transaction that holds them ends by
+# its timeout, after a change of coordinators.
 COMMITTED_SECONDS_MAX = 60
 
 # Contexts of librdkafka's debug log: the assignment of partitions, and the steps of transactions.
@@ -87,31 +94,35 @@ _FENCING = {
     KafkaError.FENCED_INSTANCE_ID,
     KafkaError._FATAL,
 }
-# Records that are not where the copier was before: an offset out of range, a truncated log, or a start without an offset.
+# Errors that mean that the records are not where the copier was: an offset out of range, a
+# truncated log, or a start without an offset.
 _ASTRAY = {KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE}
 _CLIENT = {
     "reconnect.backoff.ms": 10,
     "reconnect.backoff.max.ms": 100,
     "retry.backoff.ms": 20,
     "socket.timeout.ms": SOCKET_TIMEOUT_MS,
-    # A producer of librdkafka 2.16 that bootstraps anew while send_offsets_to_transaction waits loses that request, and waits for ever.
+    # A producer of librdkafka 2.16 that bootstraps again while send_offsets_to_transaction waits
+    # loses that request, and waits for ever.
     "metadata.recovery.strategy": "none",
     **({"debug": DEBUG, "log_level": 7} if DEBUG else {"log_level": 2}),
 }
 
-# A call that must not be repeated after an error, though the error says so: its transaction is aborted, or the copier ends.
+# A call that must not be repeated after an error, even a retriable one: its transaction is aborted,
+# or the copier ends.
 _ONCE = frozenset({"send_offsets_to_transaction"})
 
 
 class Astray(Exception):
-    """A record came that is not the next one."""
+    """A record arrived that is not the next one."""
 
 
 class Copier:
     def __init__(self, bootstrap: str, transactional_id: str, instance_id: str, protocol: str, seed: str) -> None:
         self._chance = random.Random(seed)
         self._incremental = protocol == "consumer"
-        # The offset of the next record, of every partition that the callbacks gave to this copier and did not take back.
+        # The offset of the next record, for every partition that the callbacks assigned to this
+        # copier and did not revoke.
         self._next: dict[int, int] = {}
         self._changes = 0
         self._transactions = 0
@@ -150,7 +161,7 @@ class Copier:
             if membership is not None and any(self._batch.values()):
                 self._copy(membership)
 
-    # -- the assignment -------------------------------------------------------------------------------------------------------
+    # -- the assignment -----------------------------------------------------------------------
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._changed("assigned", partitions)
@@ -182,7 +193,8 @@ class Copier:
             self._batch.pop(each.partition, None)
 
     def _committed(self, partitions: Iterable[int]) -> dict[int, int]:
-        """Where to go on, by partition: 0 only if the coordinator says, without any error, that nothing is committed."""
+        """Where to continue, by partition: 0 only if the coordinator reports, without any error,
+        that nothing is committed."""
         asked = [TopicPartition(INPUT, partition) for partition in partitions]
         deadline = time.monotonic() + COMMITTED_SECONDS_MAX
         while asked:
@@ -201,10 +213,11 @@ class Copier:
                 raise TimeoutError(f"no committed offsets in {COMMITTED_SECONDS_MAX} s")
         return {}
 
-    # -- rounds ---------------------------------------------------------------------------------------------------------------
+    # -- rounds -------------------------------------------------------------------------------
 
     def _collect(self) -> bytes | None:
-        """A batch, and the membership under which it may be committed; None if there is none, or the assignment changed meanwhile."""
+        """A batch, and the membership under which it may be committed; None if there is none, or if
+        the assignment changed meanwhile."""
         self._batch = {}
         changes = self._changes
         membership = self._membership()
@@ -249,7 +262,8 @@ class Copier:
         self._batch.setdefault(partition, []).append(message)
 
     def _drop(self) -> None:
-        """What was polled is not copied now, so it is polled again. The callbacks have removed what changed hands from the batch."""
+        """The polled records are not copied now, so they must be polled again. The callbacks have
+        removed revoked partitions from the batch."""
         for partition, messages in self._batch.items():
             first = messages[0].offset()
             assert first is not None
@@ -258,19 +272,19 @@ class Copier:
 
     def _copy(self, membership: bytes) -> None:
         self._transactions += 1
-        in_vain = self._transactions == ABORTED_FIRST or self._chance.random() < ABORT_SHARE
+        aborts = self._transactions == ABORTED_FIRST or self._chance.random() < ABORT_SHARE
         try:
-            journal("begin in vain" if in_vain else "begin", {each: (m[0].offset(), m[-1].offset()) for each, m in self._batch.items()})
+            journal("begin in vain" if aborts else "begin", {each: (m[0].offset(), m[-1].offset()) for each, m in self._batch.items()})
             self._producer.begin_transaction()
             for partition, messages in self._batch.items():
                 for message in messages:
                     value = message.value()
                     assert value is not None
-                    self._produce(partition, b"never " + value if in_vain else value)
+                    self._produce(partition, b"never " + value if aborts else value)
             offsets = [TopicPartition(INPUT, partition, self._next[partition]) for partition in self._batch]
             journal("send offsets", {each.partition: each.offset for each in offsets}, "as", parsed(membership))
             self._persist(self._producer.send_offsets_to_transaction, SEND_OFFSETS_SECONDS, offsets, membership)
-            if in_vain:
+            if aborts:
                 self._abort()
             else:
                 self._persist(self._producer.commit_transaction, END_SECONDS)
@@ -313,7 +327,8 @@ class Copier:
 
 
 def starts(told: Iterable[tuple[int, int, KafkaError | None]]) -> dict[int, int] | None:
-    """Where to go on, from partitions, committed offsets and errors: None if there is any error, for then -1001 says nothing."""
+    """Where to continue, from partitions, committed offsets and errors: None if there is any error,
+    because -1001 then means nothing."""
     found = {}
     for partition, offset, error in told:
         if error is not None:
@@ -324,7 +339,8 @@ def starts(told: Iterable[tuple[int, int, KafkaError | None]]) -> dict[int, int]
 
 
 def parsed(metadata: bytes) -> tuple[int, str]:
-    """Generation and member id, from the bytes that ``rd_kafka_consumer_group_metadata_write`` makes."""
+    """Generation and member id, from the bytes that ``rd_kafka_consumer_group_metadata_write``
+    produces."""
     magic = b"CGMDv2:"
     assert metadata.startswith(magic), metadata
     generation = int.from_bytes(metadata[len(magic) : len(magic) + 4], sys.byteorder, signed=True)
@@ -333,7 +349,7 @@ def parsed(metadata: bytes) -> tuple[int, str]:
 
 
 def called(call: Any, seconds: float, *arguments: Any) -> Any:
-    """With its limit as the last argument, where librdkafka's calls have it."""
+    """Calls it with its limit as the last argument, where librdkafka's calls have it."""
     say(f"begin {call.__name__} {seconds}")
     try:
         return call(*arguments, seconds)
@@ -355,7 +371,7 @@ def journal(*words: object) -> None:
 
 
 def main() -> None:
-    # The test asks a copier that hangs where it is.
+    # The test uses this signal to find out where a copier hangs.
     faulthandler.register(signal.SIGUSR1)
     try:
         Copier(*sys.argv[1:]).run()
@@ -366,7 +382,8 @@ def main() -> None:
     except Astray as failure:
         journal("BROKEN:", failure)
         code = BROKEN
-    # Without leaving the group: a consumer whose group has moved on sometimes waits for ever.
+    # The process does not leave the group: a consumer whose group has moved on sometimes waits for
+    # ever.
     os._exit(code)
 
 

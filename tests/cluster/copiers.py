@@ -1,17 +1,18 @@
-"""The copiers as processes: each is started, watched, stopped, killed and replaced here. What they do is in ``copier.py``.
+"""The copiers as processes: each is started, watched, stopped, killed and replaced here. What they
+do is in ``copier.py``.
 
 Every copier writes its journal and its client's log to a file of its own in the directory of the
-test's evidence (:mod:`tests.cluster.evidence`), and says on stdout when it begins and ends a call that
-may block.
+test's evidence (:mod:`tests.cluster.evidence`), and says on stdout when it begins and ends a call
+that may block.
 
 A copier *hangs* when such a call has lasted :data:`HANG_MARGIN_SECONDS` longer than its own limit,
-although the coordinators of its group and of its transactional id answer another client. librdkafka 2.16
-does that: ``send_offsets_to_transaction`` looks at its limit only when a response arrives. Before it sends
-TxnOffsetCommit it waits for a connection to the group's coordinator. If that broker was just killed and
-its fencing removes it from the metadata, librdkafka terminates its handle of the broker, and the call goes
-on waiting for that handle. A captured run shows every request answered and no TxnOffsetCommit sent.
-A supervisor would restart such an application, and so does the test. It counts
-them in :attr:`Copiers.hung`.
+although the coordinators of its group and of its transactional id answer another client. librdkafka
+2.16 does that: ``send_offsets_to_transaction`` looks at its limit only when a response arrives.
+Before it sends TxnOffsetCommit it waits for a connection to the group's coordinator. If that broker
+was just killed and its fencing removes it from the metadata, librdkafka terminates its handle of
+the broker, and the call goes on waiting for that handle. A captured run shows every request
+answered and no TxnOffsetCommit sent. A supervisor would restart such an application, and so does
+the test. It counts them in :attr:`Copiers.hung`.
 """
 
 from __future__ import annotations
@@ -38,18 +39,20 @@ from tests.cluster.copier import BROKEN, FENCED, GROUP, INPUT
 from tests.waiting import until
 
 INPUT_PARTITIONS = 4
-# Beyond the limit of a call, which the client itself should keep: the longest pulse of a starved run, several times over.
+# Added to the limit of a call, which the client itself should keep: several times the longest pulse
+# of a starved run.
 HANG_MARGIN_SECONDS = 20.0
 _TAIL_CHARACTERS = 4000
 _TRACE_SECONDS = 0.2
 
-# One line for every run, for the end of pytest's output: copiers that ended or hung by themselves are worth a look, also within limits.
+# One line for every run at the end of pytest's output: copiers that ended or hung by themselves are
+# worth a look, also within limits.
 reports: list[str] = []
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Of a copier: its client, its membership and its group's protocol."""
+    """The kind of a copier: its client, its membership and its group's protocol."""
 
     client: str = "librdkafka"
     static: bool = False
@@ -58,7 +61,8 @@ class Kind:
 
 @lru_cache(maxsize=1)
 def compiled() -> tempfile.TemporaryDirectory[str]:
-    """``Copier.java`` compiled once: from its source it would start twice as slowly every time."""
+    """``Copier.java`` compiled once, because a start from its source takes twice as long every
+    time."""
     classes = tempfile.TemporaryDirectory(prefix="copier-")
     source = str(Path(__file__).with_name("Copier.java"))
     subprocess.run(["javac", "-cp", f"{JARS}/*", "-d", classes.name, source], check=True)
@@ -124,7 +128,7 @@ class Copier:
         return "".join(line for line in lines if not line.startswith("%"))[-_TAIL_CHARACTERS:]
 
     def where(self) -> str:
-        """What it said, and what it is at now if it is written in Python."""
+        """Its journal, and the call that it is in if it is written in Python."""
         if self._python and self.exit_code is None:
             self._process.send_signal(signal.SIGUSR1)
             time.sleep(_TRACE_SECONDS)
@@ -147,7 +151,7 @@ class Copier:
 
 
 class Copiers:
-    """One copier in each slot, whatever happens to them, and the zombies that others have taken the place of."""
+    """One copier in each slot, replaced when it ends, and the zombies that others have replaced."""
 
     def __init__(self, kinds: Sequence[Kind], bootstrap: str, seed: int, evidence: Path) -> None:
         self._kinds = kinds
@@ -184,7 +188,8 @@ class Copiers:
         self.running[slot] = self._start(slot)
 
     def replace(self, slot: int) -> Copier:
-        """Stop the copier of the slot, wherever it is, and start another with its transactional id. The stopped one is returned."""
+        """Pauses the copier of the slot, wherever it is, and starts another with its transactional
+        id. Returns the paused one."""
         zombie = self.running[slot]
         zombie.pause()
         self.zombies.append(zombie)
@@ -192,7 +197,7 @@ class Copiers:
         return zombie
 
     def look_after(self) -> None:
-        """Start again those that ended or hang."""
+        """Starts copiers again that ended or hang."""
         for slot, each in enumerate(self.running):
             if each.exit_code is not None:
                 self._check(each)
@@ -235,10 +240,11 @@ class Copiers:
         return [f"{name}, exit code {each.exit_code}: {each.where()}" for name, each in named]
 
     def await_fencing(self) -> None:
-        """No zombie lives on. What it did before it ended is judged by the copy, as with all of them.
+        """Every zombie must end. The copy shows whether it did harm before, as with all copiers.
 
-        The Java client's consumer may end first: one that wakes up after its partitions were given away sometimes fails in its poll
-        ("No current assignment for partition"), before its producer could be told that it is fenced.
+        The Java client's consumer may end first: one that wakes up after its partitions were given
+        away sometimes fails in its poll ("No current assignment for partition"), before its
+        producer learns that it is fenced.
         """
         for zombie in self.zombies:
             self._await_end(zombie)
@@ -253,12 +259,14 @@ class Copiers:
                 zombie.kill()
             return zombie.exit_code is not None
 
-        # A zombie that is inside a call has that call's limit and the margin; then it ends, or is counted among the hung.
+        # A zombie inside a call has that call's limit and the margin; then it ends, or counts as
+        # hung.
         until(ended, "the zombie ends", seen=lambda: zombie.call)
 
 
 def committed_offsets(bootstrap: str) -> dict[int, int]:
-    """How far the group has come, of transactions that are over. Empty while no coordinator answers."""
+    """The offsets that finished transactions of the group have committed. Empty while no
+    coordinator answers."""
     topics = [OffsetFetchRequestTopics(name=INPUT, partition_indexes=list(range(INPUT_PARTITIONS)))]
     request = OffsetFetchRequest(
         groups=[OffsetFetchRequestGroup(group_id=GROUP, member_id=None, member_epoch=-1, topics=topics)], require_stable=False

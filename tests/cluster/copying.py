@@ -1,7 +1,8 @@
-"""A topic that is copied to another by programs that are killed, and what must be true of the copy.
+"""A topic that is copied to another by programs that are killed, and the invariants of the copy.
 
-Every record of the input says where it lies (``partition/number``), so the copy can be checked without the input: read committed, it has
-for each partition of the input the numbers from 0 on, each once and in order, and nothing of what was written into aborted transactions.
+Every record of the input names its own position (``partition/number``), so the copy can be checked
+without the input: read committed, it has for each partition of the input the numbers from 0 on,
+each once and in order, and no record of an aborted transaction.
 """
 
 from __future__ import annotations
@@ -33,14 +34,16 @@ from tests.scenarios.client import Client
 from tests.waiting import LONG_PATIENCE_SECONDS, PATIENCE_SECONDS, until
 
 SENDS_PER_SECOND = 500
-# A copier that stops because of what the killed node answered is started again; one that never gets anywhere is a bug.
+# A copier that ends because of an answer of the killed node is started again; one that never makes
+# progress is a bug.
 OWN_EXITS_PER_ROUND_MAX = 3
-# librdkafka hangs once in a while, see tests.cluster.copiers. More often than this, the broker has a part in it.
+# librdkafka hangs once in a while, see tests.cluster.copiers. If it hangs more often than this, the
+# broker is involved.
 ROUNDS_PER_HANG = 3
 # Errors that a reader gets while brokers are away, and may ignore.
 _PASSING = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
 CONFIG = {
-    # Sessions of the dead end soon, or every round would wait for one.
+    # Sessions of dead members end soon; otherwise every round would wait for one.
     "group.min.session.timeout.ms": "500",
     "group.consumer.min.session.timeout.ms": "500",
     "group.consumer.session.timeout.ms": "2000",
@@ -50,7 +53,7 @@ CONFIG = {
 }
 
 
-# -- what goes in -------------------------------------------------------------------------------------------------------------
+# -- what goes in -----------------------------------------------------------------------------
 
 
 @dataclass
@@ -61,7 +64,7 @@ class Feed:
 
 @contextmanager
 def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
-    """In the background; at the end of the block everything has been delivered."""
+    """Feeds the input in the background; at the end of the block everything has been delivered."""
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -98,7 +101,7 @@ def feeding(bootstrap: str, feed: Feed) -> Iterator[None]:
     assert not feed.errors, feed.errors[:5]
 
 
-# -- what comes out -----------------------------------------------------------------------------------------------------------
+# -- what comes out ---------------------------------------------------------------------------
 
 
 def situation(bootstrap: str) -> str:
@@ -115,14 +118,14 @@ def situation(bootstrap: str) -> str:
 
 
 def unfinished(bootstrap: str) -> int:
-    """Records of the output behind the last stable offset; -1 while no broker answers."""
+    """Records of the output after the last stable offset; -1 while no broker answers."""
     ends = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_UNCOMMITTED)
     stable = end_offsets(bootstrap, OUTPUT, range(OUTPUT_PARTITIONS), READ_COMMITTED)
     return sum(ends.values()) - sum(stable.values()) if ends is not None and stable is not None else -1
 
 
 def read_output(bootstrap: str, isolation_level: str) -> dict[int, list[tuple[int, bytes]]]:
-    """By partition of the output: offsets and values, to the present end."""
+    """By partition of the output: offsets and values, to the current end."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -159,7 +162,8 @@ def read_output(bootstrap: str, isolation_level: str) -> dict[int, list[tuple[in
 
 
 class Copy:
-    """The output as read-committed consumers see it. What they have seen once they see for ever."""
+    """The output as read-committed consumers see it. A record that they have seen once must
+    stay."""
 
     def __init__(self) -> None:
         self.seen: dict[int, list[tuple[int, bytes]]] = {index: [] for index in range(OUTPUT_PARTITIONS)}
@@ -193,30 +197,31 @@ def _story(numbers: list[int], wrong: int) -> str:
     return f"{numbers[wrong]} {'again' if seen_before else ''} where {wrong} belongs: {numbers[max(0, wrong - 5) : wrong + 10]}"
 
 
-# -- rounds -------------------------------------------------------------------------------------------------------------------
+# -- rounds -----------------------------------------------------------------------------------
 
 
 class Kafka(Protocol):
-    """What the copiers copy within."""
+    """The cluster in which the copiers work."""
 
     bootstrap: str
 
     def create_topic(self, name: str, partitions: int, configs: dict[str, str] | None = None) -> None: ...
 
     def kill(self, chance: random.Random) -> None:
-        """A node is killed with ``kill -9``; it is back, or others have taken over, when this returns."""
+        """Kills a node with ``kill -9``; it is back, or others have taken over, when this
+        returns."""
 
     def processes(self) -> Sequence[Pausable]:
-        """Of its nodes, which can be made to stand still."""
+        """The processes of its nodes, which the test can pause."""
 
     def recovered(self) -> None:
-        """Wait until its nodes are in the cluster and in sync again, after they stood still."""
+        """Waits until its nodes are in the cluster and in sync again after a pause."""
 
     def restarted(self) -> Iterator[None]:
-        """Once for each way in which everything begins anew, when it has."""
+        """Restarts the cluster in every way, and yields after each."""
 
     def check_well(self) -> None:
-        """Nothing was complained about."""
+        """The nodes run, and have logged no complaint."""
 
     def story(self) -> str: ...
 
@@ -262,7 +267,7 @@ class World:
         self.deeds: list[str] = []
 
     def await_progress(self) -> None:
-        """A transaction commits from now on."""
+        """Waits until a transaction that begins now commits."""
         before = until(
             lambda: committed_offsets(self._kafka.bootstrap), "the group's coordinator answers", seconds_max=LONG_PATIENCE_SECONDS
         )
@@ -287,7 +292,8 @@ class World:
         if "copier" in deed:
             self._copiers.kill(slot)
         if "zombie" in deed:
-            # One that has not begun yet would ask for the id when it wakes up, and be the newest.
+            # A copier that has not begun yet would ask for the id when it wakes up, and be the
+            # newest.
             self._await_readiness(slot)
             zombie = self._copiers.replace(slot)
             self._await_readiness(slot)
@@ -302,7 +308,7 @@ class World:
 
 
 def copied_and_killed(kinds: Sequence[Kind], deeds: Sequence[str], seed: int) -> None:
-    """A round for every deed, and at the end everything."""
+    """One round for every deed, and a check of everything at the end."""
     with evidence("copying") as kept, EmbeddedBroker(process=True, config=CONFIG, data_dir=kept / "data") as broker:
         copied_within(OneNode(broker), kinds, deeds, seed, kept)
 
@@ -341,7 +347,7 @@ def copied_within(kafka: Kafka, kinds: Sequence[Kind], deeds: Sequence[str], see
 
 
 def check_for_ever(kafka: Kafka, copy: Copy, feed: Feed) -> None:
-    """Now, after a restart and after a crash."""
+    """Checks the copy now, after a restart and after a crash."""
     for _ in chain([None], kafka.restarted()):
         copy.check(kafka.bootstrap)
         copy.check_complete(feed)

@@ -1,8 +1,10 @@
-"""What explains a failure afterwards: the brokers' directories and logs, and the copiers' journals, in one directory.
+"""The evidence of a failure: the brokers' directories and logs, and the copiers' journals, in one
+directory.
 
-It is removed when the test passes. When the test fails it stays, and the failure names it: ``barnabas
-log dump`` reads what ``__consumer_offsets`` and ``__transaction_state`` say. With ``KEEP_EVIDENCE`` in the
-environment it stays in any case. ``COPIER_DEBUG`` names the contexts of librdkafka's log there.
+It is removed when the test passes. When the test fails it stays, and the failure names it:
+``barnabas log dump`` reads ``__consumer_offsets`` and ``__transaction_state`` there. With
+``KEEP_EVIDENCE`` in the environment it stays in any case. ``COPIER_DEBUG`` names the contexts of
+librdkafka's log there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""What clients did and what came of it, in the words of Jepsen's Kafka workload.
+"""The operations of clients and their outcomes, in the terms of Jepsen's Kafka workload.
 
-Values are whole numbers, unique per partition; those of one process to one partition grow in the order of sending. Every operation ends
-as one of three: it happened, it certainly did not, or nobody knows. Whoever is in doubt says that nobody knows: an error that is taken
-for *did not happen* would turn every late success into a false alarm.
+Values are whole numbers, unique per partition; those of one process to one partition grow in the
+order of sending. Every operation has one of three outcomes: it happened, it certainly did not, or
+its outcome is unknown. In doubt a client records *unknown*: an error that is taken for *did not
+happen* would turn every late success into a false alarm.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Outcome(Enum):
 class Sent:
     key: Key
     value: int
-    # As the broker told it; none when it told nothing.
+    # The offset from the broker's response, or None without one.
     offset: int | None = None
 
 
@@ -45,7 +46,7 @@ class Polled:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Of one process: a send, a poll, or a transaction of several of both."""
+    """An operation of one process: a send, a poll, or a transaction of several of both."""
 
     process: str
     outcome: Outcome
@@ -63,24 +64,26 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The process reads from elsewhere from now on: it was assigned other partitions, or began anew."""
+    """The process reads from another position from now on: it was assigned other partitions, or it
+    started again."""
 
     process: str
 
 
 class History:
-    """Many threads write, one reads when they are done."""
+    """Many threads write it, and one reads it when they are done."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.events: list[Operation | Moved] = []
-        # The values of a partition from its beginning to its end, read by read-committed consumers when all was over.
+        # The values of every partition from its beginning to its end, read by read-committed
+        # consumers at the end of the run.
         self.final: dict[Key, list[Polled]] = defaultdict(list)
         self._next_value: Counter[Key] = Counter()
         self.outcomes: Counter[tuple[str, Outcome]] = Counter()
         self._acknowledged: Counter[Key] = Counter()
         self._read_by: Counter[str] = Counter()
-        # What no client should ever be told, whatever happens to the cluster.
+        # Errors that no client should ever get, whatever happens to the cluster.
         self.complaints: list[str] = []
 
     def next_value(self, key: Key) -> int:
@@ -101,7 +104,7 @@ class History:
         return (event for event in self.events if isinstance(event, Operation))
 
     def done(self, kind: str, outcome: Outcome = Outcome.OK) -> int:
-        """So many operations of a kind ended so: ``send``, ``poll`` or ``txn``."""
+        """How many operations of a kind (``send``, ``poll`` or ``txn``) had this outcome."""
         with self._lock:
             return self.outcomes[kind, outcome]
 
@@ -110,7 +113,7 @@ class History:
             return dict(self._acknowledged)
 
     def read_by(self, name: str) -> int:
-        """Records that processes whose name begins so have read."""
+        """How many records the processes whose name begins with ``name`` have read."""
         with self._lock:
             return sum(count for process, count in self._read_by.items() if process.startswith(name))
 

@@ -1,10 +1,11 @@
-"""What producers sent and what they were told, held against what the log has.
+"""Compares the sends of producers and their acknowledgements with the log.
 
-Values count up per partition. Kafka's promises about them, for one broker that dies and comes back:
+Values count up per partition. Kafka promises about them, for one broker that dies and comes back:
 
-- a value whose send was acknowledged is at the offset that was told, for ever;
+- a value whose send was acknowledged stays at the acknowledged offset for ever;
 - with idempotence every value is there once, in the order of sending;
-- without it a value may be there again (its first answer was lost and it was sent again), but first appearances are in order.
+- without it a value may be there again (its first response was lost and it was sent again), but
+  first appearances are in order.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from tests.scenarios.client import Client, records_in
 
-# Segments have a megabyte at least: so large a value fills one in a few hundred sends, and rolls are killed too.
+# Segments have at least a megabyte: values of this size fill one in a few hundred sends, so that
+# kills also hit rolls.
 VALUE_BYTES = 2000
 
 
@@ -37,14 +39,15 @@ class Ledger:
         self._exactly_once = exactly_once
         self._lock = threading.Lock()
         self.sent: dict[int, int] = defaultdict(int)
-        self.acknowledged: dict[int, dict[int, int]] = defaultdict(dict)  # by partition: offset to number
+        # By partition: offset to number.
+        self.acknowledged: dict[int, dict[int, int]] = defaultdict(dict)
         self.errors: list[str] = []
         self._logs: dict[int, list[int]] = defaultdict(list)
 
-    # -- sending --------------------------------------------------------------------------------------------------------------
+    # -- sending ------------------------------------------------------------------------------
 
     def send(self, producer: Producer, partition: int) -> None:
-        """``BufferError`` when the producer has no room; nothing was sent then."""
+        """Raises ``BufferError`` when the producer has no room; nothing was sent then."""
         number = self.sent[partition]
 
         def delivered(error: KafkaError | None, message: Message) -> None:
@@ -62,10 +65,10 @@ class Ledger:
         with self._lock:
             return sum(map(len, self.acknowledged.values()))
 
-    # -- checking -------------------------------------------------------------------------------------------------------------
+    # -- checking -----------------------------------------------------------------------------
 
     def check(self, bootstrap: str, *, from_the_start: bool = True) -> None:
-        """All of the above, of everything acknowledged before the call."""
+        """Checks all of these promises for everything acknowledged before the call."""
         with self._lock:
             told = {partition: dict(offsets) for partition, offsets in self.acknowledged.items()}
         with Client(bootstrap) as client:
@@ -98,7 +101,7 @@ class Ledger:
             assert len(firsts) == len(log), f"{where}: {len(log) - len(firsts)} values are there twice"
 
     def check_complete(self) -> None:
-        """Everything that was sent was delivered in the end, and is there."""
+        """Every value that was sent was delivered in the end, and is in the log."""
         assert not self.errors, self.errors[:5]
         for partition in range(self.partitions):
             assert len(set(self._logs[partition])) == self.sent[partition]

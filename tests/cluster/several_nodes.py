@@ -1,4 +1,4 @@
-"""The copiers' rounds (:mod:`tests.cluster.copying`) within three brokers."""
+"""The rounds of the copiers (:mod:`tests.cluster.copying`) in a cluster of three brokers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cluster.view import View, ready
 
 
 class SeveralNodes:
-    """A node that was killed is started again, and is back in sync before the next one is."""
+    """A killed node starts again and is back in sync before the next one is killed."""
 
     def __init__(self, cluster: Cluster, view: View) -> None:
         self._cluster = cluster

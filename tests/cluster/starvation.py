@@ -1,7 +1,9 @@
-"""A machine that is too busy: neighbours that use every core, and processes that stand still for a while.
+"""A machine that is too busy: neighbours that use every core, and processes that are paused for a
+while.
 
-A process under SIGSTOP is what a starved one looks like to its peers: its sockets accept bytes, its timers do not run, and it goes on where
-it was. The pulses come from a seeded schedule, so a run has the same ones again; what they hit depends on the machine.
+To its peers a process under SIGSTOP looks like a starved one: its sockets accept bytes, its timers
+do not run, and it continues where it was. The pulses come from a seeded schedule, so every run has
+the same ones; their effect depends on the machine.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from typing import Protocol
 
 from peers.cluster import ends_with_us
 
-# From a moment that nothing notices to one that is longer than the sessions of brokers and members in these tests (2 s).
+# From a pause that nothing notices to one that is longer than the sessions of brokers and members
+# in these tests (2 s).
 PULSE_SECONDS_MIN, PULSE_SECONDS_MAX = 0.05, 3.0
 GAP_SECONDS_MAX = 0.5
-# In one round: enough that several things go wrong at the same time, and over in half a minute.
+# The pulses of one round: enough that several things go wrong at the same time, and over in half a
+# minute.
 PULSES_PER_ROUND = 5
 VICTIMS_MAX = 2
 
@@ -34,7 +38,7 @@ class Pausable(Protocol):
 
 
 class PausedProcess:
-    """A process of which only its id is known."""
+    """A process that is known only by its id."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -48,7 +52,7 @@ class PausedProcess:
 
 @contextmanager
 def busy_neighbours(count: int | None = None) -> Iterator[None]:
-    """Processes that do nothing, as fast as they can; one for every core unless ``count`` says otherwise."""
+    """Processes that only use CPU time; one for every core unless ``count`` says otherwise."""
     with ExitStack() as stack:
         for _ in range(count if count is not None else os.cpu_count() or 1):
             neighbour = subprocess.Popen(ends_with_us([sys.executable, "-c", "while True: pass"]))
@@ -58,7 +62,8 @@ def busy_neighbours(count: int | None = None) -> Iterator[None]:
 
 
 def pulses(victims: Sequence[Pausable], chance: random.Random) -> Iterator[float]:
-    """Stop one or two victims at a time, for durations spread evenly over orders of magnitude; yields each duration when it is over."""
+    """Pauses one or two victims at a time, for durations spread evenly over orders of magnitude;
+    yields each duration when it is over."""
     for _ in range(PULSES_PER_ROUND):
         seconds = math.exp(chance.uniform(math.log(PULSE_SECONDS_MIN), math.log(PULSE_SECONDS_MAX)))
         with ExitStack() as stack:

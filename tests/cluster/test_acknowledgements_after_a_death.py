@@ -1,7 +1,9 @@
-"""After kill -9 of a broker, partitions whose leader lives acknowledge again as soon as the dead broker is fenced.
+"""After kill -9 of a broker, partitions whose leader lives acknowledge again as soon as the dead
+broker is fenced.
 
-With ``replica.lag.time.max.ms`` as long as here the in-sync replicas are looked at once a minute. Only metadata can release the high
-watermark sooner, so a leader that overlooks it would keep its producers waiting for that minute.
+With a ``replica.lag.time.max.ms`` as long as here, leaders check their ISR once a minute. Only
+metadata can release the high watermark sooner, so a leader that overlooks it would keep its
+producers waiting for that minute.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from tests.waiting import PATIENCE_SECONDS, until
 TOPIC = "stall"
 PARTITIONS = 6
 LAG_MS = 120_000
-# Far more than one fetch takes on any machine, and far less than the minute that a leader would wait without the metadata.
+# Far longer than one fetch takes on any machine, and far shorter than the minute that a leader
+# would wait without the metadata.
 RESUMED_SECONDS_MAX = 25.0
 
 
 class Acknowledged:
-    """When each partition last acknowledged a record."""
+    """The time of the last acknowledgement on each partition."""
 
     def __init__(self, bootstrap: str) -> None:
         self.last: dict[int, float] = defaultdict(float)

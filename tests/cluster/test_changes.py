@@ -1,4 +1,4 @@
-"""Nodes come and go and partitions move on purpose while clients work."""
+"""Nodes join and leave, and partitions are moved, while clients work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ def restart_all(chaos: Chaos, cluster: Cluster, view: View) -> None:
 
 
 def a_broker_joins_and_takes_over(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    """A fourth broker gets a replica of everything, leads it, and the first one has nothing any more."""
+    """A fourth broker gets a replica of every partition and leads it, and the first broker loses
+    all of its replicas."""
     chaos.await_progress()
     cluster.add_broker(4)
     view.await_brokers(1, 2, 3, 4)

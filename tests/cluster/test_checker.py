@@ -1,4 +1,4 @@
-"""The checker finds every anomaly it is there for, and nothing in a history without one."""
+"""The checker finds every anomaly that it knows, and none in a correct history."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_checker_finds_a_consumer_that_skips_a_value() -> None:
 def test_the_checker_finds_a_read_at_an_empty_offset() -> None:
     plain = [sent(1, 0), sent(2, 2)]
     assert kinds(history(*plain, final=[(0, 1), (2, 2)])) == ["gap"]
-    # Where there are transactions their markers lie.
+    # With transactions, their markers occupy such offsets.
     assert kinds(history(*(replace(each, transactional=True) for each in plain), final=[(0, 1), (2, 2)])) == []
 
 

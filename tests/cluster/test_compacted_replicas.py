@@ -1,4 +1,6 @@
-"""A compacted topic on three brokers, each of which compacts its own log, while they are killed one after the other."""
+"""A compacted topic on three brokers that are killed one after the other, where each compacts its
+own log.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ STAGES = 6
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_every_replica_is_the_same_table() -> None:
+def test_every_replica_holds_the_same_table() -> None:
     with barnabas_cluster(properties={"log.cleaner.backoff.ms": "50"}) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, **QUIET})
         for done in admin.create_topics([NewTopic(topic, 1, 3, config=CONFIG) for topic in (PLAIN, TRANSACTIONS)]).values():

@@ -1,4 +1,4 @@
-"""The copiers make no mistakes that the tests would blame on the broker."""
+"""The copiers themselves make no mistake that the tests would blame on the broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_a_partition_without_a_committed_offset_starts_at_its_beginning() -> Non
     assert starts([(0, OFFSET_INVALID, None), (1, 69, None)]) == {0: 0, 1: 69}
 
 
-def test_an_error_in_one_partition_is_no_start_for_any() -> None:
+def test_an_error_in_one_partition_gives_no_start_for_any() -> None:
     unstable = KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT)
     assert starts([(0, OFFSET_INVALID, unstable), (1, 69, None)]) is None
 

@@ -1,4 +1,6 @@
-"""Replicas move between directories, and directories fail, while clients work and nodes die."""
+"""Replicas move between directories, and directories fail, while clients work and nodes are
+killed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ def home_of(node: Node, partition: int) -> int:
 
 
 def every_replica_moves(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    """Leaders and followers alike, to the other directory of their broker."""
+    """Moves leaders and followers alike to the other directory of their broker."""
     for node in cluster.brokers:
         homes = {partition: home_of(node, partition) for partition in range(PARTITIONS)}
         with Client(node.bootstrap) as client:
@@ -30,7 +32,7 @@ def every_replica_moves(chaos: Chaos, cluster: Cluster, view: View) -> None:
 
 
 def moves_begin(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    """And whatever comes next finds them half done."""
+    """Starts moves, so that the next deed finds them half done."""
     for node in cluster.brokers:
         with Client(node.bootstrap) as client:
             for partition in range(PARTITIONS):
@@ -38,7 +40,8 @@ def moves_begin(chaos: Chaos, cluster: Cluster, view: View) -> None:
 
 
 def a_directory_fails(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    """The one of a leader that does not hold the metadata log: what it led is led by others."""
+    """A directory of a leader fails, but not the one with the metadata log: other brokers then lead
+    its partitions."""
     node = cluster.node(view.await_leader(TOPIC))
     with Client(node.bootstrap) as client:
         for partition in range(PARTITIONS):
@@ -46,7 +49,8 @@ def a_directory_fails(chaos: Chaos, cluster: Cluster, view: View) -> None:
     for partition in range(PARTITIONS):
         until((node.log_dirs[1] / f"{TOPIC}-{partition}").exists, "its replicas are in the second")
     chaos.await_progress()
-    # Nothing that is under this name any more can be made, renamed or removed; open files are not enough to go on with.
+    # No file under the old name can be created, renamed or removed any more, and open files alone
+    # are not enough to continue.
     node.log_dirs[1].rename(node.directory / "lost")
     for partition in range(PARTITIONS):
         view.await_leader(TOPIC, partition, other_than=node.id)

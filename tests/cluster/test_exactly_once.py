@@ -1,4 +1,6 @@
-"""Consume, transform, produce: copiers and the node are killed with ``kill -9``, and every record is copied once, in order."""
+"""Consume, transform, produce: copiers and the node are killed with ``kill -9``, and every record
+is copied once, in order.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,10 @@ LONG_ROUNDS = 100
 needs_java = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 COPIERS = {
     "classic": [Kind(), Kind(static=True), Kind()],
-    # No static members here: until the session of a killed one ends, its successor with the same name is refused.
+    # There are no static members here: until the session of a killed one ends, its successor with
+    # the same name is refused.
     "consumer": [Kind(protocol="consumer"), Kind(protocol="consumer")],
-    # The transactions of the Java client are of version 2, those of librdkafka of version 0.
+    # The Java client uses version 2 of transactions, and librdkafka version 0.
     "classic, Java": [Kind("java"), Kind(), Kind("java", static=True)],
     "consumer, Java": [Kind("java", protocol="consumer"), Kind(protocol="consumer")],
 }

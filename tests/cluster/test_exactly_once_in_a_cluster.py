@@ -1,4 +1,6 @@
-"""The copiers of ``test_exactly_once``, within three brokers of which one after the other is killed."""
+"""The copiers of ``test_exactly_once`` in a cluster of three brokers that are killed one after the
+other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Nodes of a cluster are killed, stopped, paused and cut off while clients work: nothing acknowledged is lost, doubled or out of order."""
+"""Nodes of a cluster are killed, stopped, paused and cut off while clients work: nothing
+acknowledged is lost, duplicated or out of order.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def kill_everyone(chaos: Chaos, cluster: Cluster, view: View) -> None:
 
 
 def test_a_cluster_survives_killed_leaders_followers_controllers_and_coordinators_and_all_nodes_at_once() -> None:
-    # In one cluster: to start one and to read all of it at the end takes longer than a deed.
+    # All deeds share one cluster, because starting one and reading it at the end take longer than a
+    # deed.
     deeds: list[Deed] = [
         "kill leader",
         "kill follower",

@@ -13,7 +13,7 @@ from tests.cluster.view import View, ready
 from tests.scenarios.client import PRODUCE_BY_NAME, Client, HungUp, batch_of, produce_request
 from tests.waiting import until
 
-# What a deposed leader may say. It may hang up, too.
+# The errors that a deposed leader may answer with. It may close the connection, too.
 REFUSALS = {
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
     ErrorCode.FENCED_LEADER_EPOCH,
@@ -36,7 +36,7 @@ def cut_off(cluster: Cluster, leader: int) -> Callable[[], None]:
 
 
 def acknowledged_offset(client: Client, request: object) -> int | None:
-    """None when it was refused."""
+    """None when the request was refused."""
     try:
         _, answer = client.receive(request, PRODUCE_BY_NAME)
     except HungUp:
@@ -50,7 +50,9 @@ def acknowledged_offset(client: Client, request: object) -> int | None:
 
 
 @pytest.mark.parametrize("send_away", [pause, cut_off])
-def test_a_leader_that_was_away_acknowledges_nothing_once_another_leads(send_away: Callable[[Cluster, int], Callable[[], None]]) -> None:
+def test_a_leader_that_was_paused_or_cut_off_acknowledges_nothing_once_another_leads(
+    send_away: Callable[[Cluster, int], Callable[[], None]],
+) -> None:
     with barnabas_cluster(brokers=3, proxied=True, properties=QUICK) as cluster:
         view = ready(cluster)
         view.create_topic("t")

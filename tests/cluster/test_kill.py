@@ -1,4 +1,4 @@
-"""``kill -9`` at any moment: nothing that was acknowledged is lost, doubled or out of order."""
+"""``kill -9`` at any moment: nothing that was acknowledged is lost, duplicated or out of order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.waiting import PATIENCE_SECONDS, until
 PARTITIONS = 3
 TOPIC_CONFIG = {"segment.bytes": "1048576"}
 SHORT_ROUNDS, LONG_ROUNDS = 5, 200
-# Enough to keep a batch on its way at any time, little enough that reading it all back is quick.
+# Enough to keep a batch in flight at any time, and few enough to read back quickly.
 SENDS_PER_SECOND = 2000
 
 
@@ -31,7 +31,8 @@ def make_producer(bootstrap: str, *, idempotent: bool) -> Producer:
             "bootstrap.servers": bootstrap,
             "acks": "all" if idempotent else "1",
             "enable.idempotence": idempotent,
-            # Without sequence numbers a retry may overtake what was sent behind it; one at a time, it cannot.
+            # Without sequence numbers a retry may be overtaken by a later batch; with one request
+            # in flight it cannot.
             "max.in.flight.requests.per.connection": 5 if idempotent else 1,
             "linger.ms": 2,
             "message.timeout.ms": 120_000,
@@ -46,7 +47,7 @@ def make_producer(bootstrap: str, *, idempotent: bool) -> Producer:
 
 @contextmanager
 def sending(producer: Producer, ledger: Ledger) -> Iterator[None]:
-    """In the background, until the end of the block."""
+    """Sends in the background until the end of the block."""
     stop = threading.Event()
 
     def run() -> None:
@@ -146,7 +147,8 @@ def test_topics_and_settings_that_were_acknowledged_survive_a_kill() -> None:
 
 
 def test_a_broker_killed_while_it_recovers_recovers() -> None:
-    """Killed the moment it is ready, several times in a row, with all its segments still to be believed."""
+    """The broker is killed the moment it is ready, several times in a row, while it still has to
+    recover all its segments."""
     with EmbeddedBroker(process=True) as kafka:
         with Client(kafka.bootstrap) as client:
             client.create_topic("t", 1, TOPIC_CONFIG)

@@ -1,4 +1,6 @@
-"""``kill -9`` of a node, and of the process that compacts for it, in the middle of their work: no key loses its last value."""
+"""``kill -9`` of a node, and of the process that compacts for it, in the middle of their work: no
+key loses its last value.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ SEGMENT_MS = 1000
 KEYS = 50
 CONFIG = {"log.cleaner.backoff.ms": "10", "log.segment.delete.delay.ms": "100"}
 COMPACTED = {"cleanup.policy": "compact", "segment.ms": str(SEGMENT_MS), "min.cleanable.dirty.ratio": "0.01"}
-# From hardly at all to as fast as it goes, so that a kill meets the reading of keys, the writing, and the swap.
+# From very slow to unlimited, so that kills hit the reading of keys, the writing and the swap.
 PACES = ("50000", "500000", "5000000", "1000000000")
 
 
 class Table:
-    """What was written and acknowledged: numbers that rise for every key."""
+    """The acknowledged values: numbers that rise for every key."""
 
     def __init__(self, broker: EmbeddedBroker, random: Random) -> None:
         self.broker = broker
@@ -38,7 +40,7 @@ class Table:
         self._now_ms = int(time.time() * 1000) - 3_000_000
 
     def write(self, client: Client) -> None:
-        """Some segments' worth."""
+        """Writes a few segments."""
         for _ in range(self.random.randint(2, 5)):
             self._now_ms += 2 * SEGMENT_MS
             for _ in range(10):

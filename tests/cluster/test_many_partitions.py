@@ -1,7 +1,9 @@
-"""A node gets thousands of partitions at once, on a machine without a free core, and goes on as if nothing had happened.
+"""A node gets thousands of partitions at once on a machine without a free core, and continues to
+serve.
 
-It is its own controller, so whatever keeps the loop or the disk busy also keeps it from hearing its own heartbeats. It must never fence
-itself: the metadata log says so. After kill -9 it finds everything again.
+It is its own controller, so work that blocks the loop or the disk also delays its own heartbeats.
+It must never fence itself, which the metadata log would show. After kill -9 it finds everything
+again.
 """
 
 from __future__ import annotations
@@ -46,14 +48,14 @@ def create(
 
 
 def partitions_of(bootstrap: str) -> dict[str, int]:
-    """Of every topic, how many of its partitions have a leader."""
+    """By topic, how many of its partitions have a leader."""
     with Client(bootstrap, timeout=LONG_PATIENCE_SECONDS) as client:
         answer = client.ask(MetadataRequest(topics=None))
     return {topic.name: sum(each.leader_id == 1 for each in topic.partitions) for topic in answer.topics}
 
 
 def fenced(directory: Path) -> int:
-    """How often the node, which does not run now, fenced itself."""
+    """How often the node, which is stopped now, fenced itself."""
     log = MetadataLog(RealDisk(), str(directory), LogSettings(), clean=False, now_ms=0)
     records = [record for batch in log.batches(log.start_offset, log.end_offset) for record in batch.records]
     log.abandon()
@@ -64,7 +66,7 @@ def fenced(directory: Path) -> int:
 
 
 class Onlooker:
-    """Asks all the time which brokers there are."""
+    """Asks all the time which brokers are in the cluster."""
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
@@ -104,7 +106,7 @@ def check(directory: Path, batches: Sequence[Sequence[str]], partitions: int, *,
             broker.kill()
             assert fenced(directory) == 0
             broker.start()
-            # A topic is there, and leads, once the restarted node has published its own return.
+            # A topic has a leader only once the restarted node has published its own return.
             until(
                 lambda: partitions_of(broker.bootstrap) == expected, "every partition has a leader again", seconds_max=LONG_PATIENCE_SECONDS
             )

@@ -1,4 +1,6 @@
-"""Nodes of Kafka and of Barnabas in one cluster: they register with, vote for, follow and lead each other, and clients notice nothing."""
+"""Nodes of Kafka and of Barnabas in one cluster: they register with, vote for, follow and lead each
+other, and clients do not notice.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from tests.waiting import until
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
-# Elections are won by chance: so many are lost in a row less than once in a thousand runs.
+# Chance decides elections: this many are lost in a row less than once in a thousand runs.
 CHANGES_MAX = 10
 
 
 def every_broker_leads(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    """Each in turn leads every partition, and the others follow."""
+    """Each broker in turn leads every partition, and the others follow."""
     for leader in sorted(node.id for node in cluster.brokers):
         others = [node.id for node in cluster.brokers if node.id != leader]
         view.reassign(TOPIC, {partition: [leader, *others] for partition in range(PARTITIONS)})
@@ -28,7 +30,8 @@ def every_broker_leads(chaos: Chaos, cluster: Cluster, view: View) -> None:
 
 
 def both_kinds_control(chaos: Chaos, cluster: Cluster, view: View) -> None:
-    """The leader of the quorum is killed until both programs have led it and made a decision that holds under the other."""
+    """The leader of the quorum is killed until both programs have led it, and each has made a
+    decision that holds under the other."""
     seen: set[str] = set()
     for number in range(CHANGES_MAX):
         seen.add(cluster.node(view.await_controller()).program.name)

@@ -1,4 +1,6 @@
-"""How long clients notice that a node is gone, with Kafka's own timeouts. About time: not for a machine that does other things."""
+"""How long clients notice the loss of a node, with Kafka's own timeouts. These tests measure time,
+so they need an idle machine.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ KEY = Key("t", 0)
 
 @pytest.fixture
 def producing() -> Iterator[tuple[View, History]]:
-    """A sender at work on a partition whose leader is not the active controller."""
+    """A sender that works on a partition whose leader is not the active controller."""
     history = History()
     with barnabas_cluster(brokers=3, controllers=3) as cluster:
         view = ready(cluster)
@@ -39,7 +41,7 @@ def producing() -> Iterator[tuple[View, History]]:
 
 
 def longest_silence(history: History, *, until_sent: int) -> float:
-    """Between two acknowledgements, looked at until so many more have come."""
+    """The longest time between two acknowledgements, until ``until_sent`` more have come."""
     longest, last, count = 0.0, time.monotonic(), history.done("send")
     wanted = count + until_sent
     while count < wanted:

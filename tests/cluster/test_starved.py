@@ -1,5 +1,7 @@
-"""The copiers within three brokers on a machine that is too busy: every core has a busy neighbour, and brokers and copiers stand still
-for moments of 50 to 3,000 ms. Every record is copied once, in order, and a copier that hangs is explained by its own client."""
+"""The copiers in a cluster of three brokers on a machine that is too busy: every core has a busy
+neighbour, and brokers and copiers are paused for 50 to 3,000 ms at a time. Every record is copied
+once, in order, and only a bug of its own client explains a copier that hangs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ DEEDS = ("starve", "starve", "starve and kill copier", "starve and kill node", "
 LONG_ROUNDS = 200
 
 needs_java = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
-# Both clients and both protocols of groups; static members only where a successor need not wait for the session of the one before.
+# Both clients and both group protocols; static members only where a successor need not wait for the
+# session of its predecessor.
 COPIERS = {
     "classic": pytest.param([Kind(), Kind("java"), Kind(static=True)], id="classic", marks=needs_java),
     "consumer": pytest.param([Kind("java", protocol="consumer"), Kind(protocol="consumer")], id="consumer", marks=needs_java),

@@ -1,4 +1,6 @@
-"""Three brokers with one remote store: leaders change while they copy, and replicas come back from nothing."""
+"""Three brokers with one remote store: leaders change while they copy, and replicas are rebuilt
+from nothing.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,7 @@ def tiered_cluster(store: Path, **config: str) -> Iterator[tuple[Cluster, View]]
         "log.retention.check.interval.ms": "100",
         "log.initial.task.delay.ms": "0",
         "rlmm.config.remote.log.metadata.topic.num.partitions": "3",
-        # Such that a copy is always under way when a leader is killed.
+        # At this rate a copy is always in progress when a leader is killed.
         "remote.log.manager.copy.max.bytes.per.second": "4000000",
         **config,
     }
@@ -44,7 +46,7 @@ def tiered_cluster(store: Path, **config: str) -> Iterator[tuple[Cluster, View]]
 
 
 class Sender:
-    """One idempotent producer through everything that happens: each record once, in order."""
+    """One idempotent producer for the whole test: each record once, in order."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._producer = Producer(
@@ -106,7 +108,7 @@ def first_local_offset(node: Node) -> int:
     return min(int(name.removesuffix(".log")) for name in os.listdir(directory) if name.endswith(".log"))
 
 
-def test_a_new_leader_goes_on_copying_and_a_wiped_replica_comes_back_to_lead(tmp_path: Path) -> None:
+def test_a_new_leader_continues_the_copying_and_a_wiped_replica_comes_back_to_lead(tmp_path: Path) -> None:
     with tiered_cluster(tmp_path) as (cluster, view):
         sender = Sender(cluster)
         sender.send(4)
@@ -116,7 +118,7 @@ def test_a_new_leader_goes_on_copying_and_a_wiped_replica_comes_back_to_lead(tmp
         view.await_leader(TOPIC, other_than=1)
         sender.send(2)
         await_tiered(cluster, view, 5 * RECORDS_PER_SEGMENT)
-        # Its disk is gone: what it had is remote, or with the others.
+        # Its disk is gone: its records are remote, or on the other brokers.
         cluster.node(1).wipe()
         cluster.node(1).start()
         view.await_in_sync(TOPIC)

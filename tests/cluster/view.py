@@ -1,4 +1,4 @@
-"""What a cluster says about itself, asked of whichever broker answers, and waits for what it should say."""
+"""The state of a cluster, asked of any broker that answers, and waits for an expected state."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ from tests.waiting import LONG_PATIENCE_SECONDS, until
 
 # A node that is cut off or overloaded is given up for another one.
 ANSWER_SECONDS_MAX = 3.0
-# What a controller does may take longer than an answer about it.
+# A controller may take longer for a change than for an answer.
 CHANGE_ANSWER_SECONDS_MAX = 25.0
-# On a busy machine a broker may be silent for too long, and is back soon. A request that was given up may have done its work.
+# On a busy machine a broker may be silent for too long and return soon. A request that timed out
+# may have had its effect.
 _NOT_NOW = (ErrorCode.INVALID_REPLICATION_FACTOR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER)
 _DESCRIBE_QUORUM = DescribeQuorumRequest(topics=[TopicData(topic_name="__cluster_metadata", partitions=[PartitionData(partition_index=0)])])
 
 
 class View:
-    """``without`` are nodes that are not asked, because they cannot know the state any more."""
+    """``without`` names nodes that are not asked, because they cannot know the state any more."""
 
     def __init__(self, cluster: Cluster, *, without: Collection[int] = ()) -> None:
         self.cluster = cluster
@@ -55,10 +56,10 @@ class View:
     def _askable(self) -> Iterable[Node]:
         return [node for node in self.cluster.brokers if node.responsive and node.id not in self._without]
 
-    # -- brokers and controllers ----------------------------------------------------------------------------------------------
+    # -- brokers and controllers --------------------------------------------------------------
 
     def brokers(self) -> set[int]:
-        """Those that are not fenced."""
+        """The brokers that are not fenced."""
         answer = self.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False))
         return {broker.node_id for broker in answer.brokers} if answer is not None else set()
 
@@ -79,7 +80,7 @@ class View:
         return quorum.leader_id if quorum is not None else None
 
     def await_brokers(self, *ids: int) -> None:
-        """Exactly these are in the cluster, as every one of them sees it."""
+        """Waits until exactly these brokers are in the cluster, in the view of each of them."""
         wanted = set(ids)
 
         def all_agree() -> bool:
@@ -100,7 +101,7 @@ class View:
 
         return until(another, f"there is an active controller other than {other_than}", seconds_max=LONG_PATIENCE_SECONDS)
 
-    # -- partitions -----------------------------------------------------------------------------------------------------------
+    # -- partitions ---------------------------------------------------------------------------
 
     def partitions(self, topic: str) -> dict[int, MetadataResponsePartition]:
         answer = self.ask(MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False))
@@ -109,7 +110,7 @@ class View:
         return {partition.partition_index: partition for partition in answer.topics[0].partitions}
 
     def leader(self, topic: str, partition: int = 0) -> int | None:
-        """None while there is none."""
+        """The leader, or None."""
         described = self.partitions(topic).get(partition)
         return described.leader_id if described is not None and described.leader_id >= 0 else None
 
@@ -121,7 +122,8 @@ class View:
         return until(another, f"{topic}-{partition} has a leader other than {other_than}", seconds_max=LONG_PATIENCE_SECONDS)
 
     def await_in_sync(self, topic: str, *, replicas: Collection[int] | None = None) -> None:
-        """Every partition has all its replicas in sync; with ``replicas`` just these."""
+        """Waits until every partition has all its replicas in sync; with ``replicas`` exactly
+        these."""
 
         def in_sync() -> bool:
             described = self.partitions(topic)
@@ -135,7 +137,7 @@ class View:
     def _until(self, condition: Callable[[], bool], what: str, topic: str) -> None:
         until(condition, what, seen=lambda: self.partitions(topic), seconds_max=LONG_PATIENCE_SECONDS)
 
-    # -- coordinators ---------------------------------------------------------------------------------------------------------
+    # -- coordinators -------------------------------------------------------------------------
 
     def coordinator(self, group: str) -> int:
         def found() -> int | None:
@@ -147,7 +149,7 @@ class View:
 
         return until(found, f"{group} has a coordinator", seconds_max=LONG_PATIENCE_SECONDS)
 
-    # -- changes --------------------------------------------------------------------------------------------------------------
+    # -- changes ------------------------------------------------------------------------------
 
     def create_topic(
         self,
@@ -158,7 +160,8 @@ class View:
         replication_factor: int = -1,
         configs: dict[str, str] | None = None,
     ) -> None:
-        """And wait until every replica is in sync. ``assignments`` are replicas by partition, the preferred leader first."""
+        """Creates it and waits until every replica is in sync. ``assignments`` are replicas by
+        partition, the preferred leader first."""
         placed = [CreatableReplicaAssignment(partition_index=index, broker_ids=ids) for index, ids in (assignments or {}).items()]
         request = CreateTopicsRequest(
             topics=[
@@ -183,12 +186,14 @@ class View:
         until(created, f"{name} is created", seconds_max=LONG_PATIENCE_SECONDS)
         self.await_in_sync(name)
         for node in self._askable():
-            # A new partition is in sync from the beginning, also for a broker that learns of it before its leader does.
+            # A new partition is in sync from the beginning, also in the view of a broker that
+            # learns of it before its leader does.
             own = self.seen_without(*(other.id for other in self.cluster.brokers if other is not node))
             until(lambda own=own: own.partitions(name), f"node {node.id} knows {name}", seconds_max=LONG_PATIENCE_SECONDS)  # type: ignore[misc]
 
     def reassign(self, topic: str, replicas: dict[int, list[int]]) -> None:
-        """And wait until every partition has just these replicas, all in sync."""
+        """Reassigns the partitions and waits until every one has exactly these replicas, all in
+        sync."""
         partitions = [ReassignablePartition(partition_index=index, replicas=ids) for index, ids in replicas.items()]
         topics = [ReassignableTopic(name=topic, partitions=partitions)]
         answer = self.ask(AlterPartitionReassignmentsRequest(topics=topics, timeout_ms=20_000), seconds_max=CHANGE_ANSWER_SECONDS_MAX)
@@ -204,12 +209,14 @@ class View:
         self._until(moved, f"{topic} is at {replicas}", topic)
 
     def elect_preferred(self, topic: str, partitions: list[int]) -> None:
-        """And wait until each of these is led by the first of its replicas."""
+        """Asks for the elections and waits until each of these partitions is led by the first of
+        its replicas."""
         topics = [TopicPartitions(topic=topic, partitions=partitions)]
         request = ElectLeadersRequest(election_type=0, topic_partitions=topics, timeout_ms=10_000)
 
         def led() -> bool:
-            # Again, if need be: on a busy machine the one it is about may just be out of sync.
+            # The request is repeated, because on a busy machine the preferred replica may just be
+            # out of sync.
             answer = self.ask(request, seconds_max=CHANGE_ANSWER_SECONDS_MAX)
             now = self.partitions(topic)
             return answer is not None and all(index in now and now[index].leader_id == now[index].replica_nodes[0] for index in partitions)
@@ -225,7 +232,7 @@ def _leads(answer: Any | None) -> ResponsePartitionData | None:
 
 
 def ready(cluster: Cluster) -> View:
-    """All brokers are in the cluster and a controller is active."""
+    """Waits until all brokers are in the cluster and a controller is active."""
     view = View(cluster)
     view.await_brokers(*(node.id for node in cluster.brokers))
     view.await_controller()

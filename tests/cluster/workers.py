@@ -1,7 +1,8 @@
-"""Clients that work without pause and write down what they were told: the processes of a history.
+"""Clients that work without pause and record every response: the processes of a history.
 
-They are confluent-kafka's, as users have them, with timeouts that fit the tests' clusters. A sender's values are the history's next ones,
-so every value of a partition is unique whoever sent it.
+They are confluent-kafka's, as users have them, with timeouts that fit the tests' clusters. A
+sender's values are the history's next ones, so every value of a partition is unique, whichever
+process sent it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tests.cluster.asking import READ_COMMITTED, READ_UNCOMMITTED, end_offsets
 from tests.cluster.history import History, Key, Moved, Operation, Outcome, Polled, Sent
 from tests.waiting import LONG_PATIENCE_SECONDS, until
 
-# A node that is paused keeps its connections: a client that waits for its answer must give up at some point.
+# A paused node keeps its connections, so a client that waits for its answer must give up at some
+# point.
 QUICK_CLIENT: dict[str, str | int | float] = {
     "reconnect.backoff.ms": 20,
     "reconnect.backoff.max.ms": 200,
@@ -28,12 +30,13 @@ QUICK_CLIENT: dict[str, str | int | float] = {
     "retry.backoff.max.ms": 200,
     "socket.timeout.ms": 3000,
     "topic.metadata.refresh.fast.interval.ms": 100,
-    # A leader without network still answers that nothing is new: a client that asks no other broker waits for minutes, as with Kafka.
+    # A leader without network still answers that there are no new records: a client that asks no
+    # other broker waits for minutes, as with Kafka.
     "topic.metadata.refresh.interval.ms": 2000,
     "metadata.recovery.strategy": "none",
     "log_level": 0,
 }
-# Never reached in a run that goes well: then nothing is ever in doubt.
+# A healthy run never reaches this timeout, so that no outcome is unknown.
 MESSAGE_TIMEOUT_MS = 120_000
 TRANSACTION_TIMEOUT_MS = 15_000
 TRANSACTION_SENDS_MAX = 6
@@ -49,7 +52,7 @@ def value_of(message: Message) -> int:
 
 
 class Worker(ABC):
-    """A thread that goes round until it is stopped. Its exceptions fail the test."""
+    """A thread that repeats its work until it is stopped. Its exceptions fail the test."""
 
     def __init__(self, process: str, bootstrap: str, history: History, keys: Sequence[Key], seed: int = 0) -> None:
         self.process = process
@@ -60,7 +63,7 @@ class Worker(ABC):
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name=process, daemon=True)
         self.failure: BaseException | None = None
-        # The test has failed: requests in flight are thrown away.
+        # The test has failed, so requests in flight are dropped.
         self.abandoned = False
 
     @abstractmethod
@@ -96,7 +99,7 @@ class Worker(ABC):
 
 
 class IdempotentSender(Worker):
-    """acks=all, idempotent, many batches on their way."""
+    """A producer with acks=all and idempotence, with many batches in flight."""
 
     IN_FLIGHT_MAX = 5
 
@@ -135,10 +138,11 @@ class IdempotentSender(Worker):
 
 
 class PatientSender(IdempotentSender):
-    """One batch on its way, for leaders that learn slowly that they are.
+    """A producer with one batch in flight, for leaders that learn slowly of their leadership.
 
-    A leader that refused a first batch, because it did not know yet, finds a second one out of order. librdkafka 2.16 then begins a new
-    epoch and sends all of them again ("skipped sequence numbers"), also what an earlier leader has kept and replicated: it is there twice,
+    A leader that refused a first batch, because it did not know yet, finds a second one out of
+    order. librdkafka 2.16 then begins a new epoch and sends all of them again ("skipped sequence
+    numbers"), also batches that an earlier leader has kept and replicated: those are duplicated,
     and no broker can know.
     """
 
@@ -188,7 +192,8 @@ class TransactionalSender(Worker):
                 sends.append(Sent(key, self.history.next_value(key)))
                 self._send(sends[-1], places)
             if not in_vain:
-                # What commit does first by itself, where its failure would leave open whether anything was committed.
+                # The commit would do this first by itself, but its failure would leave unknown
+                # whether anything was committed.
                 self._producer.flush(MESSAGE_TIMEOUT_MS / 1000)
                 asked_to_commit = True
                 _persist(self._producer.commit_transaction, 10)
@@ -213,11 +218,11 @@ class TransactionalSender(Worker):
         self._producer.poll(0)
 
     def end(self) -> None:
-        """Between transactions, so nothing is open."""
+        """Ends between transactions, so that none is open."""
 
 
 class AssignedReader(Worker):
-    """Reads partitions from their beginning on, and now and then begins anew."""
+    """Reads partitions from their beginning, and now and then starts again."""
 
     AGAIN_SHARE = 1 / 256
 
@@ -228,7 +233,8 @@ class AssignedReader(Worker):
                 "group.id": f"nobody-{self.process}",
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
-                # Nothing is ever deleted here: an offset that is out of range was taken back by the cluster.
+                # No test deletes records: an offset out of range means that the cluster lost
+                # acknowledged records.
                 "auto.offset.reset": "error",
                 "fetch.wait.max.ms": 100,
                 **QUICK_CLIENT,
@@ -250,7 +256,7 @@ class AssignedReader(Worker):
 
 
 class GroupReader(Worker):
-    """A member of a group that commits what it has read."""
+    """A member of a group that commits the records that it has read."""
 
     GROUP = "readers"
 
@@ -279,11 +285,13 @@ class GroupReader(Worker):
             try:
                 self._consumer.commit(asynchronous=False)
             except KafkaException:
-                # Another member has the partitions now, or the coordinator moves: the records are read again.
+                # Another member has the partitions now, or the coordinator moves: the records are
+                # read again.
                 return
 
     def end(self) -> None:
-        """Bound the wait: librdkafka sometimes waits for ever for the answer to its LeaveGroup from a coordinator that was restarted."""
+        """Bound the wait: librdkafka sometimes waits for ever for the answer to its LeaveGroup from
+        a coordinator that was restarted."""
         closing = threading.Thread(target=self._consumer.close, daemon=True)
         closing.start()
         closing.join(GOODBYE_SECONDS_MAX)
@@ -321,7 +329,8 @@ def _persist(call: Callable[..., Any], *arguments: Any) -> Any:
 
 @contextmanager
 def working(workers: Sequence[Worker]) -> Iterator[None]:
-    """In the background. At the end of the block all have come to an end, in which whatever was sent is delivered."""
+    """Runs the workers in the background. At the end of the block all have ended, after delivering
+    everything that they sent."""
     for worker in workers:
         worker.start()
     try:
