@@ -41,7 +41,7 @@ MESSAGE_TIMEOUT_MS = 120_000
 TRANSACTION_TIMEOUT_MS = 15_000
 TRANSACTION_SENDS_MAX = 6
 ABORT_SHARE = 0.2
-GOODBYE_SECONDS_MAX = 10.0
+LEAVE_SECONDS_MAX = 10.0
 SENDS_PER_SECOND = 300
 
 
@@ -183,7 +183,7 @@ class TransactionalSender(Worker):
 
     def _transact(self, sends: list[Sent]) -> Outcome:
         places: dict[tuple[Key, int], int] = {}
-        in_vain = self.chance.random() < ABORT_SHARE
+        aborts = self.chance.random() < ABORT_SHARE
         self._producer.begin_transaction()
         asked_to_commit = False
         try:
@@ -191,7 +191,7 @@ class TransactionalSender(Worker):
                 key = self.chance.choice(self.keys)
                 sends.append(Sent(key, self.history.next_value(key)))
                 self._send(sends[-1], places)
-            if not in_vain:
+            if not aborts:
                 # The commit would do this first by itself, but its failure would leave unknown
                 # whether anything was committed.
                 self._producer.flush(MESSAGE_TIMEOUT_MS / 1000)
@@ -294,7 +294,7 @@ class GroupReader(Worker):
         a coordinator that was restarted."""
         closing = threading.Thread(target=self._consumer.close, daemon=True)
         closing.start()
-        closing.join(GOODBYE_SECONDS_MAX)
+        closing.join(LEAVE_SECONDS_MAX)
 
 
 def _poll(consumer: Consumer, worker: Worker) -> bool:

@@ -1,4 +1,4 @@
-"""One node for all clients, in a process of its own; and topics made for a test."""
+"""One node for all clients, in a process of its own; and topics created for a test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from barnabas.testing import EmbeddedBroker
 from tests.waiting import PATIENCE_SECONDS
 
-# kafka-python reads its schemas in a way that Python 3.11 asks it not to, when it is imported and later too.
+# kafka-python reads its schemas in a way that Python 3.11 deprecates, at import and later too.
 OLD_WAY = "ignore:.*is deprecated. Use files:DeprecationWarning"
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.filterwarnings(OLD_WAY))
-            # ... and forgets sockets whose connection was refused.
+            # kafka-python also forgets sockets whose connection was refused.
             item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
 
 
@@ -33,10 +33,11 @@ MakeTopic = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def broker() -> Iterator[EmbeddedBroker]:
-    # Records here are as old as a test likes them: retention does not look at them, however long the tests take.
+    # Tests choose the timestamps of their records, so retention must not run, however long the
+    # tests take.
     with EmbeddedBroker(process=True, config={"log.retention.check.interval.ms": str(24 * 3_600_000)}) as running:
         yield running
-        # Whatever clients did, the node had nothing to complain about.
+        # Nothing that the clients did made the node log a complaint.
         assert running.complaints == ""
 
 
@@ -50,7 +51,8 @@ _numbers = count()
 
 @pytest.fixture
 def make_topic(bootstrap: str) -> MakeTopic:
-    """``make_topic(partitions, **configs)`` makes one with a name of its own; underscores in configs stand for dots."""
+    """``make_topic(partitions, **configs)`` creates a topic with a name of its own; underscores in
+    configs stand for dots."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
 
     def make(partitions: int = 1, **configs: str) -> str:

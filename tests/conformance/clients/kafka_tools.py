@@ -34,7 +34,7 @@ class Tools:
         return Ended(answer["status"], answer["out"], answer["err"])
 
     def run(self, main: str, *arguments: str | Path, stdin: str | None = None) -> str:
-        """What a tool printed; it must end well."""
+        """The output of a tool, which must succeed."""
         ended = self.try_run(main, *arguments, stdin=stdin)
         assert ended.status == 0, f"{main} exited {ended.status}\n{ended.out}\n{ended.err}"
         return ended.out

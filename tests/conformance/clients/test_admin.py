@@ -40,7 +40,7 @@ def python_admin(bootstrap: str) -> Iterator[KafkaAdminClient]:
 
 
 def done(futures: dict[Any, Any]) -> Any:
-    """The one result of a call about one thing."""
+    """The only result of a call about one resource."""
     (future,) = futures.values()
     return future.result(PATIENCE_SECONDS)
 
@@ -52,10 +52,10 @@ def refused(futures: dict[Any, Any]) -> int:
     return code
 
 
-# -- librdkafka ---------------------------------------------------------------------------------------------------------------
+# -- librdkafka -------------------------------------------------------------------------------
 
 
-def test_topics_are_made_shown_and_deleted(admin: AdminClient) -> None:
+def test_topics_are_created_shown_and_deleted(admin: AdminClient) -> None:
     done(admin.create_topics([NewTopic("admin-made", 3, 1, config={"retention.ms": "1000"})]))
     shown = admin.list_topics("admin-made", PATIENCE_SECONDS).topics["admin-made"]
     assert sorted(shown.partitions) == [0, 1, 2]
@@ -67,13 +67,13 @@ def test_topics_are_made_shown_and_deleted(admin: AdminClient) -> None:
     assert refused(admin.delete_topics(["admin-made"])) == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
-def test_a_topic_with_replicas_by_hand(admin: AdminClient) -> None:
+def test_a_topic_is_created_with_manual_replica_assignments(admin: AdminClient) -> None:
     done(admin.create_topics([NewTopic("admin-by-hand", 2, replica_assignment=[[1], [1]])]))
     assert len(admin.list_topics("admin-by-hand", PATIENCE_SECONDS).topics["admin-by-hand"].partitions) == 2
     assert refused(admin.create_topics([NewTopic("nobody", 1, replica_assignment=[[9]])])) == KafkaError.INVALID_REPLICA_ASSIGNMENT
 
 
-def test_validation_only(admin: AdminClient) -> None:
+def test_validate_only_changes_nothing(admin: AdminClient) -> None:
     done(admin.create_topics([NewTopic("admin-dry", 1, 1)], validate_only=True))
     assert "admin-dry" not in admin.list_topics(timeout=PATIENCE_SECONDS).topics
     assert refused(admin.create_topics([NewTopic("admin-dry", 1, 3)], validate_only=True)) == KafkaError.INVALID_REPLICATION_FACTOR
@@ -99,7 +99,7 @@ def test_topics_are_described(admin: AdminClient, make_topic: MakeTopic) -> None
     assert [partition.leader.id for partition in described.partitions] == [1, 1]
 
 
-def test_settings_of_a_topic(admin: AdminClient, make_topic: MakeTopic) -> None:
+def test_settings_of_a_topic_are_shown_and_changed(admin: AdminClient, make_topic: MakeTopic) -> None:
     topic = make_topic(retention_ms="1000")
     resource = ConfigResource(ResourceType.TOPIC, topic)
     shown = done(admin.describe_configs([resource]))
@@ -133,7 +133,7 @@ def test_settings_of_a_topic(admin: AdminClient, make_topic: MakeTopic) -> None:
     )
 
 
-def test_settings_of_a_broker(admin: AdminClient) -> None:
+def test_settings_of_a_broker_are_shown_and_changed(admin: AdminClient) -> None:
     resource = ConfigResource(ResourceType.BROKER, "1")
     shown = done(admin.describe_configs([resource]))
     assert shown["node.id"].value == "1"
@@ -169,10 +169,10 @@ def test_the_cluster_is_described(admin: AdminClient, broker: EmbeddedBroker) ->
     assert sorted(listed.brokers) == [1]
 
 
-# -- kafka-python -------------------------------------------------------------------------------------------------------------
+# -- kafka-python -----------------------------------------------------------------------------
 
 
-def test_kafka_python_makes_grows_and_deletes_topics(python_admin: KafkaAdminClient) -> None:
+def test_kafka_python_creates_grows_and_deletes_topics(python_admin: KafkaAdminClient) -> None:
     python_admin.create_topics({"python-made": {"num_partitions": 2, "replication_factor": 1, "configs": {"retention.ms": "5"}}})
     (described,) = python_admin.describe_topics(["python-made"])
     assert len(described["partitions"]) == 2

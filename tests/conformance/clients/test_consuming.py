@@ -1,4 +1,4 @@
-"""Finding one's place and waiting for more: offsets, times, watermarks, long polls and limits."""
+"""Positions and waits of consumers: offsets, times, watermarks, long polls and limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MINUTE_MS = 60_000
 
 
 def numbered(count: int, *, first_time: int = 1000) -> list[Record]:
-    """Records whose times are 1000, 1010, 1020 and so on."""
+    """Records with the timestamps 1000, 1010, 1020 and so on."""
     return [Record(None, f"{number}".encode(), (), first_time + 10 * number) for number in range(count)]
 
 
@@ -37,10 +37,10 @@ def next_value(consumer: Consumer, seconds: float = PATIENCE_SECONDS) -> bytes |
     return value
 
 
-# -- places -------------------------------------------------------------------------------------------------------------------
+# -- positions --------------------------------------------------------------------------------
 
 
-def test_librdkafka_finds_its_place(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_librdkafka_finds_offsets_by_time_and_watermarks(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     fill(bootstrap, topic)
     consumer = librdkafka_consumer(bootstrap)
@@ -52,12 +52,12 @@ def test_librdkafka_finds_its_place(make_topic: MakeTopic, bootstrap: str) -> No
     assert next_value(consumer) == b"3"
     for time, offset in ((0, 0), (1000, 0), (1001, 1), (1045, 5), (1090, 9), (1091, 10)):
         (found,) = consumer.offsets_for_times([TopicPartition(topic, 0, time)], PATIENCE_SECONDS)
-        # Past the last record there is no offset; librdkafka writes that as "the end".
+        # After the last record there is no offset; librdkafka reports that as "the end".
         assert found.offset == (offset if offset < 10 else OFFSET_END)
     consumer.close()
 
 
-def test_kafka_python_finds_its_place(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_kafka_python_finds_offsets_by_time_and_watermarks(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     fill(bootstrap, topic)
     partition = KafkaPythonPartition(topic, 0)
@@ -77,7 +77,7 @@ def test_kafka_python_finds_its_place(make_topic: MakeTopic, bootstrap: str) -> 
     consumer.close()
 
 
-def test_aiokafka_finds_its_place(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_aiokafka_finds_offsets_by_time_and_watermarks(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     fill(bootstrap, topic)
 
@@ -98,7 +98,7 @@ def test_aiokafka_finds_its_place(make_topic: MakeTopic, bootstrap: str) -> None
     run(claims())
 
 
-def test_special_offsets(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_librdkafka_lists_offsets_by_every_specification(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     CLIENTS[0].produce(bootstrap, topic, [Record(None, b"v", (), time) for time in (5000, 9000, 7000)])
     admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
@@ -117,7 +117,7 @@ def test_special_offsets(make_topic: MakeTopic, bootstrap: str) -> None:
 
 
 @pytest.mark.parametrize(("reset", "first"), [("earliest", b"5"), ("latest", b"new")])
-def test_an_offset_that_is_gone_is_reset(make_topic: MakeTopic, bootstrap: str, reset: str, first: bytes) -> None:
+def test_an_offset_below_the_log_start_is_reset(make_topic: MakeTopic, bootstrap: str, reset: str, first: bytes) -> None:
     topic = make_topic()
     fill(bootstrap, topic)
     admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
@@ -140,7 +140,7 @@ def test_an_offset_out_of_range_is_an_error_without_a_reset_policy(make_topic: M
     consumer.close()
 
 
-def test_the_end_of_a_partition_is_noticed_each_time(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_the_end_of_a_partition_is_reported_each_time(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     consumer = librdkafka_consumer(bootstrap, enable_partition_eof=True)
     consumer.assign([TopicPartition(topic, 0, 0)])
@@ -151,11 +151,11 @@ def test_the_end_of_a_partition_is_noticed_each_time(make_topic: MakeTopic, boot
     consumer.close()
 
 
-# -- waiting ------------------------------------------------------------------------------------------------------------------
+# -- waiting ----------------------------------------------------------------------------------
 
 
-def test_librdkafka_waiting_gets_a_record_when_there_is_one(make_topic: MakeTopic, bootstrap: str) -> None:
-    """Its fetch may wait two minutes; the test gives up earlier."""
+def test_a_waiting_librdkafka_consumer_gets_a_new_record(make_topic: MakeTopic, bootstrap: str) -> None:
+    """The fetch may wait two minutes; the test gives up earlier."""
     topic = make_topic()
     consumer = librdkafka_consumer(bootstrap, fetch_wait_max_ms=2 * MINUTE_MS, socket_timeout_ms=3 * MINUTE_MS)
     consumer.assign([TopicPartition(topic, 0, 0)])
@@ -166,7 +166,7 @@ def test_librdkafka_waiting_gets_a_record_when_there_is_one(make_topic: MakeTopi
     consumer.close()
 
 
-def test_kafka_python_waiting_gets_a_record_when_there_is_one(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_a_waiting_kafka_python_consumer_gets_a_new_record(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap,
@@ -185,7 +185,7 @@ def test_kafka_python_waiting_gets_a_record_when_there_is_one(make_topic: MakeTo
     consumer.close()
 
 
-def test_aiokafka_waiting_gets_a_record_when_there_is_one(make_topic: MakeTopic, bootstrap: str) -> None:
+def test_a_waiting_aiokafka_consumer_gets_a_new_record(make_topic: MakeTopic, bootstrap: str) -> None:
     topic = make_topic()
 
     async def claims() -> None:
@@ -273,7 +273,7 @@ def test_small_fetch_limits_deliver_every_record(make_topic: MakeTopic, bootstra
 
 
 def test_an_acknowledged_record_can_be_read_at_once(make_topic: MakeTopic, bootstrap: str) -> None:
-    """A reader never sees a lower offset than a writer was acknowledged before."""
+    """A reader never sees a lower end than the offset of a record that was acknowledged before."""
     topic = make_topic()
     producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "acks": "all", "linger.ms": 0})
     consumer = librdkafka_consumer(bootstrap)

@@ -41,7 +41,7 @@ def tools() -> Iterator[Tools]:
 
 @pytest.fixture(scope="module")
 def controller() -> Iterator[tuple[str, str]]:
-    """A node whose controller listens where we know: (broker, controller)."""
+    """A node with a known controller listener: (broker, controller)."""
     port = free_port()
     voters = {"controller.quorum.voters": f"1@127.0.0.1:{port}", "listeners": f"PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:{port}"}
     with EmbeddedBroker(config=voters) as node:
@@ -110,7 +110,7 @@ def test_kafka_configs_of_groups_client_metrics_and_loggers(tools: Tools, bootst
     tools.run(CONFIGS, *at(bootstrap), "--alter", *metrics, "--add-config", "interval.ms=1000")
     assert "interval.ms=1000" in tools.run(CONFIGS, *at(bootstrap), "--describe", *metrics)
     tools.run(CONFIGS, *at(bootstrap), "--alter", *metrics, "--delete-config", "interval.ms")
-    # Describing a group's settings also lists groups, which are still to come.
+    # Describing a group's settings also lists groups, so this test only alters them.
     group = ("--entity-type", "groups", "--entity-name", "some-group")
     tools.run(CONFIGS, *at(bootstrap), "--alter", *group, "--add-config", "consumer.session.timeout.ms=50000")
     assert tools.try_run(CONFIGS, *at(bootstrap), "--alter", *group, "--add-config", "consumer.session.timeout.ms=1").status == 1
@@ -133,7 +133,7 @@ def test_console_producer_and_consumer(tools: Tools, bootstrap: str, make_topic:
     assert read.splitlines() == ["Offset:0\th1:v1,h2:v2\tkey-1\tvalue one", "Offset:1\th1:x\tkey-2\tzwei äöü"]
     tail = tools.run(CONSOLE_CONSUMER, *at(bootstrap), "--topic", topic, "--partition", "0", "--offset", "1", "--max-messages", "1")
     assert tail == "zwei äöü\n"
-    # What the Java producer wrote, the others read.
+    # The other clients read the records of the Java producer.
     assert [each.record.value for each in CLIENTS[2].consume(bootstrap, topic, 2)] == [b"value one", "zwei äöü".encode()]
 
 
@@ -209,7 +209,7 @@ def test_cluster(tools: Tools, bootstrap: str, controller: tuple[str, str]) -> N
     assert re.search(rf"^1\s+127.0.0.1\s+{controller[1].rpartition(':')[2]}", listed, re.MULTILINE)
 
 
-def test_tools_at_the_controllers_door(tools: Tools, controller: tuple[str, str]) -> None:
+def test_kafkas_tools_work_at_the_listener_of_the_controller(tools: Tools, controller: tuple[str, str]) -> None:
     place = ("--bootstrap-controller", controller[1])
     entity = ("--entity-type", "brokers", "--entity-default")
     tools.run(CONFIGS, *place, "--alter", *entity, "--add-config", "log.cleaner.threads=2")

@@ -21,7 +21,8 @@ SHAPES = [
     Record(b"\x00\xff", bytes(range(256)), (), NOW + 5),
     Record(b"headed", b"value", (("name", b"value"), ("empty", b""), ("name", b"again"), ("ümlaut", b"\xff")), NOW + 6),
     Record(b"long", b"0123456789" * 10_000, (), NOW + 7),
-    # Out of order in time: offsets are the order of records, times are what producers say.
+    # The timestamps are out of order: offsets order the records, and producers choose the
+    # timestamps.
     Record(b"earlier", b"value", (), NOW - 1000),
 ]
 
@@ -55,7 +56,8 @@ def test_a_header_may_have_no_value(make_topic: MakeTopic, bootstrap: str) -> No
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_record_may_have_a_megabyte(make_topic: MakeTopic, bootstrap: str, producer: Client, codec: str) -> None:
     topic = make_topic()
-    # Half noise, half not, so that codecs have something to do and something to fail at.
+    # Half of the value is noise and half is not, so that codecs compress one part and not the
+    # other.
     value = b"".join(bytes([number * 7 & 0xFF, number * 13 >> 3 & 0xFF]) for number in range(250_000)) + bytes(500_000)
     assert len(value) == 1_000_000
     producer.produce(bootstrap, topic, [Record(b"big", value, (), NOW)], codec=codec)
@@ -117,7 +119,7 @@ def test_a_batch_that_is_too_large_is_refused(make_topic: MakeTopic, bootstrap: 
 
 
 @producers
-def test_a_topic_with_append_time_stamps_its_records(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
+def test_a_topic_with_log_append_time_stamps_its_records(make_topic: MakeTopic, bootstrap: str, producer: Client) -> None:
     topic = make_topic(message_timestamp_type="LogAppendTime")
     producer.produce(bootstrap, topic, [Record(None, b"v", (), 1000), Record(None, b"v", (), 2000)], codec="lz4")
     for consumer in CLIENTS:

@@ -1,4 +1,6 @@
-"""The node stops or is killed and comes back: acknowledged records are there, and clients go on."""
+"""The node stops or is killed and comes back: acknowledged records are there, and clients
+continue.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def restart(node: EmbeddedBroker, ending: str) -> None:
 
 
 @ENDINGS
-def test_records_and_topics_survive(node: EmbeddedBroker, ending: str) -> None:
+def test_records_and_topics_survive_a_restart(node: EmbeddedBroker, ending: str) -> None:
     """Each client has a topic; the node is restarted twice for all of them."""
     records = [Record(f"{number}".encode(), bytes(100), (("h", b"v"),), 1_790_000_000_000 + number) for number in range(500)]
     topics = {f"survivor-of-{client.name}": client for client in CLIENTS}
@@ -59,7 +61,7 @@ def test_records_and_topics_survive(node: EmbeddedBroker, ending: str) -> None:
 
 @ENDINGS
 def test_an_idempotent_producer_loses_and_repeats_nothing(node: EmbeddedBroker, ending: str) -> None:
-    """Sent before, during and after a restart, read back in order and once."""
+    """Records sent before, during and after a restart are read back once and in order."""
     producer = Producer(
         {**QUIET, "bootstrap.servers": node.bootstrap, "enable.idempotence": True, "linger.ms": 1, "reconnect.backoff.max.ms": 200}
         | {"metadata.recovery.strategy": "none"}
@@ -101,8 +103,9 @@ def test_an_idempotent_producer_loses_and_repeats_nothing(node: EmbeddedBroker, 
 
 
 @ENDINGS
-def test_a_consumer_reads_on(node: EmbeddedBroker, ending: str) -> None:
-    # Told to begin anew when its only broker is gone, librdkafka sometimes waits on what it has given up.
+def test_a_consumer_continues_after_a_restart(node: EmbeddedBroker, ending: str) -> None:
+    # With metadata recovery by rebootstrap, librdkafka sometimes waits for a broker handle that it
+    # has given up when its only broker is gone.
     consumer = librdkafka_consumer(node.bootstrap, reconnect_backoff_max_ms=200, metadata_recovery_strategy="none")
     consumer.assign([TopicPartition(TOPIC, 1, 0)])
     for number in range(3):
@@ -116,7 +119,7 @@ def test_a_consumer_reads_on(node: EmbeddedBroker, ending: str) -> None:
 
 
 @ENDINGS
-def test_python_producers_go_on(node: EmbeddedBroker, ending: str) -> None:
+def test_python_producers_continue_after_a_restart(node: EmbeddedBroker, ending: str) -> None:
     producer = KafkaProducer(bootstrap_servers=node.bootstrap, retry_backoff_ms=50, reconnect_backoff_ms=50, enable_idempotence=True)
     assert producer.send(TOPIC, b"0", partition=0).get(PATIENCE_SECONDS).offset == 0
     restart(node, ending)
@@ -132,7 +135,7 @@ def test_python_producers_go_on(node: EmbeddedBroker, ending: str) -> None:
     run(claims())
 
 
-def test_settings_survive(node: EmbeddedBroker) -> None:
+def test_settings_survive_a_restart(node: EmbeddedBroker) -> None:
     def admin() -> AdminClient:
         return AdminClient({**QUIET, "bootstrap.servers": node.bootstrap})
 

@@ -1,4 +1,4 @@
-"""Topics appear, grow, vanish and come back while clients are at work."""
+"""Topics are created, grow, are deleted and are created again while clients work."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.conformance.clients.conftest import MakeTopic
 from tests.conformance.clients.three_clients import CLIENTS, QUIET, Client, Record, librdkafka_consumer, run
 from tests.waiting import PATIENCE_SECONDS, until
 
-# How often clients look for changes by themselves.
+# How often clients refresh their metadata by themselves.
 FRESH = {"topic.metadata.refresh.interval.ms": 100, "metadata.max.age.ms": 1000}
 
 
@@ -25,13 +25,13 @@ def admin(bootstrap: str) -> AdminClient:
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_a_topic_is_made_by_producing_to_it(bootstrap: str, client: Client) -> None:
+def test_producing_to_a_missing_topic_creates_it(bootstrap: str, client: Client) -> None:
     topic = f"appears-for-{client.name}"
     assert client.produce(bootstrap, topic, [Record(b"k", b"v")], partition=None) == [(0, 0)]
     assert [each.record.value for each in client.consume(bootstrap, topic, 1)] == [b"v"]
 
 
-def test_topics_are_not_made_where_that_is_forbidden() -> None:
+def test_missing_topics_are_not_created_where_that_is_disabled() -> None:
     with EmbeddedBroker(config={"auto.create.topics.enable": "false"}) as strict:
         producer = Producer({**QUIET, "bootstrap.servers": strict.bootstrap, "topic.metadata.propagation.max.ms": 0})
         failures: list[KafkaError | None] = []
@@ -59,7 +59,7 @@ def test_new_partitions_are_found_by_a_producer_and_a_consumer(make_topic: MakeT
     assert CLIENTS[1].consume(bootstrap, topic, 1, partition=2)[0].record.value == b"after"
 
 
-def test_a_topic_deleted_and_made_again_is_another_topic(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+def test_a_topic_deleted_and_created_again_is_another_topic(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
     topic = make_topic(1)
     CLIENTS[0].produce(bootstrap, topic, [Record(None, b"old")] * 5)
     for _ in range(3):
@@ -70,8 +70,8 @@ def test_a_topic_deleted_and_made_again_is_another_topic(make_topic: MakeTopic, 
             assert [each.record.value for each in client.consume(bootstrap, topic, 1)] == [b"new"]
 
 
-def test_a_producer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
-    """Topic ids change under it (Produce v13 sends ids): it must notice and ask again."""
+def test_a_producer_continues_when_its_topic_is_created_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+    """The topic id changes, and Produce v13 sends ids: the producer must notice and ask again."""
     topic = make_topic(1)
     producer = Producer({**QUIET, **FRESH, "bootstrap.servers": bootstrap, "enable.idempotence": False})
     offsets: list[int | None] = []
@@ -89,7 +89,7 @@ def test_a_producer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, 
     assert offsets == [0, 0]
 
 
-def test_a_consumer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+def test_a_consumer_continues_when_its_topic_is_created_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
     topic = make_topic(1)
     CLIENTS[0].produce(bootstrap, topic, [Record(None, b"old")])
     consumer = librdkafka_consumer(
@@ -100,13 +100,13 @@ def test_a_consumer_goes_on_when_its_topic_is_made_again(make_topic: MakeTopic, 
     admin.delete_topics([topic])[topic].result(PATIENCE_SECONDS)
     admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(PATIENCE_SECONDS)
     CLIENTS[0].produce(bootstrap, topic, [Record(None, b"new")] * 3)
-    # It stands at offset 1 and reads on from there, or starts again; the old record is not there any more.
+    # The consumer is at offset 1 and reads on from there, or starts again; the old record is gone.
     assert value_of(consumer) == b"new"
     consumer.close()
 
 
 def value_of(consumer: Consumer) -> bytes | None:
-    """The next record, past the errors a client reports while a topic is away."""
+    """The next record, ignoring the errors that a client reports while a topic is missing."""
 
     def record() -> Message | None:
         message = consumer.poll(1)
@@ -116,7 +116,7 @@ def value_of(consumer: Consumer) -> bytes | None:
     return value
 
 
-def test_python_producers_go_on_when_their_topic_is_made_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
+def test_python_producers_continue_when_their_topic_is_created_again(make_topic: MakeTopic, bootstrap: str, admin: AdminClient) -> None:
     topic = make_topic(1)
 
     def again() -> None:

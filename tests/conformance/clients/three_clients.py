@@ -1,7 +1,9 @@
-"""librdkafka, kafka-python and aiokafka behind one face, so that a claim about all of them is written once.
+"""librdkafka, kafka-python and aiokafka behind one interface, so that a claim about all of them is
+written once.
 
-Each client writes and reads with its own code: its own batches, compressors, checksums and requests. Nothing here is Barnabas'.
-Consumers take their partitions themselves; groups have tests of their own.
+Each client writes and reads with its own code: its own batches, compressors, checksums and
+requests. Nothing here uses Barnabas' code. Consumers assign their partitions themselves; groups
+have tests of their own.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ class Client(Protocol):
         acks: str = "all",
         idempotent: bool = False,
     ) -> list[tuple[int, int]]:
-        """Send records; where each went: (partition, offset)."""
+        """Sends records; returns where each went: (partition, offset)."""
 
     def consume(self, bootstrap: str, topic: str, count: int, *, partition: int = 0, offset: int = 0) -> list[Found]:
         """Exactly ``count`` records from ``offset`` on."""
@@ -119,7 +121,8 @@ def number_of(number: int | None) -> int:
 
 
 def error_code(message: LibrdkafkaMessage | None) -> int:
-    """Of a message that reports an error, which librdkafka hands out in the place of a record."""
+    """The code of a message that reports an error, which librdkafka returns in the place of a
+    record."""
     assert message is not None, "neither a record nor an error came"
     error = message.error()
     assert error is not None, "a record came in place of an error"
@@ -127,7 +130,8 @@ def error_code(message: LibrdkafkaMessage | None) -> int:
 
 
 def librdkafka_consumer(bootstrap: str, **config: Any) -> Consumer:
-    """Underscores stand for dots. The group's name is demanded by the client and never told to a broker."""
+    """Underscores stand for dots. The client requires the group's name and never sends it to a
+    broker."""
     return Consumer(
         {
             **QUIET,

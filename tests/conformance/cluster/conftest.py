@@ -1,4 +1,6 @@
-"""Three nodes, brokers and controllers both, and Kafka's own tools. ``CLUSTER_OF=apache`` holds the tests themselves against Kafka."""
+"""Three nodes, brokers and controllers both, and Kafka's own tools. ``CLUSTER_OF=apache`` runs the
+same tests against Kafka.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from tests.cluster.barnabas_cluster import barnabas_cluster
 from tests.cluster.view import View, ready
 from tests.conformance.clients.kafka_tools import Tools, kafka_tools
 
-# What the tests here say of leaders is not to be changed by a machine that starts a JVM, nor by the controller of its own accord.
+# The tests expect certain leaders. Neither a machine that is busy starting a JVM nor the controller
+# by itself may change them.
 PATIENT = {
     "broker.session.timeout.ms": "4000",
     "replica.lag.time.max.ms": "4000",
@@ -36,7 +39,7 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def view(cluster: Cluster) -> View:
-    """All three nodes run, whatever the test before did to them."""
+    """All three nodes run, whatever the previous test did to them."""
     for node in cluster.nodes.values():
         if not node.running:
             node.start()

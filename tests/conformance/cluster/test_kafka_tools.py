@@ -36,7 +36,7 @@ def controllers(cluster: Cluster) -> tuple[str, str]:
     return ("--bootstrap-controller", cluster.bootstrap_controllers)
 
 
-# -- kafka-topics -------------------------------------------------------------------------------------------------------------
+# -- kafka-topics -----------------------------------------------------------------------------
 
 
 def test_topics_are_created_on_all_brokers_evenly(tools: Tools, cluster: Cluster, view: View) -> None:
@@ -79,7 +79,7 @@ def test_a_missing_broker_is_seen_in_every_list(tools: Tools, cluster: Cluster, 
     until(lambda: not listed("--under-replicated-partitions") & {"all-three", "just-one", "strict"}, "every broker knows it")
 
 
-# -- kafka-metadata-quorum ----------------------------------------------------------------------------------------------------
+# -- kafka-metadata-quorum --------------------------------------------------------------------
 
 
 def test_kafka_metadata_quorum_shows_the_status(tools: Tools, cluster: Cluster, view: View) -> None:
@@ -120,7 +120,7 @@ def test_another_controller_leads_after_the_active_one_is_killed(tools: Tools, c
     assert re.search(rf"LeaderId:\s+{successor}\b", status)
 
 
-# -- kafka-reassign-partitions ------------------------------------------------------------------------------------------------
+# -- kafka-reassign-partitions ----------------------------------------------------------------
 
 
 def plan(path: Path, topic: str, replicas: dict[int, list[int]]) -> Path:
@@ -142,7 +142,8 @@ def test_partitions_are_moved_and_verified(tools: Tools, cluster: Cluster, view:
     until(complete, "the partitions are where they should be")
     moved = {0: [3, 1], 1: [1, 2, 3]}
     until(lambda: {index: each.replica_nodes for index, each in view.partitions("moving").items()} == moved, "every broker knows it")
-    # A moved replica leaves the disk after the delete delay; it does not count as a replica from the start.
+    # A moved replica leaves the disk after the delete delay; it does not count as a replica from
+    # the start.
     until(lambda: not (cluster.node(2).data / "moving-0").exists(), "the old replica is removed")
     assert "No partition reassignments found." in tools.run(REASSIGN, *brokers(cluster), "--list")
 
@@ -180,7 +181,7 @@ def test_a_throttled_reassignment_is_listed_and_cancelled(tools: Tools, cluster:
     until(lambda: "throttled" not in tools.run(CONFIGS, *brokers(cluster), "--describe", *first), "nothing is throttled")
 
 
-# -- kafka-leader-election ----------------------------------------------------------------------------------------------------
+# -- kafka-leader-election --------------------------------------------------------------------
 
 
 def test_the_preferred_leader_is_elected(tools: Tools, cluster: Cluster, view: View) -> None:
@@ -204,7 +205,8 @@ def test_an_unclean_leader_is_elected_by_hand_only(tools: Tools, cluster: Cluste
     view.await_in_sync("unclean", replicas=[3])
     cluster.node(3).kill()
     cluster.node(2).start()
-    # Only one controller is left until node 2 is there: the topic cannot be seen without a leader before.
+    # Only one controller is left until node 2 is there, so the topic cannot be seen without a
+    # leader before.
     until(lambda: view.seen_without(3).partitions("unclean") and view.seen_without(3).leader("unclean") is None, "there is no leader")
     until(lambda: 2 in view.seen_without(3).brokers(), "the broker is back")
     one = ("--election-type", "UNCLEAN", "--topic", "unclean", "--partition", "0")
@@ -212,7 +214,7 @@ def test_an_unclean_leader_is_elected_by_hand_only(tools: Tools, cluster: Cluste
     assert view.seen_without(3).await_leader("unclean") == 2
 
 
-# -- kafka-features, kafka-cluster and others ---------------------------------------------------------------------------------
+# -- kafka-features, kafka-cluster and others -------------------------------------------------
 
 
 def test_features_are_described_by_brokers_and_controllers(tools: Tools, cluster: Cluster, view: View) -> None:

@@ -1,4 +1,4 @@
-"""Kafka reads the metadata logs of our nodes, and finds the same in all of them."""
+"""Kafka reads the metadata logs of our nodes, and finds the same records in all of them."""
 
 from __future__ import annotations
 

@@ -14,8 +14,9 @@ from barnabas.storage.checkpoints import CLEANER_OFFSETS, read_offsets
 
 
 class Survivor(NamedTuple):
-    """A batch as it lies there, without its base timestamp: that is the delete horizon, where there is one, and says when it was cleaned;
-    and of a batch that lost its first record Kafka makes the next one's, where we leave the number from which all others are counted."""
+    """A batch on the disk, without its base timestamp: with a delete horizon the field holds that,
+    which depends on the time of the cleaning. When a batch lost its first record, Kafka uses the
+    timestamp of the next one, and we keep the old base."""
 
     base_offset: int
     last_offset: int
@@ -58,6 +59,6 @@ def _survivor(header: BatchHeader, batch: memoryview) -> Survivor:
 
 
 def is_cleaned(data: Path, topic: str) -> bool:
-    """Whether everything but the active segment was compacted."""
+    """Whether everything except the active segment was compacted."""
     active = int(segments(data / f"{topic}-0")[-1].stem)
     return read_offsets(RealDisk(), str(data / CLEANER_OFFSETS)).get(TopicPartition(topic, 0)) == active

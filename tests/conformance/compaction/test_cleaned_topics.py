@@ -16,14 +16,16 @@ from tests.conformance.compaction.on_disk import is_cleaned, survivors
 from tests.conformance.compaction.workload import TRANSACTIONS, Written, live, make_topics, read_back, write_stage
 from tests.waiting import until
 
-# One that is not compressed, one that is, and one with transactions; the long run has all codecs, against Apache Kafka.
+# One that is not compressed, one that is, and one with transactions; the long run against Apache
+# Kafka has all codecs.
 TOPICS = ("none", "zstd", TRANSACTIONS)
 STAGES = 2
 Seen = dict[str, list[tuple[int, bytes | None, bytes | None]]]
 
 
 class Cleaned:
-    """A node whose topics were compacted while they were written and after; and what was read before the last of it."""
+    """A node whose topics were compacted while they were written and afterwards, and the records
+    that were read before the last pass."""
 
     def __init__(self, broker: EmbeddedBroker) -> None:
         self.broker = broker
@@ -35,7 +37,7 @@ class Cleaned:
             write_stage(broker.bootstrap, stage, self.written, started_ms, TOPICS)
         self.await_cleaned()
         self.before = {topic: read_back(broker.bootstrap, topic) for topic in TOPICS}
-        # Tombstones of the first passes are past their time when these are over.
+        # The retention time of the tombstones of the first passes is over after these stages.
         for stage in range(STAGES, STAGES + 2):
             write_stage(broker.bootstrap, stage, self.written, started_ms, TOPICS)
             self.await_cleaned()
@@ -54,7 +56,7 @@ def cleaned() -> Iterator[Cleaned]:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_last_value_of_every_key_is_read_and_nothing_that_was_aborted(cleaned: Cleaned, topic: str) -> None:
+def test_the_last_value_of_every_key_is_read_and_no_aborted_one(cleaned: Cleaned, topic: str) -> None:
     assert live({key: value for _, key, value in cleaned.after[topic]}) == live(cleaned.written.last[topic])
 
 
@@ -67,7 +69,7 @@ def test_a_compacted_log_has_one_record_for_each_key(cleaned: Cleaned, topic: st
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_offsets_do_not_change(cleaned: Cleaned, topic: str) -> None:
+def test_compaction_does_not_change_offsets(cleaned: Cleaned, topic: str) -> None:
     before, after = ({offset: (key, value) for offset, key, value in seen[topic]} for seen in (cleaned.before, cleaned.after))
     kept = before.keys() & after.keys()
     assert kept
@@ -76,7 +78,7 @@ def test_offsets_do_not_change(cleaned: Cleaned, topic: str) -> None:
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_tombstones_are_gone_after_their_time(cleaned: Cleaned, topic: str) -> None:
+def test_tombstones_are_removed_after_their_retention_time(cleaned: Cleaned, topic: str) -> None:
     early = [offset for offset, _, value in cleaned.before[topic] if value is None]
     assert early
     newest = max(offset for offset, *_ in cleaned.before[topic])
@@ -89,7 +91,7 @@ def test_batches_keep_their_compression(cleaned: Cleaned) -> None:
         assert {each.attributes & CODEC_MASK for each in survivors(cleaned.data / f"{topic}-0") if each.records} == {codec}
 
 
-def test_everything_is_read_again_after_a_restart(cleaned: Cleaned) -> None:
+def test_the_same_records_are_read_after_a_restart(cleaned: Cleaned) -> None:
     for end in (cleaned.broker.kill, cleaned.broker.stop):
         end()
         cleaned.broker.start()

@@ -1,5 +1,6 @@
-"""Apache Kafka's cleaner and ours on the same bytes: the same batches survive, each opens what the other has cleaned, and Kafka's tools
-have nothing to say against it."""
+"""Apache Kafka's cleaner and ours on the same bytes: the same batches survive, each opens the logs
+that the other has cleaned, and Kafka's tools report no error.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ pytestmark = [
 STAGES = 4
 CLEANING = {"log.cleaner.backoff.ms": "100", "offsets.topic.num.partitions": "1", "transaction.state.log.num.partitions": "1"}
 NOT_CLEANING = CLEANING | {"log.cleaner.backoff.ms": "100000000"}
-# What a cleaned log has between its batches, and the tool is surprised by.
+# The tool reports the gaps that a cleaned log has between its batches.
 GAPS = re.compile(r"Non-consecutive offsets in \S+\n(  -?\d+ is followed by \d+\n)+")
 
 
@@ -53,7 +54,7 @@ def kafka(data: Path, config: dict[str, str]) -> Iterator[str]:
 
 @dataclass
 class Two:
-    """The same directory, cleaned by each."""
+    """The same directory, cleaned by each program."""
 
     ours: Path
     kafkas: Path
@@ -76,7 +77,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Two:
     two = Two(root / "ours", root / "kafkas", Written(), int(time.time() * 1000))
     two.ours.mkdir()
     with barnabas(two.ours, NOT_CLEANING) as bootstrap:
-        # Long enough that no tombstone's time comes in the first pass of one and not of the other.
+        # Long enough that no tombstone expires in the first pass of one program and not of the
+        # other.
         make_topics(bootstrap, delete_retention_ms="2000")
         for stage in range(STAGES):
             write_stage(bootstrap, stage, two.written, two.started_ms)
@@ -91,18 +93,19 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Two:
 def test_the_same_batches_and_records_survive(two: Two, topic: str) -> None:
     ours, kafkas = survivors(two.ours / f"{topic}-0"), survivors(two.kafkas / f"{topic}-0")
     assert ours == kafkas
-    # Of the producers of earlier stages nothing is left but their last sequence numbers; transactional ones are the same in all stages.
+    # Only the last sequence numbers are left of the producers of earlier stages; transactional
+    # producers are the same in all stages.
     assert any(not each.records for each in ours) or topic == TRANSACTIONS
     assert any(each.attributes & DELETE_HORIZON_BIT for each in ours)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_segments_are_put_together_alike(two: Two, topic: str) -> None:
+def test_segments_are_merged_alike(two: Two, topic: str) -> None:
     assert [path.name for path in segments(two.ours / f"{topic}-0")] == [path.name for path in segments(two.kafkas / f"{topic}-0")]
 
 
 @pytest.mark.parametrize("suffix", [".log", ".index", ".timeindex", ".txnindex"])
-def test_kafkas_tool_has_no_complaints(two: Two, suffix: str) -> None:
+def test_kafkas_tool_reports_no_error(two: Two, suffix: str) -> None:
     files = sorted(path for topic in TOPICS for path in (two.ours / f"{topic}-0").glob(f"*{suffix}"))
     text = run_tool("org.apache.kafka.tools.DumpLogSegments", "--deep-iteration", "--files", ",".join(map(str, files)))
     text = QUIRK.sub("", text)
@@ -110,7 +113,7 @@ def test_kafkas_tool_has_no_complaints(two: Two, suffix: str) -> None:
     assert not COMPLAINTS.search(GAPS.sub("", text)), text[:4000]
 
 
-def test_a_scrub_finds_nothing_wrong_with_either(two: Two) -> None:
+def test_a_scrub_finds_no_error_in_either_directory(two: Two) -> None:
     for data, _ in two.each():
         scrub = Scrub(deep=True)
         scrub_log_directory(scrub, ReadOnlyDisk(), str(data))
@@ -118,8 +121,9 @@ def test_a_scrub_finds_nothing_wrong_with_either(two: Two) -> None:
         assert scrub.batches > 300
 
 
-def test_each_opens_what_the_other_cleaned_and_both_go_on_alike(two: Two, tmp_path: Path) -> None:
-    """The directories change hands. Tombstones and markers whose time has come go in the next pass, in both."""
+def test_each_program_opens_the_others_cleaned_log_and_both_continue_alike(two: Two, tmp_path: Path) -> None:
+    """The programs swap directories. Tombstones and markers that have expired go in the next pass
+    of both."""
     ours, kafkas = tmp_path / "ours", tmp_path / "kafkas"
     shutil.copytree(two.kafkas, ours)
     shutil.copytree(two.ours, kafkas)
@@ -136,8 +140,8 @@ def test_each_opens_what_the_other_cleaned_and_both_go_on_alike(two: Two, tmp_pa
         for topic in TOPICS:
             assert live({key: value for _, key, value in read[data][1][topic]}) == live(again.last[topic])
     assert read[ours][0] == read[kafkas][0]
-    # What was written since lies as two producers happened to send it; and how many passes there were, and so which of the last
-    # tombstones were seen twice, is a matter of time.
+    # The order of the new records depends on how two producers happened to send them, and the
+    # number of passes, and so which of the last tombstones were seen twice, depends on timing.
     for topic in TOPICS:
         values = [{(key, value) for _, key, value in read[data][1][topic] if value is not None} for data in (ours, kafkas)]
         assert values[0] == values[1]

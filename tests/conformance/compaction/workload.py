@@ -1,7 +1,9 @@
-"""What is written to compacted topics, by librdkafka; and what should be left of it.
+"""The records that librdkafka writes to compacted topics, and the records that should be left of
+them.
 
-Every *stage* begins a new segment: its records are some minutes younger than those of the stage before, and topics roll by that. The
-segment of the last stage is the active one, which compaction leaves alone.
+Every *stage* begins a new segment: its records are some minutes newer than those of the stage
+before, and topics roll by that. The segment of the last stage is the active one, which compaction
+leaves alone.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ QUIET = {"log_level": 0}
 
 @dataclass
 class Written:
-    """The last value of every key, by topic, as far as its transaction was committed; None where a tombstone came last."""
+    """The last committed value of every key, by topic; None where a tombstone came last."""
 
     last: dict[str, dict[bytes | None, bytes | None]] = field(default_factory=dict)
 
@@ -52,7 +54,8 @@ def write_stage(bootstrap: str, stage: int, written: Written, started_ms: int, t
 
 
 def _values(stage: int, number: int) -> tuple[bytes, bytes | None]:
-    """Some keys are written once and never again, the others in every other stage at least; every seventh record is a tombstone."""
+    """Some keys are written once and never again, the others in every other stage at least; every
+    seventh record is a tombstone."""
     key = b"key-%d" % (number * 7 % (KEYS if stage % 2 else KEYS // 2))
     if number % 11 == 0 and number < RECORDS - 20:
         key = b"once-%d-%d" % (stage, number)
@@ -60,7 +63,7 @@ def _values(stage: int, number: int) -> tuple[bytes, bytes | None]:
 
 
 def live(last: Mapping[bytes | None, bytes | None]) -> dict[bytes | None, bytes]:
-    """What a table of the topic would hold."""
+    """The live entries of a table of the topic."""
     return {key: value for key, value in last.items() if value is not None}
 
 
@@ -83,7 +86,7 @@ def _write_plain(bootstrap: str, topic: str, stage: int, written: Written, now_m
 
 
 def _write_transactions(bootstrap: str, topic: str, stage: int, written: Written, now_ms: int) -> None:
-    """Two producers whose transactions lie in one another; every third is aborted."""
+    """Two producers with interleaved transactions; every third transaction is aborted."""
     producers = [
         Producer({"bootstrap.servers": bootstrap, "transactional.id": f"writer-{each}", "linger.ms": 0, "batch.num.messages": 5, **QUIET})
         for each in range(2)
@@ -111,7 +114,7 @@ def _write_transactions(bootstrap: str, topic: str, stage: int, written: Written
 
 
 def read_back(bootstrap: str, topic: str) -> list[tuple[int, bytes | None, bytes | None]]:
-    """Offset, key and value of everything that a reader of committed records sees."""
+    """Offset, key and value of every record that a read-committed consumer sees."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

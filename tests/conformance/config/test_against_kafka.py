@@ -1,8 +1,9 @@
-"""Our tables, our reading of texts and our rules, against Kafka's own classes.
+"""Our tables, our parsing of values and our rules, against Kafka's own classes.
 
-One JVM answers everything (``ConfigOracle.java``): its tables are compared key by key, thousands of texts are tried on every key, and
-whole configurations are accepted and refused alike. Where we are stricter on purpose (names nobody knows, ports that do not exist)
-the unit tests say so, and nothing here tries it.
+One JVM answers everything (``ConfigOracle.java``): its tables are compared key by key, thousands of
+texts are tried on every key, and whole configurations are accepted and refused alike. Where we are
+stricter on purpose (unknown names, ports that do not exist) the unit tests show it, and no test
+here tries it.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ TABLES: Mapping[str, Mapping[str, ConfigKey]] = {
     "ip quota": IP_QUOTA_KEYS,
 }
 
-# Tried on every key, whatever its type: what one type takes, another must refuse.
+# Every text is tried on every key of every type: one type accepts it and another must refuse it.
 TEXTS = [
     *("", " ", "\t1\n", "\u00a01", "\x0012", "x", "*", "None", "null"),
     *("true", "FALSE", " True ", "yes", "1b"),
@@ -252,7 +253,7 @@ def answer() -> Any:
 def probes() -> Iterator[tuple[str, str, str]]:
     for table, keys in TABLES.items():
         for key in keys.values():
-            # Kafka loads classes; and what is ours it does not know.
+            # Kafka loads classes, and it does not know our own keys.
             if key.type is not ConfigType.CLASS and key.name in of_kafka(keys):
                 yield from ((table, key.name, text) for text in [*TEXTS, *around_bounds(key)])
 
@@ -273,7 +274,7 @@ def of_kafka(keys: Mapping[str, ConfigKey]) -> set[str]:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_the_keys_are_exactly_kafkas(table: str) -> None:
+def test_our_keys_are_kafkas_keys(table: str) -> None:
     assert of_kafka(TABLES[table]) == set(answer()["tables"][table])
 
 
@@ -284,7 +285,8 @@ def test_the_keys_of_kafkas_authorizer_are_known() -> None:
 @pytest.mark.parametrize("table", TABLES)
 def test_types_defaults_and_visibility_are_kafkas(table: str) -> None:
     theirs = answer()["tables"][table]
-    # Kafka builds this one from a hash map of an enum, and prints it in another order in every process.
+    # Kafka builds this one from a hash map of an enum, and prints it in another order in every
+    # process.
     in_any_order = {"listener.security.protocol.map"}
     for name in of_kafka(TABLES[table]):
         key = TABLES[table][name]
@@ -299,7 +301,7 @@ def test_types_defaults_and_visibility_are_kafkas(table: str) -> None:
             assert (name, ours) == (name, facts["default"])
 
 
-def test_a_broker_setting_is_dynamic_where_it_is_in_kafka() -> None:
+def test_a_broker_setting_is_dynamic_exactly_where_it_is_in_kafka() -> None:
     modes = answer()["update_modes"]
     for name in of_kafka(BROKER_KEYS) | set(DYNAMIC_ONLY_KEYS):
         key = BROKER_KEYS.get(name) or DYNAMIC_ONLY_KEYS[name]
@@ -316,7 +318,7 @@ def test_groups_inherit_from_the_same_broker_settings() -> None:
     assert {key.name: key.synonym for key in GROUP_KEYS.values()} == answer()["group_synonyms"]
 
 
-def test_every_text_is_read_shown_or_refused_as_kafka_does() -> None:
+def test_every_text_is_parsed_shown_or_refused_as_in_kafka() -> None:
     different = []
     asked = list(probes())
     for (table, name, text), theirs in zip(asked, answer()["probes"], strict=True):

@@ -1,7 +1,9 @@
-"""Thousands of partitions go through life twice: once with us, and every step of it also with Kafka's own PartitionChangeBuilder.
+"""Thousands of random histories of a partition: our function decides every step, and Kafka's own
+PartitionChangeBuilder decides it again.
 
-What is wanted of a partition is what our controller can want: brokers that go, come or restart uncleanly, leaders that report who is in
-sync, elections by hand, moves, and moves that are cancelled.
+A step is a change that our controller can make: brokers that are fenced, return or restart
+uncleanly, leaders that report their ISR, manual elections, reassignments, and reassignments that
+are cancelled.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def number(value: Uuid) -> int:
 
 
 def want(chance: Random, partition: PartitionImage, alive: set[int]) -> tuple[Wanted, Election]:
-    """Something that may happen to a partition next; ``alive`` changes with it."""
+    """A possible next change of a partition; ``alive`` changes with it."""
     broker = chance.choice(BROKERS)
     usual = chance.choice([Election.ONLINE, Election.ONLINE, Election.UNCLEAN])
     without = tuple(each for each in partition.isr if each != broker)
@@ -119,7 +121,7 @@ def asked(partition: PartitionImage, wanted: Wanted, circumstances: Circumstance
 
 
 def life(chance: Random) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
-    """Questions to Kafka, and what we make of them."""
+    """The questions of one random history for Kafka, each with our own answer."""
     replicas = tuple(chance.sample(BROKERS, chance.randint(1, 4)))
     directories = tuple(directory(100 + each) for each in replicas)
     partition = PartitionImage(replicas, replicas, replicas[0], leader_epoch=0, partition_epoch=0, directories=directories)
@@ -142,7 +144,7 @@ def life(chance: Random) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
     return steps
 
 
-def test_every_change_is_kafkas() -> None:
+def test_every_change_equals_kafkas() -> None:
     steps = [step for seed in range(LIVES) for step in life(Random(seed))]
     program = Path(__file__).with_name("PartitionOracle.java")
     questions = json.dumps([question for question, _ in steps])
@@ -159,7 +161,8 @@ def test_every_change_is_kafkas() -> None:
 
 
 def without_strangers(question: dict[str, Any], theirs: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The one difference: Kafka goes on to call a replica eligible that was moved away. It never elects it, since it is none."""
+    """The one difference: Kafka keeps a removed replica in its eligible replicas. It never elects
+    it, because it is not a replica."""
     before = question["partition"]
     if theirs is None:
         return None

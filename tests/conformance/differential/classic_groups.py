@@ -1,4 +1,4 @@
-"""Members of classic groups, and how they come and go."""
+"""Members of classic groups, and the steps in which they join and leave."""
 
 from __future__ import annotations
 

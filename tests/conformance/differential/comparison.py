@@ -1,7 +1,8 @@
 """Two responses side by side, field by field.
 
-A response becomes a tree of plain values, with only the fields its version has. Every leaf has a path such as ``topics[].name``, and
-:mod:`~tests.conformance.differential.intended` says of the paths that may differ how, and why.
+A response becomes a tree of plain values, with only the fields its version has. Every leaf has a
+path such as ``topics[].name``, and :mod:`~tests.conformance.differential.intended` says of the
+paths that may differ how, and why.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ def _plain_value(kind: FieldType, value: Any, version: int) -> Any:
 
 
 def deviations(api: str, kafka: Any, barnabas: Any, allowed: Mapping[str, str]) -> Iterator[Deviation]:
-    """What differs beyond the table; ``allowed`` holds the paths that differ in this one case, each with its reason."""
+    """The differences beyond the table; ``allowed`` holds the paths that differ in this one case,
+    each with its reason."""
     yield from _compare(api, "", "", kafka, barnabas, allowed)
 
 
 def _compare(api: str, path: str, shown: str, kafka: Any, barnabas: Any, allowed: Mapping[str, str]) -> Iterator[Deviation]:
-    """``path`` is what rules go by; ``shown`` also tells which item of a list it is, where items have names."""
+    """Rules apply to ``path``; ``shown`` also names the item of a list, where items have names."""
     if path in allowed:
         return
     rule = rule_for(api, path)
@@ -70,7 +72,7 @@ def _compare(api: str, path: str, shown: str, kafka: Any, barnabas: Any, allowed
 
 
 def _named_apart(kafka: Any, barnabas: Any) -> tuple[Any, Any]:
-    """Of two long lists only what one has and the other has not."""
+    """Of two long lists, only the items that one has and the other does not."""
     if not (isinstance(kafka, list) and isinstance(barnabas, list)):
         return kafka, barnabas
     theirs, ours = [each for each in kafka if each not in barnabas], [each for each in barnabas if each not in kafka]

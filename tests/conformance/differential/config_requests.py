@@ -42,7 +42,7 @@ def altering(*resources: tuple[int, str, list[Change]], dry: bool = False) -> in
 
 @contextmanager
 def altered(pair: Pair, kind: int, name: str, *changes: Change) -> Iterator[None]:
-    """A change on both sides that is taken back."""
+    """A change on both sides, undone at the end."""
     pair.same(altering((kind, name, list(changes))), [1])
     pair.soon_same(describing((kind, name)), [1])
     try:

@@ -37,7 +37,8 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
 
 @pytest.fixture(scope="session")
 def coordinators(pair: Pair) -> None:
-    """The internal topics are made when a coordinator is first asked for, and their shards are loaded a moment later."""
+    """The internal topics are created at the first question for a coordinator, and their shards are
+    loaded a moment later."""
     with Scene(pair) as scene:
         for key_type in (0, 1):
             asked = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["anybody"])
@@ -59,7 +60,8 @@ def scene(pair: Pair, coordinators: None) -> Iterator[Scene]:
 
 @pytest.fixture(scope="session")
 def read(pair: Pair) -> str:
-    """A topic of two partitions, and coordinators: both sides make them when they are first asked for."""
+    """A topic of two partitions, and coordinators, which both sides create at the first question
+    for one."""
     pair.create("read", 2)
     for peer in pair.peers:
         for kind in (GROUPS, TRANSACTIONS):

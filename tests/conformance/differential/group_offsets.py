@@ -1,4 +1,4 @@
-"""Offsets of groups that have members, and the topics that they are of."""
+"""Offsets of groups that have members, and the topics of these offsets."""
 
 from __future__ import annotations
 

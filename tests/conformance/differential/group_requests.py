@@ -18,7 +18,8 @@ from barnabas.wire.messages.offset_fetch import (
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.conformance.differential.scene import Known
 
-# A consumer's subscription, version 0, to one topic "t" without user data; and an assignment of nothing.
+# A consumer's subscription, version 0, to one topic "t" without user data; and an assignment of
+# nothing.
 SUBSCRIPTION = b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"
 PROTOCOLS = (("range", SUBSCRIPTION), ("roundrobin", SUBSCRIPTION))
 
@@ -148,7 +149,7 @@ def fetch_group(
 
 
 def topic_id(the: Known, version: int, topic: str) -> Uuid:
-    """Names that begin with ``no-`` are of topics that are not there."""
+    """Names that begin with ``no-`` belong to topics that do not exist."""
     if version < TOPIC_IDS_VERSION_MIN:
         return ZERO_UUID
     return Uuid(b"nobody knows it.") if topic.startswith("no-") else the.topic_id(topic)

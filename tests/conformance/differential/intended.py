@@ -1,6 +1,7 @@
 """Where we differ from Apache Kafka on purpose, and why. Everything else must be equal.
 
-A rule looks at a field through a lens before it is compared: not at all, only whether it is there, or in an order of its own.
+A rule looks at a field through a lens before it is compared: not at all, only whether it is there,
+or in an order of its own.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def known_or_not(value: int) -> str:
 
 
 def producer(value: int | str) -> str:
-    """Scripts that learnt an id have given it a name."""
+    """Scripts replace an id that they have learned by a name."""
     return value if isinstance(value, str) else known_or_not(value)
 
 
@@ -49,7 +50,7 @@ def sign(value: int) -> int:
 
 
 class Keyed(dict[str, Any]):
-    """A list whose order means nothing, by what its items are called."""
+    """A list without a meaningful order, by the names of its items."""
 
 
 def by(*names: str) -> Callable[[Any], Any]:
@@ -66,7 +67,7 @@ def by(*names: str) -> Callable[[Any], Any]:
 
 
 def of_ours(value: Any) -> Any:
-    """The APIs that we serve, of all that Kafka does."""
+    """Of all APIs of Kafka, those that we serve."""
     return [each for each in value if each["api_key"] in BROKER_HANDLERS]
 
 
@@ -74,14 +75,16 @@ def highest_of_ours(value: Any) -> Any:
     return sorted((each["name"], each["max_version"]) for each in value if each["name"] in SUPPORTED_FEATURES)
 
 
-# Where a node lives and listens; the default of the last one comes out of a Java hash map.
+# The addresses and directories of a node; the default of the last one comes out of a Java hash map.
 OF_THE_INSTALLATION = {"log.dirs", "listeners", "advertised.listeners", "controller.quorum.voters", "listener.security.protocol.map"}
-# Read by Kafka's authorizer straight from the file, so Kafka does not list them; the last one names a store, where Kafka names a class.
+# Kafka's authorizer reads them straight from the file, so Kafka does not list them; the last one
+# names a store, where Kafka names a class.
 NOT_LISTED_BY_KAFKA = {"super.users", "allow.everyone.if.no.acl.found", "remote.log.storage.url"}
 
 
 def settings(value: Any) -> Any:
-    """Kafka lists settings in the order of a hash map; and two nodes cannot live at one place."""
+    """Kafka lists settings in the order of a hash map, and two nodes cannot have the same addresses
+    and directories."""
     found = []
     for each in value:
         if each["name"] in OF_THE_INSTALLATION:
@@ -93,18 +96,19 @@ def settings(value: Any) -> Any:
 
 
 def outcomes(value: Any) -> Any:
-    """Of a refused batch Kafka sometimes tells where the log starts, depending on which of its layers refused."""
+    """For a refused batch Kafka sometimes returns the log start offset, depending on which of its
+    layers refused."""
     return by("index")([each if each["error_code"] == 0 else each | {"log_start_offset": None} for each in value])
 
 
 def fetched(value: Any) -> Any:
-    """An error comes without aborted transactions, which Kafka writes as null here and as an empty list there. Kafka also puts partitions
-    that it does not have behind the others."""
+    """An error has no aborted transactions, which Kafka writes sometimes as null and sometimes as
+    an empty list. Kafka also puts missing partitions behind the others."""
     return by("partition_index")([each if each["error_code"] == 0 else each | {"aborted_transactions": None} for each in value])
 
 
 def of_topics(value: Any) -> Any:
-    """By name; where topics come with ids only, by the names a script gave these, if it did."""
+    """By name; where topics have only ids, by the names that a script gave them, if it did."""
     return by("name", "topic_id")([each if isinstance(each.get("topic_id", ""), str) else each | {"topic_id": ""} for each in value])
 
 

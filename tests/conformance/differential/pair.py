@@ -1,7 +1,8 @@
-"""Apache Kafka and Barnabas side by side, with the same configuration, asked the same.
+"""Apache Kafka and Barnabas side by side, with the same configuration and the same requests.
 
-Both are nodes of broker and controller with the feature levels that Barnabas has, so that a difference is a difference of behaviour and
-not of what was switched on. What one test leaves behind the next one sees in both, so tests use names of their own.
+Both are nodes of broker and controller with the feature levels that Barnabas has, so that a
+difference is a difference of behaviour and not of features. Both sides keep the changes of one test
+for the next one, so tests use names of their own.
 """
 
 from __future__ import annotations
@@ -30,21 +31,24 @@ from tests.conformance.differential.comparison import Deviation, described, devi
 from tests.conformance.differential.raw_client import RawClient
 from tests.waiting import until
 
-# Settings that make both sides quick and quiet; they are part of what DescribeConfigs shows, so both must have them.
+# Settings that make both sides quick and quiet; they are part of what DescribeConfigs shows, so
+# both must have them.
 SETTINGS = {
     "share.coordinator.state.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "log.retention.hours": "1000000",
     "num.partitions": "2",
-    # Kafka gathers changes of a group for a second; here each is answered at once.
+    # Kafka collects changes of a group for a second; here each is answered at once.
     "group.consumer.assignment.interval.ms": "0",
-    # On a machine that is busy with other tests a broker may be silent for long, and would lose its partitions.
+    # On a machine that is busy with other tests a broker may be silent for long, and would lose its
+    # partitions.
     "broker.session.timeout.ms": "60000",
 }
 
 
 class Peer:
-    """One of the two: connections to its broker's and its controller's listener, and the ids it gave to things."""
+    """One of the two programs: connections to its broker's and its controller's listener, and the
+    ids that it assigned."""
 
     def __init__(self, name: str, bootstrap: str, data: Path) -> None:
         self.name = name
@@ -89,7 +93,8 @@ class Pair:
         differ: Mapping[str, str] | None = None,
         to_controller: bool = False,
     ) -> list[tuple[Any, Any]]:
-        """Ask both, in every version that can carry the question, and fail with everything in which the answers differ."""
+        """Asks both, in every version that can carry the question, and fails with all differences
+        of the answers."""
         found: list[tuple[int, Deviation]] = []
         answers = []
         key = ApiKey(declaration_of(type(_made(question, self.kafka, 0))).key or 0)
@@ -109,7 +114,8 @@ class Pair:
         return answers
 
     def soon_same(self, question: Question, versions: Iterable[int] | None = None, *, differ: Mapping[str, str] | None = None) -> None:
-        """The same for what takes effect after it was answered: Kafka's brokers follow their controller, however soon."""
+        """The same for changes that take effect after the answer, because Kafka's brokers follow
+        their controller with a delay."""
         asked = None if versions is None else list(versions)
         until(lambda: self.same(question, asked, differ=differ), "both give the same answer", retry_on=AssertionError)
 
@@ -138,7 +144,8 @@ class Pair:
 
     @staticmethod
     def _await(peer: Peer, name: str, partitions: int) -> None:
-        """Kafka answers before its broker leads the new partitions, and shows them in its metadata before as well."""
+        """Kafka answers before its broker leads the new partitions, and also shows them in its
+        metadata before."""
         asked = [ListOffsetsPartition(partition_index=index, timestamp=-1) for index in range(partitions)]
         request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=name, partitions=asked)])
 
@@ -161,7 +168,7 @@ def kafka_and_barnabas(directory: Path) -> Iterator[Pair]:
         levels = [part for name, level in _feature_levels() for part in ("--feature", f"{name}={level}")]
         run_tool("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(properties), *levels)
         bootstrap, process = stack.enter_context(apache_kafka(theirs, extra=SETTINGS, format_storage=False))
-        # Its files are not looked at any more, so it need not stop cleanly, which takes seconds.
+        # No test looks at its files any more, so it need not stop cleanly, which takes seconds.
         stack.callback(process.kill)
         kafka = Peer("Kafka", bootstrap, theirs)
         stack.callback(kafka.close)
@@ -175,7 +182,7 @@ def kafka_and_barnabas(directory: Path) -> Iterator[Pair]:
         yield Pair(kafka, barnabas)
 
 
-# What Kafka 4.3 would switch on in a new cluster, and Barnabas does not have yet.
+# Features that Kafka 4.3 enables in a new cluster. Those that Barnabas lacks get level 0.
 _OPTIONAL_FEATURES = ("transaction.version", "group.version", "share.version", "streams.version", "eligible.leader.replicas.version")
 
 

@@ -1,4 +1,4 @@
-"""Records on both sides, so that reading has something to read."""
+"""Records on both sides, as material for fetches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.records.record import Record
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.conformance.differential.pair import Pair
 
-VERSION = 12  # the last that names topics
+VERSION = 12  # The last version that names topics.
 
 
 def batch_at(*timestamps: int, codec: Codec = Codec.NONE, value: bytes = b"value") -> bytes:

@@ -1,6 +1,8 @@
-"""The smallest Kafka client there is: one socket, one request, one response, in whatever version and however wrong.
+"""A minimal Kafka client: one socket, one request, one response, in any version and with any
+mistake.
 
-Real clients cannot ask wrongly. This one encodes with :mod:`barnabas.wire` (held against Kafka's schemas elsewhere) and sends any bytes.
+Real clients cannot send malformed requests. This one encodes with :mod:`barnabas.wire` (compared
+with Kafka's schemas elsewhere) and sends any bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from tests.waiting import PATIENCE_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The broker hung up instead of answering."""
+    """The broker closed the connection instead of answering."""
 
 
 class RawClient:
@@ -43,7 +45,7 @@ class RawClient:
             connection.close()
 
     def ask(self, request: Any, version: int) -> Any:
-        """The decoded response, or :class:`Closed`. The next call connects anew after a hang-up."""
+        """The decoded response, or :class:`Closed`. The next call connects again after that."""
         cls = type(request)
         key = ApiKey(declaration_of(cls).key or 0)
         answer = self.exchange(self.frame(key, version, encode(request, version), flexible=request_header_version(cls, version) == 2))
@@ -52,7 +54,8 @@ class RawClient:
     @staticmethod
     def read(key: ApiKey, version: int, answer: bytes) -> Any:
         response = messages(key)[1]
-        # A flexible response header has tagged fields after the correlation id; neither side sends any.
+        # A flexible response header has tagged fields after the correlation id; neither side sends
+        # any.
         position = 5 if response_header_version(response, version) == 1 else 4
         decoded, end = decode(response, version, answer, position)
         assert end == len(answer), f"{len(answer) - end} bytes remain behind a {key.api_name} response of version {version}"

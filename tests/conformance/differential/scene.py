@@ -1,9 +1,12 @@
-"""A script that is played to both brokers at once, by several clients, where each broker makes up ids of its own.
+"""A script that several clients perform at both brokers at once, where each broker assigns ids of
+its own.
 
-What a broker made up gets a name from whoever learns it: ``learns={"a": "member_id"}`` calls the answer's ``member_id`` *a*. Questions are
-functions of what is known of the peer they go to (``the["a"]``), and answers are compared with the names in place of the ids.
+The step that learns an id gives it a name: ``learns={"a": "member_id"}`` calls the answer's
+``member_id`` *a*. Questions are functions of the known ids of the peer that they go to
+(``the["a"]``), and answers are compared with the names in place of the ids.
 
-Versions go by *age*: at age 0 every API speaks its oldest version, at age 1 the next one, each as far as it goes.
+Versions go by *age*: at age 0 every API uses its oldest version, at age 1 the next one, each as far
+as it goes.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ _PRODUCER_IDS = frozenset({"producer_id", "ongoing_txn_producer_id"})
 
 
 class Known:
-    """What one peer made up, by the names that the script gave it."""
+    """The ids that one peer assigned, by the names that the script gave them."""
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
@@ -63,7 +66,8 @@ class Known:
                 return value
 
 
-# A request, or a function of what is Known that makes one. Not said in types: a lambda that binds a loop's variable would fit none.
+# A request, or a function of Known that makes one. It has no type, because a lambda that binds a
+# loop's variable would fit none.
 Script: TypeAlias = Any
 
 
@@ -86,7 +90,7 @@ class Scene:
         offered = stable_versions(ApiKey(declaration_of(message).key or 0))
         return min(offered.lowest + self.age, offered.highest)
 
-    # -- one question, one answer ---------------------------------------------------------------------------------------------
+    # -- questions and answers ----------------------------------------------------------------
 
     def same(
         self,
@@ -99,13 +103,14 @@ class Scene:
         expect: int | None = None,
         through: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """Ask both and compare; Barnabas' answer. ``expect`` is the error code at the top, for scripts that say what should happen;
-        ``through`` takes out of an answer what this test is not about."""
+        """Asks both and compares; returns Barnabas' answer. ``expect`` is the error code at the
+        top, for scripts that name the expected outcome; ``through`` removes fields from an answer
+        that this test is not about."""
         self.begins(by, script, version)
         return self.ends(by, learns=learns, differ=differ, expect=expect, through=through)
 
     def begins(self, by: str, script: Script, version: int | None = None) -> None:
-        """Send, and do not wait: the answer may depend on what others do."""
+        """Sends without waiting, because the answer may depend on other clients."""
         for known in self._known:
             request = _made(script, known)
             spoken = self.version(type(request)) if version is None else version
@@ -144,7 +149,8 @@ class Scene:
         return ours
 
     def until(self, script: Script, holds: Callable[[Any], bool], version: int | None = None) -> None:
-        """Ask each peer until its answer is as wanted: what one client began is seen by others soon."""
+        """Asks each peer until its answer is as wanted, because other clients see a change only
+        after a moment."""
         for known in self._known:
             answers: list[Any] = []
 

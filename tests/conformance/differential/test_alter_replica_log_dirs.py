@@ -17,7 +17,8 @@ def moving(directory: str, *topics: tuple[str, list[int]]) -> Question:
 
 
 def test_alter_replica_log_dirs_refuses_unknown_directories_and_partitions(pair: Pair) -> None:
-    """Both have one directory, so nothing goes anywhere; topics and partitions come back in no order that means something."""
+    """Both have one directory, so nothing moves; topics and partitions are returned in no
+    meaningful order."""
     name = pair.create("settled", 2)
     for directory in ("own", "/nowhere", ""):
         for partition in (0, 1, 7, -1):

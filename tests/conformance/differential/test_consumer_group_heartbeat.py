@@ -1,4 +1,6 @@
-"""ConsumerGroupHeartbeat (KIP-848): every heartbeat is answered alike, and so are older APIs about such groups."""
+"""ConsumerGroupHeartbeat (KIP-848): every heartbeat gets the same answer, and so do requests of
+older APIs about such groups.
+"""
 
 from __future__ import annotations
 
@@ -61,12 +63,13 @@ def beat(
     )
 
 
-# Kafka's new groups begin with epoch 2, ours with 1. Scripts that are about epochs begin when both are at this one.
-BORN = 3
+# Kafka's new groups begin with epoch 2, ours with 1. Scripts that are about epochs begin when both
+# are at this one.
+START_EPOCH = 3
 
 
-def born(scene: Scene, group: str) -> str:
-    """An empty group that had a member: with the same epoch on both sides."""
+def at_start_epoch(scene: Scene, group: str) -> str:
+    """An empty group that had a member, with the same epoch on both sides."""
     first, second = (beat_once(group, 0, topics=["nowhere"], owned=[], timeout_ms=MINUTE_MS), beat_once(group, 1, topics=["elsewhere"]))
     assert [scene.pair.ask(peer, first, 1).member_epoch for peer in scene.pair.peers] == [2, 1]
     assert scene.pair.ask(scene.pair.barnabas, second, 1).member_epoch == 2
@@ -93,7 +96,7 @@ def beats(
     *,
     version: int = 1,
     expect: int | None = None,
-    since: int = BORN,
+    since: int = START_EPOCH,
     differ: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Any:
@@ -153,10 +156,10 @@ def test_consumer_group_heartbeat_refuses_wrong_requests(scene: Scene, what: str
         group = given.pop("group", f"refused-{list(WRONG).index(what)}-{version}")
         if group:
             shown(scene, group)
-            born(scene, group)
+            at_start_epoch(scene, group)
         member, epoch = given.pop("member", "a"), given.pop("epoch", 0)
         if version == 0 and not member and not epoch:
-            continue  # the coordinator makes up an id
+            continue  # The coordinator generates an id.
         beats(scene, group, member, epoch, version=version, **given)
         if group:
             shown(scene, group)
@@ -165,7 +168,7 @@ def test_consumer_group_heartbeat_refuses_wrong_requests(scene: Scene, what: str
 
 
 def test_consumer_group_heartbeat_version_0_gives_out_member_ids(scene: Scene) -> None:
-    born(scene, "made-up")
+    at_start_epoch(scene, "made-up")
     scene.learn("four", lambda the: the.topic_id(FOUR))
     scene.same(
         lambda the: beat(the, "made-up", "", 0, topics=[FOUR], owned=[], timeout_ms=MINUTE_MS),
@@ -178,9 +181,10 @@ def test_consumer_group_heartbeat_version_0_gives_out_member_ids(scene: Scene) -
 
 
 def test_consumer_group_heartbeat_forms_a_group_that_reconciles_and_ends(scene: Scene) -> None:
-    """With ``range``, whose choice is fixed: of several equally good assignments ``uniform`` chooses by the topics' random ids."""
+    """The test uses ``range``, which has one result: of several equally good assignments
+    ``uniform`` chooses by the topics' random ids."""
     assignor = "range"
-    group = born(scene, "reconciles")
+    group = at_start_epoch(scene, "reconciles")
     shown(scene, group)
     joins(scene, group, "a", FOUR, server_assignor=assignor, rack_id="r")
     shown(scene, group)
@@ -212,7 +216,8 @@ def test_consumer_group_heartbeat_forms_a_group_that_reconciles_and_ends(scene: 
     beats(scene, group, "a", 3, owned=[(FOUR, [0, 1, 2, 3])])
     beats(scene, group, "a", 3, topics=[FOUR, "consumed-later"])
     shown(scene, group)
-    # A member that joins again with its id. What it leaves out Kafka keeps as it was; we take a join for all there is to say.
+    # A member joins again with its id. Kafka keeps the fields that it leaves out; we take a join as
+    # complete.
     joins(scene, group, "a", FOUR, rack_id="r", server_assignor=assignor)
     shown(scene, group)
     beats(scene, group, "b", -1)
@@ -227,7 +232,7 @@ def test_consumer_group_heartbeat_forms_a_group_that_reconciles_and_ends(scene: 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range", None])
 def test_consumer_group_heartbeat_shares_partitions_among_three_members(scene: Scene, assignor: str | None) -> None:
-    group = born(scene, f"three-{assignor}")
+    group = at_start_epoch(scene, f"three-{assignor}")
     for member in ("a", "b", "c"):
         joins(scene, group, member, FOUR, server_assignor=assignor)
         shown(scene, group)
@@ -237,7 +242,7 @@ def test_consumer_group_heartbeat_shares_partitions_among_three_members(scene: S
 
 
 def test_consumer_group_heartbeat_refuses_epochs_of_other_members(scene: Scene) -> None:
-    group = born(scene, "epochs")
+    group = at_start_epoch(scene, "epochs")
     joins(scene, group, "a", FOUR)
     beats(scene, group, "a", 1, owned=[(FOUR, [0, 1, 2, 3])])
     joins(scene, group, "b", FOUR)
@@ -258,7 +263,7 @@ def test_consumer_group_heartbeat_refuses_epochs_of_other_members(scene: Scene) 
 
 
 def test_consumer_group_heartbeat_keeps_the_partitions_of_a_static_member(scene: Scene) -> None:
-    group = born(scene, "static-848")
+    group = at_start_epoch(scene, "static-848")
     joins(scene, group, "a", FOUR, instance_id="one")
     beats(scene, group, "a", 1, owned=[(FOUR, [0, 1, 2, 3])], instance_id="one")
     joins(scene, group, "b", FOUR, instance_id="two")
@@ -286,12 +291,14 @@ def test_consumer_group_heartbeat_keeps_the_partitions_of_a_static_member(scene:
 
 
 def test_consumer_group_heartbeat_subscribes_to_patterns(scene: Scene) -> None:
-    group = born(scene, "patterns")
+    group = at_start_epoch(scene, "patterns")
     asked = ConsumerGroupDescribeRequest(group_ids=[group], include_authorized_operations=False)
     later = dict.fromkeys(("member_epoch", "assignment.topic_partitions"), "Kafka looks for the topics in the background")
     beats(scene, group, "a", 0, pattern="consumed-(four|two)", owned=[], timeout_ms=MINUTE_MS, expect=ErrorCode.NONE, differ=later)
-    scene.until(lambda the: beat(the, group, "a", BORN), lambda answer: answer.error_code or answer.member_epoch == BORN + 1, 1)
-    scene.until(asked, lambda answer: answer.groups[0].assignment_epoch == BORN + 1)
+    scene.until(
+        lambda the: beat(the, group, "a", START_EPOCH), lambda answer: answer.error_code or answer.member_epoch == START_EPOCH + 1, 1
+    )
+    scene.until(asked, lambda answer: answer.groups[0].assignment_epoch == START_EPOCH + 1)
     shown(scene, group)
     beats(scene, group, "a", 2, pattern="", topics=[TWO])
     shown(scene, group)
@@ -301,19 +308,19 @@ def test_consumer_group_heartbeat_subscribes_to_patterns(scene: Scene) -> None:
 
 
 def test_consumer_group_heartbeat_takes_members_without_topics(scene: Scene) -> None:
-    group = born(scene, "reads-nothing")
+    group = at_start_epoch(scene, "reads-nothing")
     joins(scene, group, "a", differ={"member_epoch": "nobody's assignment changes by it, and Kafka's epoch stays"})
     beats(scene, group, "a", -1, expect=ErrorCode.NONE)
 
 
 def test_consumer_group_heartbeat_notices_new_topics_and_partitions(scene: Scene) -> None:
-    group, later = born(scene, "growing"), "consumed-growing"
+    group, later = at_start_epoch(scene, "growing"), "consumed-growing"
     joins(scene, group, "a", later)
     shown(scene, group)
     scene.pair.create(later, 1)
 
     def told(the: Known) -> ConsumerGroupHeartbeatRequest:
-        return beat(the, group, "a", BORN + 1, topics=[later], owned=[], timeout_ms=MINUTE_MS)
+        return beat(the, group, "a", START_EPOCH + 1, topics=[later], owned=[], timeout_ms=MINUTE_MS)
 
     scene.until(told, lambda answer: bool(answer.error_code or answer.assignment.topic_partitions), 1)
     scene.learn("topic", lambda the: the.topic_id(later))
@@ -324,7 +331,7 @@ def test_consumer_group_heartbeat_notices_new_topics_and_partitions(scene: Scene
     scene.same(growth, 3)
 
     def grown(the: Known) -> ConsumerGroupHeartbeatRequest:
-        return beat(the, group, "a", BORN + 2, topics=[later], owned=[(later, [0])], timeout_ms=MINUTE_MS)
+        return beat(the, group, "a", START_EPOCH + 2, topics=[later], owned=[(later, [0])], timeout_ms=MINUTE_MS)
 
     scene.until(grown, lambda answer: answer.error_code or len(answer.assignment.topic_partitions[0].partitions) == 3, 1)
     shown(scene, group)
@@ -332,7 +339,7 @@ def test_consumer_group_heartbeat_notices_new_topics_and_partitions(scene: Scene
 
 @pytest.mark.parametrize("version", range(2, 11))
 def test_consumer_group_heartbeat_epochs_decide_who_commits_and_fetches(scene: Scene, version: int) -> None:
-    group = born(scene, f"commits-848-{version}")
+    group = at_start_epoch(scene, f"commits-848-{version}")
     joins(scene, group, "a", FOUR)
     beats(scene, group, "a", 1, owned=[(FOUR, [0, 1, 2, 3])])
     joins(scene, group, "b", FOUR)
@@ -343,20 +350,20 @@ def test_consumer_group_heartbeat_epochs_decide_who_commits_and_fetches(scene: S
             for partition in (0, 2):
                 scene.same(
                     lambda the, who=member, epoch=epoch, index=partition: commit(
-                        the, version, group, FOUR, (index, 10 + epoch), member=who, epoch=epoch if epoch <= 0 else epoch + BORN
+                        the, version, group, FOUR, (index, 10 + epoch), member=who, epoch=epoch if epoch <= 0 else epoch + START_EPOCH
                     ),
                     version,
                 )
     if version >= 7:
-        scene.same(lambda the: commit(the, version, group, FOUR, (0, 1), member="a", epoch=BORN + 2, instance="one"), version)
+        scene.same(lambda the: commit(the, version, group, FOUR, (0, 1), member="a", epoch=START_EPOCH + 2, instance="one"), version)
     reading = max(version, 9)
     for asking in (None, "", "a", "stranger"):
         for epoch in (-2, -1, 0, 1, 2, 3):
             if asking is None and epoch >= 0:
-                continue  # Kafka stumbles over an epoch of nobody
+                continue  # Kafka fails at an epoch without a member.
             scene.same(
                 lambda the, who=asking, epoch=epoch: fetch(
-                    the, reading, group, [(FOUR, [0, 1, 2, 3])], member=who, epoch=epoch if epoch <= 0 else epoch + BORN
+                    the, reading, group, [(FOUR, [0, 1, 2, 3])], member=who, epoch=epoch if epoch <= 0 else epoch + START_EPOCH
                 ),
                 reading,
             )
@@ -364,7 +371,7 @@ def test_consumer_group_heartbeat_epochs_decide_who_commits_and_fetches(scene: S
 
 
 def test_consumer_group_heartbeat_epochs_decide_who_commits_in_transactions(scene: Scene) -> None:
-    group = born(scene, "transactions-848")
+    group = at_start_epoch(scene, "transactions-848")
     joins(scene, group, "a", FOUR)
     joins(scene, group, "b", FOUR)
     scene.same(init(group), learns={"p": "producer_id"}, expect=ErrorCode.NONE)
@@ -376,14 +383,21 @@ def test_consumer_group_heartbeat_epochs_decide_who_commits_in_transactions(scen
                     continue
                 scene.same(
                     lambda the, who=member, generation=generation: commit_offsets(
-                        group, the["p"], 0, group, FOUR, (0, 1), member=who, generation=generation if generation <= 0 else generation + BORN
+                        group,
+                        the["p"],
+                        0,
+                        group,
+                        FOUR,
+                        (0, 1),
+                        member=who,
+                        generation=generation if generation <= 0 else generation + START_EPOCH,
                     ),
                     version,
                 )
 
 
 def test_consumer_group_heartbeat_groups_are_shown_by_older_apis(scene: Scene) -> None:
-    group = born(scene, "older-848")
+    group = at_start_epoch(scene, "older-848")
     joins(scene, group, "a", FOUR)
     for version in range(7):
         scene.same(DescribeGroupsRequest(groups=[group]), version)
@@ -400,12 +414,12 @@ def test_consumer_group_heartbeat_groups_are_shown_by_older_apis(scene: Scene) -
         for kinds in (["consumer"], ["Consumer"], ["classic"]):
             scene.same(ListGroupsRequest(types_filter=kinds), 5, through=this)
         if state == "before":
-            scene.same(lambda the: heartbeat(group, BORN + 1, "a"))
+            scene.same(lambda the: heartbeat(group, START_EPOCH + 1, "a"))
             scene.same(lambda the: heartbeat(group, 1, "stranger"))
-            scene.same(lambda the: sync(group, BORN + 1, "a"))
+            scene.same(lambda the: sync(group, START_EPOCH + 1, "a"))
             scene.same(lambda the: leave(5, group, ("stranger", None)))
-            scene.same(lambda the: commit(the, 9, group, FOUR, (0, 1), member="a", epoch=BORN + 1), 9)
-            scene.same(lambda the: commit(the, 9, group, TWO, (0, 1), member="a", epoch=BORN + 1), 9)
+            scene.same(lambda the: commit(the, 9, group, FOUR, (0, 1), member="a", epoch=START_EPOCH + 1), 9)
+            scene.same(lambda the: commit(the, 9, group, TWO, (0, 1), member="a", epoch=START_EPOCH + 1), 9)
             asked = [
                 OffsetDeleteRequestTopic(name=name, partitions=[OffsetDeleteRequestPartition(partition_index=0)]) for name in (FOUR, TWO)
             ]
@@ -421,13 +435,15 @@ def test_consumer_group_heartbeat_groups_are_shown_by_older_apis(scene: Scene) -
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer says in version 1 of the embedded protocol: its topics, no user data, nothing owned."""
+    """The subscription of a consumer in version 1 of the embedded protocol: its topics, no user
+    data, no owned partitions."""
     names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\1" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff" + b"\0\0\0\0"
 
 
 def test_consumer_group_heartbeat_converts_a_classic_group(scene: Scene) -> None:
-    """A member of the new protocol comes into a group of old ones and goes again (online upgrade and downgrade)."""
+    """A member of the new protocol joins a group of classic members and leaves again (online
+    upgrade and downgrade)."""
     group = "migrates"
     protocols = [("range", subscription(FOUR))]
     scene.same(join(group, protocols=protocols), by="a", learns={"a": "member_id"}, expect=ErrorCode.MEMBER_ID_REQUIRED)
@@ -480,11 +496,14 @@ def test_consumer_group_heartbeat_converts_an_empty_group_of_the_other_kind(scen
 
 
 def test_consumer_group_heartbeat_ignores_unknown_topic_ids(scene: Scene) -> None:
-    group = born(scene, "ids-848")
+    group = at_start_epoch(scene, "ids-848")
     joins(scene, group, "a", FOUR)
     for topic_id in (ZERO_UUID, Uuid(b"nobody knows it.")):
         request = ConsumerGroupHeartbeatRequest(
-            group_id=group, member_id="a", member_epoch=BORN + 1, topic_partitions=[TopicPartitions(topic_id=topic_id, partitions=[0])]
+            group_id=group,
+            member_id="a",
+            member_epoch=START_EPOCH + 1,
+            topic_partitions=[TopicPartitions(topic_id=topic_id, partitions=[0])],
         )
         scene.same(request, 1)
         shown(scene, group)

@@ -39,7 +39,8 @@ def test_create_partitions_accepts_and_refuses_the_same_counts(pair: Pair) -> No
     pair.create("grown", 2)
     for name, count, assignments in GROWTH:
         pair.same(growing(name, count, assignments, validate_only=True))
-    # Kafka runs into a limit of its own and answers UNKNOWN_SERVER_ERROR without a word; we say what is wrong.
+    # Kafka reaches an internal limit and answers UNKNOWN_SERVER_ERROR without a message; we name
+    # the problem.
     differ = {"results[].error_code": "POLICY_VIOLATION, as for CreateTopics", "results[].error_message": "which limit it is"}
     pair.same(growing("grown", 20_000, validate_only=True), differ=differ)
 

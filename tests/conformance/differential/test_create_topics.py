@@ -56,7 +56,7 @@ def test_create_topics_makes_the_same_topics(pair: Pair, kind: str) -> None:
     name = f"made-{list(GOOD).index(kind)}"
     pair.same(lambda peer, version: creating(topic(f"{name}-{version}-dry", **GOOD[kind]), validate_only=True))
     pair.same(lambda peer, version: creating(topic(f"{name}-{version}", **GOOD[kind])))
-    # What was only validated does not exist, and what was made does.
+    # A topic that was only validated does not exist, and a created one does.
     pair.same(lambda peer, version: creating(topic(f"{name}-{version}-dry"), topic(f"{name}-{version}"), validate_only=True))
 
 
@@ -128,7 +128,8 @@ def test_create_topics_refuses_existing_and_colliding_names(pair: Pair) -> None:
     pair.create("collide.here_now")
     for name in ("collide.here_now", "collide_here_now", "collide.here.now", "collide-here-now"):
         pair.same(creating(topic(name), validate_only=True))
-    # Within one request Kafka does not look for collisions, and makes two topics whose metrics are one.
+    # Within one request Kafka does not look for collisions, and creates two topics whose metrics
+    # have one name.
     ours = pair.barnabas.broker.ask(creating(topic("new.kid"), topic("new_kid"), validate_only=True), 7)
     assert [each.error_code for each in ours.topics] == [ErrorCode.NONE, ErrorCode.INVALID_TOPIC_EXCEPTION]
 

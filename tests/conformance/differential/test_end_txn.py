@@ -45,7 +45,7 @@ def test_end_txn_ends_transactions_of_old_clients(pair: Pair, age: int, commit: 
         scene.same(init(name), age, learns={"p": "producer_id"}, expect=ErrorCode.NONE)
         for round_ in range(2):
             shown(scene, name, topic)
-            # A record before its partition is in the transaction.
+            # The record is sent before its partition is in the transaction.
             scene.same(lambda the, n=round_: produce(name, the["p"], 0, topic, sequence=n), OLD_PRODUCE)
             scene.same(lambda the: add(adding, name, the["p"], 0, [(topic, [0, 1])]), adding)
             scene.same(lambda the: add(adding, name, the["p"], 0, [(topic, [0, 1])]), adding)
@@ -62,7 +62,7 @@ def test_end_txn_ends_transactions_of_old_clients(pair: Pair, age: int, commit: 
             scene.same(lambda the: end(name, the["p"], 0, commit=commit), ending, expect=ErrorCode.NONE)
             at_rest(scene, name)
             shown(scene, name, topic)
-            # The markers of offsets are written by the same end.
+            # The same end writes the markers of offsets.
             scene.same(lambda the: fetch(the, 9, name, [(topic, [0, 1])], stable=True), 9)
             scene.same(lambda the: end(name, the["p"], 0, commit=commit), ending)
             scene.same(lambda the: end(name, the["p"], 0, commit=not commit), ending)
@@ -85,13 +85,14 @@ def test_end_txn_ends_transactions_of_new_clients_and_raises_their_epoch(pair: P
             scene.same(lambda the, epoch=epoch: end(name, the["p"], epoch, commit=commit), NEW_END, expect=ErrorCode.NONE)
             at_rest(scene, name)
             shown(scene, name, topic)
-            # The answer got lost and the end is said again; then it is said the other way, and by a zombie.
+            # The answer was lost and the end is sent again; then the opposite end is sent, and an
+            # end of a zombie.
             scene.same(lambda the, epoch=epoch: end(name, the["p"], epoch, commit=commit), NEW_END)
             scene.same(lambda the, epoch=epoch: end(name, the["p"], epoch, commit=not commit), NEW_END)
             scene.same(lambda the, epoch=epoch: produce(name, the["p"], epoch, topic, sequence=1), NEW_PRODUCE)
             scene.same(lambda the: fetch(the, 9, name, [(topic, [0])], stable=True), 9)
             shown(scene, name, topic)
-        # Nothing was written: a commit is refused, an abort is not.
+        # Nothing was written: a commit is refused, and an abort is not.
         scene.same(lambda the: end(name, the["p"], 3, commit=True), NEW_END)
         shown(scene, name)
         scene.same(lambda the: end(name, the["p"], 3, commit=False), NEW_END)
@@ -145,7 +146,8 @@ def test_end_txn_and_all_other_requests_of_strangers_and_zombies_are_refused(pai
             scene.same(produce(unknown, 5, 0, topic), OLD_PRODUCE)
             scene.same(produce(unknown, 5, 0, topic), NEW_PRODUCE)
             scene.same(produce(None, 5, 0, topic), NEW_PRODUCE)
-            # A producer that ended its transaction may not end it the other way; another test shows that.
+            # A producer that ended its transaction may not end it the other way; another test shows
+            # that.
             scene.same(produce(unknown, 7, 0, topic, transactional=False), NEW_PRODUCE, differ=AGAIN)
         for _, epoch in states(scene, name, topic):
             for who in wrong_identities(epoch):

@@ -149,11 +149,12 @@ def test_fetch_finds_topics_by_id(pair: Pair, topic: str) -> None:
     pair.same(state, range(15, 19))
 
 
-# -- sessions -----------------------------------------------------------------------------------------------------------------
+# -- sessions ---------------------------------------------------------------------------------
 
 
 class Session:
-    """One session on each side, driven alike; each has the id its broker gave it."""
+    """One session on each side, with the same requests; each has the id that its broker
+    assigned."""
 
     def __init__(self, pair: Pair, version: int, topic: str) -> None:
         self.pair, self.version, self.topic = pair, version, topic
@@ -226,7 +227,7 @@ def test_fetch_session_refuses_wrong_ids_and_epochs(pair: Pair, topic: str, vers
     assert session.same(1) is ErrorCode.NONE
     assert session.same(1) is ErrorCode.INVALID_FETCH_SESSION_EPOCH
     assert session.same(2) is ErrorCode.NONE
-    # Minus one ends it.
+    # Epoch -1 closes the session.
     assert session.same(-1, part(0, 0)) is ErrorCode.NONE
     assert session.same(3) is ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
@@ -296,5 +297,5 @@ def test_fetch_session_serves_its_partitions_in_turn(pair: Pair) -> None:
         for peer in pair.peers:
             partitions = pair.ask(peer, made, 12).responses[0].partitions
             served[peer.name] += [each.partition_index for each in partitions if each.records]
-    # In ours the first answer already counts as a turn.
+    # In Barnabas the first answer already counts as a turn.
     assert served == {"Kafka": [0, 1, 2, 3], "Barnabas": [1, 2, 3, 0]}

@@ -1,4 +1,4 @@
-"""FindCoordinator, where every topic of coordinators is there."""
+"""FindCoordinator, when all internal topics of coordinators exist."""
 
 from __future__ import annotations
 

@@ -46,7 +46,8 @@ def test_init_producer_id_fences_the_producer_before(scene: Scene, version: int)
     scene.same(init(transactional_id, timeout_ms=5000), version)
     shown(scene, transactional_id)
     if version >= 3:
-        # Epoch 3 is the present one: a producer with it goes on, also when it repeats a request whose answer was lost.
+        # Epoch 3 is the current one: a producer with it continues, also when it repeats a request
+        # whose answer was lost.
         for epoch in (3, 3, 2, 4, 4, 3, 9, 5):
             scene.same(lambda the, epoch=epoch: init(transactional_id, producer_id=the["p"], epoch=epoch), version)
             shown(scene, transactional_id)

@@ -1,4 +1,6 @@
-"""JoinGroup: joins, rebalances and static members. SyncGroup, Heartbeat and LeaveGroup belong to the life of a group."""
+"""JoinGroup: joins, rebalances and static members, with the SyncGroup, Heartbeat and LeaveGroup
+requests of a group.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ STATIC_AGE = 5  # JoinGroup knows static members since
 
 
 def joining(scene: Scene, group: str, name: str, **options: Any) -> None:
-    """Another one, which waits for the others."""
+    """Another member, which waits for the others."""
     if scene.version(JoinGroupRequest) >= MEMBER_ID_FIRST_VERSION and "instance" not in options:
         scene.same(join(group, **options), by=name, learns={name: "member_id"}, expect=ErrorCode.MEMBER_ID_REQUIRED)
         scene.begins(name, lambda the: join(group, the[name], **options))
@@ -105,7 +107,8 @@ def test_join_group_refuses_wrong_requests(pair: Pair, what: str, there: bool) -
             group = options.get("group", name)
             rest = {key: value for key, value in options.items() if key not in ("group", "member")}
             scene.same(join(group, options.get("member", ""), **rest), by="wrong", learns={"wrong": "member_id"})
-            if there:  # a group that nobody came into is seen in Kafka only while no write to its shard is on the way
+            # Kafka shows a group without members only while no write to its shard is in flight.
+            if there:
                 shown(scene, name)
                 gone(scene, name, "a")
 
@@ -118,7 +121,8 @@ def test_join_group_takes_session_timeouts_up_to_the_limits(scene: Scene, sessio
 
 @pytest.mark.parametrize("age", [0, 5, 9])
 def test_join_group_of_a_member_starts_a_rebalance(pair: Pair, age: int) -> None:
-    """The leader means a rebalance by it; a follower that says the same as before does not."""
+    """A join of the leader starts a rebalance; a join of a follower with the same protocols does
+    not."""
     group = f"again-{age}"
     with Scene(pair, age) as scene:
         stable(scene, group)
@@ -174,7 +178,7 @@ def test_join_group_of_a_static_member_replaces_it(pair: Pair, age: int) -> None
         shown(scene, group)
         scene.same(join(group, "stranger", instance="one"), expect=ErrorCode.FENCED_INSTANCE_ID)
         scene.same(join(group, "stranger", instance="two"), expect=ErrorCode.UNKNOWN_MEMBER_ID)
-        # It comes back without a rebalance, under a new id.
+        # The member returns without a rebalance, under a new id.
         scene.learn("old", lambda the: the["a"])
         scene.same(join(group, instance="one"), by="a", learns={"a": "member_id"}, expect=ErrorCode.NONE)
         shown(scene, group)
@@ -185,7 +189,7 @@ def test_join_group_of_a_static_member_replaces_it(pair: Pair, age: int) -> None
             scene.same(lambda the, ask=ask: ask(group, 1, the["a"], instance=""), expect=ErrorCode.UNKNOWN_MEMBER_ID)
             scene.same(lambda the, ask=ask: ask(group, 1, the["a"], instance="one"), expect=ErrorCode.NONE)
             scene.same(lambda the, ask=ask: ask(group, 1, the["a"]), expect=ErrorCode.NONE)
-        # It may say something new without a rebalance, as long as the protocol stays.
+        # The member may change its metadata without a rebalance, as long as the protocol stays.
         new = [("range", b"new"), ("roundrobin", b"new")]
         scene.same(join(group, instance="one", protocols=new), by="a", learns={"a": "member_id"}, expect=ErrorCode.NONE)
         shown(scene, group)
@@ -200,7 +204,8 @@ def test_join_group_of_a_static_member_replaces_it(pair: Pair, age: int) -> None
         scene.begins("a", lambda the: join(group, the["a"], instance="one"))
         scene.ends("b", learns={"b": "member_id"})
         scene.ends("a")
-        # A twin takes the place while the group agrees: the older one is fenced, and its sync with it.
+        # A second member with the same instance id joins during the rebalance: the older one is
+        # fenced, and its sync with it.
         scene.begins("b", lambda the: sync(group, 3, the["b"], instance="two"))
         scene.learn("b old", lambda the: the["b"])
         scene.begins("twin", join(group, instance="two"))

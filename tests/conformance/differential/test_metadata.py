@@ -21,7 +21,7 @@ def test_metadata_describes_known_topics(pair: Pair) -> None:
     pair.create("known", 3)
     pair.create("known-too")
     known = [MetadataRequestTopic(name="known"), MetadataRequestTopic(name="known-too")]
-    # Versions 0 to 3 cannot forbid creation, and nothing is missing here.
+    # Versions 0 to 3 cannot forbid creation, and no topic is missing here.
     pair.same(MetadataRequest(topics=known))
     pair.same(MetadataRequest(topics=known[::-1]))
     pair.same(MetadataRequest(topics=known + known))

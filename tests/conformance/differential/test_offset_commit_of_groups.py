@@ -44,7 +44,7 @@ def test_offset_commit_and_fetch_refuse_unknown_topic_ids(scene: Scene) -> None:
 
 @pytest.mark.parametrize("version", COMMITS)
 def test_offset_commit_is_refused_to_strangers_and_old_generations(scene: Scene, version: int) -> None:
-    """A group that is not there, one with a member, one that waits for its assignment, one that is empty."""
+    """A missing group, one with a member, one that waits for its assignment, and an empty one."""
     group = f"who-commits-{version}"
     epochs = (-2, -1, 0, 1, 2)
     for epoch in (0, 1, -1, -2):

@@ -44,7 +44,7 @@ def test_offset_delete_of_the_last_offset_leaves_an_empty_group(scene: Scene) ->
 
 def test_offset_delete_keeps_offsets_of_subscribed_topics(scene: Scene) -> None:
     pair = scene.pair
-    pair.create("t", 1)  # what the members of these scripts subscribe to
+    pair.create("t", 1)  # The topic to which the members of these scripts subscribe.
     group = "deleting-read-offsets"
     member_of(scene, group)
     committed(scene, 9, group, "t", (0, 5), epoch=1, member="a")

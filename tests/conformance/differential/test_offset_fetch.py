@@ -20,7 +20,8 @@ from tests.conformance.differential.pair import Pair, Peer
 
 @pytest.mark.parametrize("group", ["", "nobody", "\u00e9" * 100])
 def test_offset_fetch_of_a_missing_group_finds_no_offsets(pair: Pair, read: str, group: str) -> None:
-    # Other tests commit for the group without a name, too. Version 10 has ids of topics, which come in another order on each side.
+    # Other tests commit for the group without a name, too. Version 10 has topic ids, which come in
+    # another order on each side.
     versions = range(2, 11) if group else range(2, 10)
     pair.same(fetched(group, [(read, [0])]))
     pair.same(fetched(group, None), versions)

@@ -1,4 +1,4 @@
-"""Produce: every malformed batch, every wrong address, and idempotent producers."""
+"""Produce: malformed batches, wrong addresses, and idempotent producers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.unit.records.refusals import CASES, Case
 BY_NAME = range(3, 13)
 HOUR_MS = 3_600_000
 
-# Cases with a clock of their own are tried below, with the real one.
+# Tests below try the cases with a clock of their own, with the real clock.
 TIMELESS = [
     case
     for case in CASES
@@ -94,7 +94,7 @@ def test_produce_refuses_missing_topics_and_partitions(pair: Pair) -> None:
     for acks in (2, -2, 100):
         pair.same(producing(name, batch_at(1), acks=acks), BY_NAME)
         pair.same(producing("never-was", batch_at(1), acks=acks), BY_NAME)
-    # Kafka never answers to records that are null.
+    # Kafka never answers a request whose records are null.
     ours = pair.barnabas.broker.ask(producing(name, None), 12)
     assert ours.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_RECORD
     pair.same(ProduceRequest(acks=1, timeout_ms=1000, topic_data=[]))
@@ -141,7 +141,7 @@ def test_produce_finds_topics_by_id(pair: Pair) -> None:
     pair.same(by_id(lambda peer: ZERO_UUID), [13])
 
 
-# -- without acknowledgement --------------------------------------------------------------------------------------------------
+# -- without acknowledgement ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", BY_NAME)
@@ -170,11 +170,11 @@ def send(client: RawClient, request: ProduceRequest, version: int) -> None:
     client.send(client.frame(ApiKey.PRODUCE, version, encode(request, version), flexible=version >= 9))
 
 
-# -- idempotent producers -----------------------------------------------------------------------------------------------------
+# -- idempotent producers ---------------------------------------------------------------------
 
 
 class Idempotent:
-    """One producer on each side; each has the id its broker gave it."""
+    """One producer on each side; each has the id that its broker assigned."""
 
     def __init__(self, pair: Pair, topic: str) -> None:
         self.pair, self.topic = pair, topic
@@ -202,7 +202,8 @@ def test_produce_checks_sequences(pair: Pair) -> None:
     producer = Idempotent(pair, pair.create("sequences"))
     for sequence in range(8):
         assert producer.same(sequence) is ErrorCode.NONE
-    # The last five are remembered and answered like the first time; what is older, or from the future, is not.
+    # The broker remembers the last five batches and repeats their answers; older and future
+    # sequences are refused.
     for sequence in (7, 6, 5, 4, 3):
         assert producer.same(sequence) is ErrorCode.NONE
     for sequence in (2, 1, 0, 9, 100, 2**31 - 1):

@@ -1,4 +1,4 @@
-"""Frames, headers and versions that are no request, or none that was offered."""
+"""Malformed frames and headers, and versions that were not offered."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_an_unknown_version_of_api_versions_is_answered_in_version_0(pair: Pair,
     ids=["one byte", "seven bytes", "no client id", "long client id", "client id not UTF-8", "no body", "huge array", "negative array",
          "huge compact array", "half a body"],
 )  # fmt: skip
-def test_frames_that_cannot_be_read(pair: Pair, frame: bytes) -> None:
+def test_unreadable_frames_are_answered_or_end_the_connection_as_in_kafka(pair: Pair, frame: bytes) -> None:
     kafka, barnabas = (exchanged(peer, frame) for peer in pair.peers)
     if isinstance(kafka, Closed):
         assert isinstance(barnabas, Closed)

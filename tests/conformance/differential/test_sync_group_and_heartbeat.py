@@ -1,4 +1,6 @@
-"""SyncGroup and Heartbeat of members that may not send them. Members that may are in ``test_join_group``."""
+"""SyncGroup and Heartbeat of members that may not send them. Members that may are in
+``test_join_group``.
+"""
 
 from __future__ import annotations
 

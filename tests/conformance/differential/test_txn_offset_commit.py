@@ -1,4 +1,6 @@
-"""TxnOffsetCommit of unknown producers; transactions are in ``test_add_offsets_to_txn_and_txn_offset_commit``."""
+"""TxnOffsetCommit of unknown producers; transactions are in
+``test_add_offsets_to_txn_and_txn_offset_commit``.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.usefixtures("coordinators")
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_write_txn_markers_of_an_operator_end_a_transaction(pair: Pair, version: int) -> None:
-    """What ``kafka-transactions abort`` sends for a transaction that hangs, and what it must not do to others."""
+    """``kafka-transactions abort`` sends this request for a hanging transaction; it must not affect
+    other transactions."""
     topic = pair.create(f"tx-markers-{version}", 2)
     name = f"markers-{version}"
 

@@ -12,7 +12,8 @@ from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffset
 from tests.conformance.differential.scene import Scene
 from tests.conformance.differential.transaction_requests import add, end, init, read
 
-OLD_PRODUCE, NEW_PRODUCE = 11, 12  # from 12 on a produced record brings its partition into the transaction
+# From 12 on a produced record brings its partition into the transaction.
+OLD_PRODUCE, NEW_PRODUCE = 11, 12
 OLD_END, NEW_END = 4, 5
 OLD_ADD, NEW_ADD = 3, 5
 RECORDS = {"responses[].partitions[].records": "producer ids and the times of markers"}
@@ -27,7 +28,7 @@ def is_in(*states: str) -> Callable[[Any], bool]:
 
 
 def at_rest(scene: Scene, transactional_id: str) -> None:
-    """The markers of an end are written after it was answered."""
+    """Waits for the markers of an end, which are written after its answer."""
     scene.until(DescribeTransactionsRequest(transactional_ids=[transactional_id]), is_in("Empty", "CompleteCommit", "CompleteAbort"))
 
 
@@ -45,7 +46,8 @@ def shown(scene: Scene, transactional_id: str, topic: str | None = None) -> None
 
 
 def states(scene: Scene, name: str, topic: str) -> Any:
-    """The transactional id in one state after the other; yields the epoch its producer has in it."""
+    """The transactional id in one state after the other; yields the epoch of its producer in
+    each."""
     began(scene, name)
     began(scene, name)
     yield "Empty", 1

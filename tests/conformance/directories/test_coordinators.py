@@ -1,7 +1,7 @@
-"""Groups, offsets and transactions in a directory that changes hands between Apache Kafka and Barnabas.
+"""Groups, offsets and transactions in a directory that Apache Kafka and Barnabas use in turn.
 
-Whoever takes the directory over tells the same of all groups and transactional ids as whoever left it, serves the members and producers
-that were there, and ends the transactions that were open.
+The program that takes over the directory reports the same about all groups and transactional ids as
+the previous one did, serves their members and producers, and ends the transactions that were open.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, re
 
 TOPIC = "travels"
 SESSION_MS = 300_000
-# Ids of all signs of hash: which partition looks after an id is part of the format.
+# Ids whose hashes have both signs: the partition that stores an id is part of the format.
 NAMES = ("a", "b", "offsets-0", "offsets-1", "with / signs and ümlauts")
 
 
 @contextmanager
 def kafka(data: Path, port: int, ending: str, *, format_storage: bool = False) -> Iterator[str]:
-    """One that has no complaints."""
+    """A Kafka broker that must log no complaint."""
     with apache_kafka(data, extra=SETTINGS, format_storage=format_storage, port=port) as (bootstrap, process):
         yield bootstrap
         log = Path(os.readlink(f"/proc/{process.pid}/fd/1"))
         complaints = [line for line in log.read_text().splitlines() if re.search(r"\bERROR\b|\bFATAL\b|Exception", line)]
-        # After a kill a broker finds itself the leader, is fenced, and leads again: Kafka begins to read, stops, and begins again. And
-        # it complains of a machine that has better things to do.
+        # After a kill a broker finds itself the leader, is fenced, and leads again: Kafka begins to
+        # read, stops, and begins again. It also complains about a machine that is busy.
         assert [line for line in complaints if "no longer the leader" not in line and "Timed out heartbeat" not in line] == []
         if ending == KILL:
             process.kill()
@@ -75,7 +75,8 @@ class Traveller:
         return self._client.ask(request, version)
 
     def patiently(self, request: Any, version: int, holds: Callable[[Any], bool]) -> Any:
-        """A broker that has just started does not lead its partitions yet, and reads its coordinators' logs first."""
+        """A broker that has just started does not lead its partitions yet, and reads its
+        coordinators' logs first."""
         answers: list[Any] = []
 
         def answered() -> bool:
@@ -104,7 +105,7 @@ class Traveller:
         offsets = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=TOPIC, partitions=asked_offsets)])
         self.patiently(offsets, 8, lambda answer: all(each.error_code == 0 for each in answer.topics[0].partitions))
 
-    # -- what a broker tells --------------------------------------------------------------------------------------------------
+    # -- the state of a broker ----------------------------------------------------------------
 
     def everything(self) -> dict[str, Any]:
         listed = plain(self.ask(ListGroupsRequest(), 5), 5)["groups"]
@@ -130,7 +131,8 @@ class Traveller:
         }
 
     def committed(self, partition: int) -> tuple[int, int, list[tuple[int, str]]]:
-        """The last stable offset, the high watermark, and the ends of transactions that are in the log."""
+        """The last stable offset, the high watermark, and the ends of transactions that are in the
+        log."""
         ends: list[tuple[int, str]] = []
         offset = 0
         while True:
@@ -148,7 +150,7 @@ class Traveller:
                 offset = header.last_offset + 1
                 records = records[header.size_bytes :]
 
-    # -- what is written ------------------------------------------------------------------------------------------------------
+    # -- writing ------------------------------------------------------------------------------
 
     def found(self) -> None:
         topic = CreatableTopic(
@@ -176,7 +178,8 @@ class Traveller:
         assert all(each.error_code == 0 for each in answer.topics[0].partitions), answer
 
     def write(self, round_: str) -> dict[str, tuple[int, int]]:
-        """Groups of every kind, and transactions; returned are the identities of those that are left open."""
+        """Writes groups of every kind, and transactions; returns the identities of the transactions
+        that are left open."""
         for number, name in enumerate(NAMES):
             self.commit(f"{round_} simple {name}", number)
         self._classic_group(f"{round_} stable", leaves=False)
@@ -229,13 +232,14 @@ class Traveller:
         self.done(beat(group, "m", joined.member_epoch, instance_id="one", topic_partitions=owned), 1)
         self.done(beat(group, "n", 0, rebalance_timeout_ms=SESSION_MS, subscribed_topic_names=[TOPIC], topic_partitions=[]), 1)
         self.commit(group, 70, member="m", epoch=joined.member_epoch)
-        # It will be back.
+        # This member will return.
         self.done(beat(group, "m", -2, instance_id="one"), 1)
 
-    # -- members and producers go on ------------------------------------------------------------------------------------------
+    # -- continuing members and producers -----------------------------------------------------
 
     def go_on(self, round_: str, opened: dict[str, tuple[int, int]]) -> None:
-        """The members of the groups of a round, and its open transactions, at the broker that holds the directory now."""
+        """Continues with the members of the groups of a round, and its open transactions, at the
+        current broker."""
         (stable,) = self.ask(DescribeGroupsRequest(groups=[f"{round_} stable"]), 5).groups
         (member,) = stable.members
         self.done(heartbeat(f"{round_} stable", 1, member.member_id, instance="one"), 4)
@@ -251,7 +255,8 @@ class Traveller:
         )
         assert sum(len(topic.partitions) for topic in back.assignment.topic_partitions) in (2, 4)
         self.done(beat(group, "n", epochs["n"]), 1)
-        # A return is no reason to assign anew. Another program is, once: each hashes the topics' metadata in its own way.
+        # A return does not cause a new assignment. A change of the program does, once: each hashes
+        # the topics' metadata in its own way.
         (then,) = self.ask(ConsumerGroupDescribeRequest(group_ids=[group], include_authorized_operations=False), 1).groups
         assert then.group_epoch - new.group_epoch in (0, 1)
 
@@ -279,7 +284,7 @@ def beat(group: str, member: str, epoch: int, **options: Any) -> ConsumerGroupHe
 
 
 def ordered(value: Any) -> Any:
-    """Lists of which the order means nothing, here all of them."""
+    """Sorts all lists, because no order here has a meaning."""
     if isinstance(value, dict):
         return {key: ordered(each) for key, each in value.items()}
     return sorted((ordered(each) for each in value), key=repr) if isinstance(value, list) else value
@@ -305,7 +310,7 @@ def same_as(before: dict[str, Any], traveller: Traveller) -> None:
         assert now[what] == before[what], what
 
 
-def test_from_kafka_to_barnabas_and_back(tmp_path: Path) -> None:
+def test_groups_and_transactions_survive_kafka_to_barnabas_and_back(tmp_path: Path) -> None:
     data, port = tmp_path / "data", free_port()
     with kafka(data, port, KILL, format_storage=True) as bootstrap:
         first = Traveller(bootstrap)

@@ -1,4 +1,6 @@
-"""Kafka's own readers on every file of a Barnabas directory: dump-log, the reader behind the metadata shell, the storage tool."""
+"""Kafka's own readers on every file of a Barnabas directory: dump-log, the reader behind the
+metadata shell, and the storage tool.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,10 @@ pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, re
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 STORAGE = "kafka.tools.StorageTool"
-# What dump-log says when it does not like a file; it says so and goes on.
+# The words with which dump-log reports an error in a file; it continues after each.
 COMPLAINTS = ("mismatch", "Non-consecutive", "Found ", "Exception", "corrupt", "invalid", "Could not", "out of order")
-# Dump-log 4.3 finds a gap before every segment that does not begin at 0, in Kafka's own files as in ours.
+# Dump-log 4.3 finds a gap before every segment that does not begin at 0, in Kafka's own files as in
+# ours.
 FIRST_OF_SEGMENT = re.compile(r"Non-consecutive offsets in \S+/0*(\d+)\.log\n  -1 is followed by \1\n")
 
 
@@ -36,7 +39,7 @@ def tools() -> Iterator[Tools]:
 
 @pytest.fixture(scope="module", params=["stop", "kill"])
 def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that Barnabas wrote and left, one way or the other."""
+    """A directory that Barnabas wrote and left, cleanly or by a kill."""
     directory = tmp_path_factory.mktemp("written")
     world = World()
     with EmbeddedBroker(process=True, data_dir=directory, config=SETTINGS) as node:
@@ -47,7 +50,8 @@ def data(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         _change_until_all_is_in_a_snapshot(world, node.bootstrap, directory)
         getattr(node, request.param)()
         if request.param == "kill":
-            # Recovery rewrites what the first kill left half done, and then again nothing is closed.
+            # Recovery repairs the files of the first kill, and then the second kill again leaves
+            # nothing closed.
             world.killed = True
             node.start()
             world.verify(node.bootstrap)
@@ -62,20 +66,20 @@ def _change_until_all_is_in_a_snapshot(world: World, bootstrap: str, directory: 
     def written() -> bool:
         world.set(bootstrap, TOPIC, "grown", {"segment.ms": str(next(changes))})
         new.update(snapshots(directory) - before)
-        # The first may have been begun before.
+        # The first snapshot may have been begun before.
         return len(new) > 1
 
     until(written, "what was said is in a snapshot")
 
 
 def dumped(tools: Tools, files: list[Path], *options: str) -> str:
-    """What dump-log prints, which must contain no complaint."""
+    """The output of dump-log, which must contain no error."""
     assert files, "there is nothing to dump"
     ended = tools.try_run(DUMP, *options, "--files", ",".join(map(str, files)))
     assert ended.status == 0, ended.out + ended.err
     assert FIRST_OF_SEGMENT.sub("", ended.err).strip() == ""
     for line in ended.out.splitlines():
-        # Contents of records are not dump-log's words.
+        # The contents of records are not words of dump-log.
         words = line.partition(" payload: ")[0]
         assert not any(complaint in words for complaint in COMPLAINTS), line[:500]
     return ended.out
@@ -85,7 +89,7 @@ def of_topics(data: Path, suffix: str) -> list[Path]:
     return sorted(path for path in data.glob(f"*/*{suffix}") if not path.parent.name.startswith("__"))
 
 
-def test_segments(tools: Tools, data: Path) -> None:
+def test_dump_log_reads_every_segment(tools: Tools, data: Path) -> None:
     printed = dumped(tools, of_topics(data, ".log"), "--deep-iteration", "--print-data-log")
     assert printed.count("isvalid: true") == printed.count("baseOffset: ")
     for codec in ("gzip", "snappy", "lz4", "zstd"):
@@ -94,21 +98,21 @@ def test_segments(tools: Tools, data: Path) -> None:
     assert len(of_topics(data, ".log")) > len(TOPICS) + 4, "some topic has several segments"
 
 
-def test_indexes(tools: Tools, data: Path) -> None:
+def test_dump_log_finds_every_index_consistent(tools: Tools, data: Path) -> None:
     for suffix in (".index", ".timeindex"):
         dumped(tools, of_topics(data, suffix), "--index-sanity-check")
         dumped(tools, of_topics(data, suffix), "--verify-index-only")
         dumped(tools, of_topics(data, suffix))
 
 
-def test_producer_snapshots(tools: Tools, data: Path) -> None:
+def test_dump_log_reads_every_producer_snapshot(tools: Tools, data: Path) -> None:
     found = [path for path in data.glob("*/*.snapshot") if path.stat().st_size > 0]
     printed = dumped(tools, sorted(found))
-    # Rolled logs always have one; producers without an id are not in it.
+    # Rolled logs always have a snapshot; producers without an id are not in it.
     assert printed.count("Dumping") == len(found)
 
 
-def test_the_metadata_log(tools: Tools, data: Path) -> None:
+def test_dump_log_decodes_the_metadata_log(tools: Tools, data: Path) -> None:
     logs = sorted((data / "__cluster_metadata-0").glob("*.log"))
     printed = dumped(tools, logs, "--cluster-metadata-decoder")
     assert "LeaderChange" in printed
@@ -129,7 +133,7 @@ def test_the_metadata_log(tools: Tools, data: Path) -> None:
         dumped(tools, sorted((data / "__cluster_metadata-0").glob(f"*{suffix}")), "--index-sanity-check")
 
 
-def test_metadata_snapshots_and_the_first_records(tools: Tools, data: Path) -> None:
+def test_dump_log_decodes_metadata_snapshots_and_the_bootstrap_records(tools: Tools, data: Path) -> None:
     checkpoints = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))
     printed = dumped(tools, checkpoints, "--cluster-metadata-decoder")
     assert printed.count("SnapshotHeader") == printed.count("SnapshotFooter") == len(checkpoints)
@@ -138,7 +142,7 @@ def test_metadata_snapshots_and_the_first_records(tools: Tools, data: Path) -> N
     assert '"type":"FEATURE_LEVEL_RECORD","version":0,"data":{"name":"metadata.version","featureLevel":30}' in first
 
 
-def test_the_reader_of_the_metadata_shell(data: Path) -> None:
+def test_the_reader_of_the_metadata_shell_sees_the_same_cluster(data: Path) -> None:
     newest = sorted((data / "__cluster_metadata-0").glob("*.checkpoint"))[-1]
     program = Path(__file__).with_name("SnapshotShell.java")
     done = subprocess.run(java(str(program), str(newest)), capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
@@ -149,13 +153,14 @@ def test_the_reader_of_the_metadata_shell(data: Path) -> None:
     assert set(TOPICS) <= set(seen["topics"])
     assert seen["topics"]["grown"] == 3
     assert "doomed" not in seen["topics"]
-    # The second is written by the first controller: eligible leaders need a minimum that all brokers share.
+    # The second is written by the first controller: eligible leaders need a minimum that all
+    # brokers share.
     assert seen["configs"]["BROKER "] == {"log.cleaner.threads": "2", "min.insync.replicas": "1"}
     assert seen["configs"]["TOPIC compacted"] == {"cleanup.policy": "compact"}
     assert seen["configs"]["GROUP travellers"] == {"consumer.session.timeout.ms": "50000"}
 
 
-def test_the_storage_tool(tools: Tools, data: Path, tmp_path: Path) -> None:
+def test_the_storage_tool_accepts_the_directory(tools: Tools, data: Path, tmp_path: Path) -> None:
     properties = tmp_path / "server.properties"
     write_properties(properties, server_properties(data, free_port(), free_port()))
     printed = tools.run(STORAGE, "info", "-c", properties)

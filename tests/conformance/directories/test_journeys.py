@@ -1,6 +1,8 @@
-"""One data directory, held in turn by Apache Kafka 4.3 and by Barnabas, each leaving it cleanly or by ``kill -9``.
+"""One data directory, used in turn by Apache Kafka 4.3 and by Barnabas, each leaving it cleanly or
+by ``kill -9``.
 
-Every time the directory changes hands, everything that was ever acknowledged is read back through the new holder, and more is written.
+After every change of the program, the test reads back everything that was ever acknowledged, and
+writes more.
 """
 
 from __future__ import annotations
@@ -21,12 +23,13 @@ from tests.waiting import PATIENCE_SECONDS, until
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
 SETTINGS = {
-    # Snapshots after every few kilobytes of metadata, so that both programs write some and must read the other's.
+    # Snapshots after every few kilobytes of metadata, so that both programs write some and must
+    # read the other's.
     "metadata.log.max.record.bytes.between.snapshots": "3000",
     # After a kill Kafka waits until the session of the dead broker is over.
     "broker.heartbeat.interval.ms": "300",
     "broker.session.timeout.ms": "4000",
-    # Members that send no heartbeats are there as long as anybody looks.
+    # Members that send no heartbeats must not expire during the test.
     "group.consumer.max.session.timeout.ms": "300000",
     "group.consumer.session.timeout.ms": "300000",
 }
@@ -61,7 +64,7 @@ def await_new_snapshot(data: Path, before: set[str]) -> None:
     until(lambda: snapshots(data) - before, "a snapshot of the metadata is written")
 
 
-def test_from_kafka_to_barnabas_and_back_again(tmp_path: Path) -> None:
+def test_records_survive_kafka_to_barnabas_and_back_again(tmp_path: Path) -> None:
     data, port, world = tmp_path / "data", free_port(), World()
     with kafka(data, port, KILL, format_storage=True) as bootstrap:
         world.found(bootstrap)
@@ -96,7 +99,7 @@ def test_from_kafka_to_barnabas_and_back_again(tmp_path: Path) -> None:
         assert committed_offsets(bootstrap) == [2]
 
 
-def test_from_barnabas_to_kafka_and_back_again(tmp_path: Path) -> None:
+def test_records_survive_barnabas_to_kafka_and_back_again(tmp_path: Path) -> None:
     data, port, world = tmp_path / "data", free_port(), World()
     data.mkdir()
     with barnabas(data, port, KILL) as bootstrap:
@@ -119,7 +122,8 @@ def test_from_barnabas_to_kafka_and_back_again(tmp_path: Path) -> None:
 
 
 def test_an_idempotent_producer_does_not_notice_that_its_broker_is_another_program(tmp_path: Path) -> None:
-    """One producer, one producer id, one row of sequence numbers: over Kafka and Barnabas and Kafka, at one address."""
+    """One producer with one producer id and one series of sequence numbers writes to Kafka,
+    Barnabas and Kafka again, at one address."""
     data, port = tmp_path / "data", free_port()
     producer: Producer | None = None
     offsets: list[int | None] = []
@@ -146,11 +150,12 @@ def test_an_idempotent_producer_does_not_notice_that_its_broker_is_another_progr
     assert offsets == list(range(28))
 
 
-# -- what only Kafka can write today ------------------------------------------------------------------------------------------
+# -- transactions -----------------------------------------------------------------------------
 
 
 def transactions(bootstrap: str) -> None:
-    """Committed, aborted and committed again: control batches, an index of aborted transactions, and records to be skipped."""
+    """Transactions that are committed, aborted and committed again: control batches, an index of
+    aborted transactions, and records to be skipped."""
     producer = Producer({**QUIET, "bootstrap.servers": bootstrap, "transactional.id": "traveller"})
     producer.init_transactions(PATIENCE_SECONDS)
     for number, commit in enumerate((True, False, True, False, True)):

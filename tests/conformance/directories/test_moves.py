@@ -1,4 +1,6 @@
-"""Kafka's own tools move replicas between the directories of a Barnabas node, watch them and call them back."""
+"""Kafka's own tools move replicas between the directories of a Barnabas node, watch the moves and
+cancel them.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def tools() -> Iterator[Tools]:
 
 
 def described(tools: Tools, bootstrap: str, topic: str) -> dict[str, list[dict[str, Any]]]:
-    """By directory, what kafka-log-dirs says of a topic."""
+    """The output of kafka-log-dirs about a topic, by directory."""
     printed = tools.run(LOG_DIRS, "--bootstrap-server", bootstrap, "--describe", "--topic-list", topic)
     line = next(line for line in printed.splitlines() if line.startswith("{"))
     (broker,) = json.loads(line)["brokers"]
@@ -79,14 +81,15 @@ def test_replicas_are_moved_between_directories(tools: Tools, tmp_path: Path) ->
 
 
 @pytest.mark.soak
-def test_a_move_that_one_program_begins_the_other_ends(tmp_path: Path) -> None:
-    """Apache Kafka 4.3 is killed in the middle of a move, then Barnabas is; each finds what the other has left."""
+def test_a_move_that_one_program_begins_is_completed_by_the_other(tmp_path: Path) -> None:
+    """Apache Kafka 4.3 is killed in the middle of a move, then Barnabas is; each finds the files
+    that the other has left."""
     directories = [tmp_path / "first", tmp_path / "second"]
     settings = {"log.dirs": ",".join(map(str, directories)), "broker.session.timeout.ms": "1500", "broker.heartbeat.interval.ms": "300"}
     port = free_port()
 
     def begin_move(bootstrap: str) -> Path:
-        """To where the partition is not; it is held back."""
+        """Begins a move to the directory where the partition is not; a throttle holds it back."""
         with Client(bootstrap) as client:
             client.alter_configs(4, "1", {RATE: "1"})
             away = next(each for each in directories if not (each / "t-0").exists())

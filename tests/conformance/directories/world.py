@@ -1,7 +1,8 @@
-"""What was written into a cluster so far, and whether a broker shows all of it.
+"""Everything that was written into a cluster so far, and a check that a broker shows all of it.
 
-The same world is written to and read back through whichever program holds the directory at the moment, by librdkafka, so that a
-journey of a directory between Apache Kafka and Barnabas is a row of ``write`` and ``verify``.
+librdkafka writes and reads back the same world through the program that holds the directory at the
+moment, so a journey of a directory between Apache Kafka and Barnabas is a row of ``write`` and
+``verify``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ SET, DELETE = 0, 1
 QUIET = {"log_level": 0}
 CODECS = ("gzip", "snappy", "lz4", "zstd")
 DAY_MS = 86_400_000
-# Times lie a day back, in steps, so that they are neither refused nor deleted and can be searched for.
+# Timestamps start a day ago and rise in steps, so that they are neither refused nor deleted and can
+# be searched for.
 FIRST_MS = int(time.time() * 1000) - DAY_MS
 
 Row = tuple[bytes | None, bytes | None, tuple[tuple[str, bytes | None], ...], int]
@@ -57,10 +59,10 @@ class World:
         self._clock = FIRST_MS
         self._round = 0
 
-    # -- writing --------------------------------------------------------------------------------------------------------------
+    # -- writing ------------------------------------------------------------------------------
 
     def found(self, bootstrap: str) -> None:
-        """Make the topics and settings."""
+        """Creates the topics and settings."""
         admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
         self._done(admin.create_topics([NewTopic(name, 2 if name == "plain" else 1, 1, config=own) for name, own in TOPICS.items()]))
         self._done(admin.create_topics([NewTopic("doomed", 3, 1), NewTopic("again", 5, 1)]))
@@ -93,7 +95,7 @@ class World:
                 known[key] = value
 
     def write(self, bootstrap: str) -> None:
-        """One more round of records of every kind."""
+        """Writes one more round of records of every kind."""
         self._round += 1
         number = self._round
         for partition in (0, 1):
@@ -150,7 +152,7 @@ class World:
         for future in futures.values():
             future.result(PATIENCE_SECONDS)
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
+    # -- reading ------------------------------------------------------------------------------
 
     def verify(self, bootstrap: str) -> None:
         """Everything that was acknowledged is there, in its place, and nothing that was deleted."""
@@ -180,7 +182,8 @@ class World:
                 start = self.starts.get((topic, partition), 0)
                 low, high = patiently(partial(consumer.get_watermark_offsets, TopicPartition(topic, partition), PATIENCE_SECONDS))
                 if self.killed and low < start:
-                    # Where a log starts is written down once a minute, by Kafka as by us: deleted records come back after a kill.
+                    # Kafka and Barnabas write the log start offset once a minute, so deleted
+                    # records come back after a kill.
                     self.starts[topic, partition] = start = low
                 assert (low, high) == (start, len(rows)), topic
                 for offset in {start, (start + high) // 2, high - 1}:
@@ -202,7 +205,7 @@ class World:
             consumer.close()
 
 
-# Where settings of a resource that are its own say they come from.
+# The source that DescribeConfigs reports for a resource's own settings.
 OWN_SOURCE: dict[tuple[int, bool], ConfigSource] = {
     (TOPIC, True): ConfigSource.TOPIC,
     (BROKER, True): ConfigSource.BROKER,
@@ -219,5 +222,6 @@ def reader(bootstrap: str, **config: Any) -> Consumer:
 
 
 def patiently(question: Any) -> Any:
-    """Kafka opens its port before it leads its partitions and before its coordinators have read their logs."""
+    """Kafka opens its port before it leads its partitions and before its coordinators have read
+    their logs."""
     return until(lambda: (question(),), "the broker answers", retry_on=KafkaException)[0]

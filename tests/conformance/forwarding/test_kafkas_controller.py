@@ -36,7 +36,8 @@ def cluster() -> Iterator[Cluster]:
 
 
 def ask(cluster: Cluster, request: Any, version: int | None) -> Any:
-    """``version`` is that of the client in whose name it is asked; None in the broker's own."""
+    """``version`` is that of the client for which the broker forwards; None for the broker's own
+    requests."""
 
     async def main() -> Any:
         office = Office()
@@ -55,7 +56,7 @@ def creation(name: str) -> CreateTopicsRequest:
 
 
 @pytest.mark.parametrize("version", range(2, 8))
-def test_topics_are_created_in_a_clients_name_in_every_version(cluster: Cluster, version: int) -> None:
+def test_topics_are_created_for_a_client_in_every_version(cluster: Cluster, version: int) -> None:
     (created,) = ask(cluster, creation(f"t{version}"), version).topics
     assert (created.name, created.error_code) == (f"t{version}", ErrorCode.NONE)
     (again,) = ask(cluster, creation(f"t{version}"), version).topics
@@ -71,7 +72,7 @@ def test_requests_of_the_broker_itself_travel_without_an_envelope(cluster: Clust
 
 
 @pytest.mark.parametrize("version", [1, 4, 6])
-def test_topics_are_deleted_in_a_clients_name(cluster: Cluster, version: int) -> None:
+def test_topics_are_deleted_for_a_client(cluster: Cluster, version: int) -> None:
     ask(cluster, creation(f"gone{version}"), None)
     if version < 6:
         request = DeleteTopicsRequest(topic_names=[f"gone{version}"], timeout_ms=PATIENCE_MS)
@@ -87,7 +88,7 @@ def test_the_quorum_is_described_through_a_broker(cluster: Cluster) -> None:
     assert answer.topics[0].partitions[0].leader_id == 1
 
 
-def test_kafka_refuses_what_may_not_be_forwarded_as_we_do(cluster: Cluster) -> None:
+def test_kafka_refuses_the_same_forwarded_requests_as_we_do(cluster: Cluster) -> None:
     async def main() -> Any:
         peers = Peers("a broker")
         host, _, port = cluster.node(1).controller.rpartition(":")

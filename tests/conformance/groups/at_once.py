@@ -1,4 +1,6 @@
-"""One claim, made for several kinds of members at the same time: most of it is waiting, which can be done together."""
+"""One claim, checked for several kinds of members at the same time, because most of it is
+waiting.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ Claim = Callable[..., None]
 
 
 def for_each_of(kinds: Sequence[type[Member]]) -> Callable[[Claim], Claim]:
-    """The test runs once for each of ``kinds``, which it receives as ``kind``, each in a thread and with a ``group`` of its own."""
+    """The test runs once for each of ``kinds``, which it receives as ``kind``, each in a thread and
+    with a ``group`` of its own."""
 
     def decorate(claim: Claim) -> Claim:
         @wraps(claim)

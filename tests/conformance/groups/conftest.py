@@ -1,4 +1,6 @@
-"""One node for all groups, in a process of its own; topics, groups and members made for a test."""
+"""One node for all groups, in a process of its own; topics, groups and members created for a
+test.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ from tests.conformance.clients.conftest import OLD_WAY
 from tests.conformance.groups.members import QUIET, SESSION_MS, Member
 from tests.waiting import PATIENCE_SECONDS
 
-# Kafka's waits, shortened: they bound how long a test about a crash must last. Sessions are shortened by such a test itself.
+# Kafka's waits, shortened: they bound how long a test about a crash must last. Such a test shortens
+# sessions itself.
 QUICK = {
     "group.min.session.timeout.ms": "500",
     "group.consumer.min.session.timeout.ms": "500",
@@ -45,7 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:
-    """Collect the sockets that kafka-python forgot here, and not in the next test, which would fail with a warning."""
+    """Collects the sockets that kafka-python forgot here, and not in the next test, which would
+    fail with a warning."""
     if "restart" in nodeid:
         gc.collect()
 
@@ -54,7 +58,7 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
 def node() -> Iterator[EmbeddedBroker]:
     with EmbeddedBroker(process=True, config=QUICK) as running:
         yield running
-        # Whatever members did, the node had nothing to complain about.
+        # Nothing that the members did made the node log a complaint.
         assert running.complaints == ""
 
 
@@ -81,7 +85,7 @@ MakeTopic = Callable[..., str]
 
 @pytest.fixture
 def make_topic(admin: AdminClient) -> MakeTopic:
-    """``make_topic(partitions)`` makes one with a name of its own."""
+    """``make_topic(partitions)`` creates a topic with a name of its own."""
 
     def make(partitions: int = 1, *, prefix: str = "topic") -> str:
         return create(admin, f"{prefix}-{next(_numbers)}", partitions)
@@ -95,8 +99,8 @@ def create(admin: AdminClient, name: str, partitions: int = 1) -> str:
 
 
 def configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> None:
-    """Of the new protocol: in the old one a member brings its own."""
-    # Here, because the first to load kafka-python is warned.
+    """Settings of a group of the new protocol; a classic member sends its own."""
+    # The import is here, because the first import of kafka-python warns.
     from kafka import KafkaAdminClient
     from kafka.admin import ConfigResource, ConfigResourceType
 
@@ -107,7 +111,8 @@ def configure_group(bootstrap: str, group: str, settings: dict[str, str]) -> Non
 
 @cache
 def _producer(bootstrap: str) -> Producer:
-    """One for all: a librdkafka producer needs half a second until it sends."""
+    """One producer for all tests, because a librdkafka producer needs half a second until it
+    sends."""
     return Producer({**QUIET, "bootstrap.servers": bootstrap, "linger.ms": 0, "reconnect.backoff.max.ms": 200})
 
 
@@ -127,7 +132,8 @@ Join = Callable[..., Any]
 
 @pytest.fixture
 def join(bootstrap: str) -> Iterator[Join]:
-    """``join(kind, group, topics, ...)`` makes a member, which leaves at the latest when the test ends."""
+    """``join(kind, group, topics, ...)`` starts a member, which leaves at the end of the test at
+    the latest."""
     members: list[Member] = []
 
     def make(kind: type[Member], group: str, topics: Sequence[str] | str, **options: Any) -> Member:
@@ -173,7 +179,7 @@ class MemberProcess:
 
 @pytest.fixture
 def join_apart(bootstrap: str) -> Iterator[Callable[..., MemberProcess]]:
-    """As ``join``, in a process of its own."""
+    """Like ``join``, in a process of its own."""
     processes: list[MemberProcess] = []
 
     def make(kind: type[Member], group: str, topic: str, **options: Any) -> MemberProcess:

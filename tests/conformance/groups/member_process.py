@@ -1,6 +1,8 @@
-"""A member in a process of its own, which can be killed: ``python -m ... CLIENT BOOTSTRAP GROUP TOPIC SETTINGS``.
+"""A member in a process of its own, which can be killed: ``python -m ... CLIENT BOOTSTRAP GROUP
+TOPIC SETTINGS``.
 
-Its partitions are written to stdout, a line for each change. It lives until it is killed, or its stdin ends.
+It writes its partitions to stdout, a line for each change. It runs until it is killed, or its stdin
+ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Members of groups: librdkafka, kafka-python and aiokafka behind one face, each polling in a thread of its own.
+"""Members of groups: librdkafka, kafka-python and aiokafka behind one interface, each polling in a
+thread of its own.
 
-What a member owns is what its client's callbacks said, and nothing else; so a claim about assignments is a claim about what an application
-would have been told. Tests wait for a state and never for a time.
+A member owns exactly the partitions that its client's callbacks reported; so a claim about
+assignments is a claim about the callbacks that an application gets. Tests wait for a state and
+never for a time.
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ from kafka.errors import KafkaConnectionError
 from tests.conformance.clients.three_clients import QUIET as SILENT
 from tests.waiting import PATIENCE_SECONDS, until
 
-# When all brokers are gone librdkafka starts over from its bootstrap servers, and may then wait for ever on the handle of a coordinator
-# that it has given up. A restart of the only node is "all brokers gone".
+# When all brokers are gone librdkafka starts over from its bootstrap servers, and may then wait for
+# ever on the handle of a coordinator that it has given up. A restart of the only node is "all
+# brokers gone".
 QUIET: dict[str, Any] = {**SILENT, "metadata.recovery.strategy": "none"}
 
 POLL_SECONDS = 0.05
@@ -59,11 +62,12 @@ class Received(NamedTuple):
     value: bytes
 
 
-GOODBYE_SECONDS = 5.0
+LEAVE_SECONDS_MAX = 5.0
 
 
 class Member:
-    """It joins when it is made. ``topics`` is a list of names, or one pattern that begins with ``^``."""
+    """The member joins when it is created. ``topics`` is a list of names, or one pattern that
+    begins with ``^``."""
 
     client: str
 
@@ -78,7 +82,8 @@ class Member:
         session_ms: int = SESSION_MS,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        """``strategy``: range, roundrobin, sticky or cooperative-sticky. ``settings`` are in the client's own words."""
+        """``strategy``: range, roundrobin, sticky or cooperative-sticky. ``settings`` have the
+        client's own names."""
         self.bootstrap, self.group, self.topics = bootstrap, group, topics
         self.strategy, self.instance, self.session_ms = strategy, instance, session_ms
         self.settings = dict(settings or {})
@@ -91,7 +96,7 @@ class Member:
         self._thread.start()
 
     def leave(self) -> None:
-        """Close the consumer as an application does. A second call does nothing."""
+        """Closes the consumer as an application does. A second call does nothing."""
         self._leaving.set()
         self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive(), "the member did not end"
@@ -104,12 +109,12 @@ class Member:
         return not self._thread.is_alive()
 
     def news(self, since: int = 0) -> list[Event]:
-        """What callbacks said that was not empty, from their number ``since`` on."""
+        """The callbacks that were not empty, from number ``since`` on."""
         return [event for event in self.events[since:] if event.partitions]
 
     @property
     def partitions(self) -> set[int]:
-        """Of whatever topic: most tests have one."""
+        """The partitions of all topics: most tests have one topic."""
         return {partition for _, partition in self.owned}
 
     @property
@@ -118,7 +123,7 @@ class Member:
 
     @abstractmethod
     def _live(self) -> None:
-        """Make a consumer, poll it until it is time to leave, close it."""
+        """Creates a consumer, polls it until it is time to leave, and closes it."""
 
     def _run(self) -> None:
         try:
@@ -187,7 +192,7 @@ class LibrdkafkaMember(Member):
 
 
 class NewProtocolMember(LibrdkafkaMember):
-    """KIP-848: sessions and heartbeats are the broker's to decide, assignments are the broker's to make."""
+    """KIP-848: the broker decides about sessions, heartbeats and assignments."""
 
     client = "librdkafka, group.protocol=consumer"
 
@@ -244,8 +249,8 @@ class KafkaPythonMember(Member, KafkaPythonListener):  # type: ignore[misc]
             self.consumer.close()
 
     def _find_lost_assignment(self) -> None:
-        """An assignment that comes between two polls is forgotten by kafka-python 3.0: it believes to have joined, owns nothing and sends
-        no heartbeats. So it is told to join again."""
+        """kafka-python 3.0 forgets an assignment that arrives between two polls: it acts as if it
+        had joined, owns nothing and sends no heartbeats. So this method makes it join again."""
         coordinator = self.consumer._coordinator
         joining = coordinator._join_task is not None and not coordinator._join_task.is_done
         if coordinator.rejoining and not coordinator.rejoin_needed and not joining:
@@ -318,20 +323,22 @@ def describe(bootstrap: str, group: str) -> ConsumerGroupDescription:
 
 
 def let_go(members: Sequence[Member]) -> list[bool]:
-    """Have all leave at once, and do not wait for long; whether each has left.
+    """Makes all members leave at once, and does not wait for long; returns whether each has left.
 
-    After a restart librdkafka sometimes waits for ever for the answer to its LeaveGroup, which it sent to the broker that is gone.
+    After a restart librdkafka sometimes waits for ever for the answer to its LeaveGroup, which it
+    sent to the broker that is gone.
     """
     for member in members:
         member.begin_to_leave()
     with suppress(AssertionError):
-        until(lambda: all(member.has_left for member in members), "the members leave", seconds_max=GOODBYE_SECONDS)
+        until(lambda: all(member.has_left for member in members), "the members leave", seconds_max=LEAVE_SECONDS_MAX)
     return [member.has_left for member in members]
 
 
 def share_out(members: Sequence[Member], topic_partitions: int) -> None:
-    """Wait until these members, all that the group has, hold every partition of their one topic: each once, as evenly as can be, and as
-    the node sees it, too. Members alone cannot tell whether somebody else is still to be let in."""
+    """Waits until these members, which are all members of the group, hold every partition of their
+    one topic: each once, as evenly as possible, and also in the view of the node. The members alone
+    cannot know whether another member is still to join."""
     everything = list(range(topic_partitions))
 
     def shared() -> bool:

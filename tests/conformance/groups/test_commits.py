@@ -1,4 +1,4 @@
-"""Commits of groups: every style of every client, and the positions they find again."""
+"""Commits of groups: every style of every client, and the committed positions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROTOCOLS = pytest.mark.parametrize("protocol", ["classic", "consumer"])
 
 
 def consumer_of(bootstrap: str, group: str, **config: Any) -> Consumer:
-    """Underscores stand for dots; it commits nothing by itself."""
+    """Underscores stand for dots; the consumer commits nothing by itself."""
     settings = {name if callable(value) else name.replace("_", "."): value for name, value in config.items()}
     return Consumer(
         {
@@ -51,7 +51,7 @@ def take(consumer: Consumer, count: int) -> list[bytes | None]:
 
 
 def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> tuple[int, str | None]:
-    """As a client outside the group sees it."""
+    """The committed offset and metadata, as a client outside the group sees them."""
     reader = consumer_of(bootstrap, group)
     try:
         (found,) = reader.committed([TopicPartition(topic, partition)], PATIENCE_SECONDS)
@@ -60,7 +60,7 @@ def committed(bootstrap: str, group: str, topic: str, partition: int = 0) -> tup
         reader.close()
 
 
-# -- librdkafka ---------------------------------------------------------------------------------------------------------------
+# -- librdkafka -------------------------------------------------------------------------------
 
 
 @PROTOCOLS
@@ -78,19 +78,19 @@ def test_librdkafka_commits_in_every_style(protocol: str, make_topic: MakeTopic,
     consumer.subscribe([topic])
     message = consumer.poll(PATIENCE_SECONDS)
     assert message is not None
-    # All that was handed out, and wait.
+    # A synchronous commit of all delivered records.
     (done,) = consumer.commit(asynchronous=False) or []
     assert (done.offset, done.error) == (1, None)
     assert committed(bootstrap, group, topic) == (1, None)
-    # What stands in a message.
+    # The offset of one message.
     take(consumer, 4)
     consumer.commit(message=message, asynchronous=False)
     assert committed(bootstrap, group, topic) == (1, None)
-    # Offsets of one's own, with a note; also backwards.
+    # Explicit offsets, with metadata; also backwards.
     for offset, note in ((7, "a note"), (3, "nöte"), (3, "again")):
         consumer.commit(offsets=[TopicPartition(topic, 0, offset, metadata=note)], asynchronous=False)
         assert committed(bootstrap, group, topic) == (offset, note)
-    # Without waiting: the callback says how it went.
+    # An asynchronous commit, whose callback reports the result.
     told.clear()
     called.clear()
     consumer.commit(offsets=[TopicPartition(topic, 0, 42)], asynchronous=True)
@@ -98,7 +98,7 @@ def test_librdkafka_commits_in_every_style(protocol: str, make_topic: MakeTopic,
     assert told == [(None, 42)]
     assert committed(bootstrap, group, topic) == (42, None)
     consumer.close()
-    # The next member begins there.
+    # The next member begins at the committed offset.
     successor = consumer_of(bootstrap, group, group_protocol=protocol)
     successor.subscribe([topic])
     assert take(successor, 3) == [b"42", b"43", b"44"]
@@ -128,8 +128,8 @@ def test_each_partition_has_its_own_offset(make_topic: MakeTopic, bootstrap: str
     consumer.close()
 
 
-def test_a_note_may_not_be_longer_than_the_limit(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    """Asked by kafka-python, because confluent-kafka sends a zero behind its notes."""
+def test_commit_metadata_above_the_limit_is_refused(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    """The test uses kafka-python, because confluent-kafka appends a zero byte to the metadata."""
     partition = KafkaPythonPartition(make_topic(1), 0)
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id=group)
     consumer.assign([partition])
@@ -178,7 +178,7 @@ def test_auto_commit_commits_read_records(kind: type[Member], join: Join, make_t
     until(lambda: successor.values == [b"new"], "the successor reads the new record", seen=lambda: successor.received)
 
 
-# -- kafka-python and aiokafka ------------------------------------------------------------------------------------------------
+# -- kafka-python and aiokafka ----------------------------------------------------------------
 
 
 def test_kafka_python_commits_in_every_style(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
@@ -235,7 +235,7 @@ def test_aiokafka_commits_in_every_style(make_topic: MakeTopic, bootstrap: str, 
     assert committed(bootstrap, group, topic) == (12, "a note")
 
 
-def test_a_client_goes_on_where_another_client_stopped(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_a_client_continues_where_another_client_stopped(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
     for number, kind in enumerate(CLASSIC_MEMBERS * 2):
         fill(bootstrap, topic, numbered(10 * number, 10 * number + 10))

@@ -1,4 +1,6 @@
-"""Groups are listed, described and deleted, their offsets read, moved and deleted: by confluent-kafka's and kafka-python's admins."""
+"""Groups are listed, described and deleted, and their offsets read, moved and deleted, by
+confluent-kafka's and kafka-python's admin clients.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def code_of(failure: pytest.ExceptionInfo[KafkaException]) -> int:
     return int(failure.value.args[0].code())
 
 
-# -- confluent-kafka ----------------------------------------------------------------------------------------------------------
+# -- confluent-kafka --------------------------------------------------------------------------
 
 
 @BOTH_PROTOCOLS
@@ -99,12 +101,12 @@ def test_a_group_is_deleted_when_it_is_empty(
     with pytest.raises(KafkaException) as gone:
         admin.delete_consumer_groups([group])[group].result(PATIENCE_SECONDS)
     assert code_of(gone) == KafkaError.GROUP_ID_NOT_FOUND
-    # Its offsets went with it.
+    # The offsets were deleted with the group.
     again = join(kind, group, [topic])
     until(lambda: again.values == numbered(0, 5), "the new member reads from the beginning", seen=lambda: again.received)
 
 
-def test_a_group_that_is_not_there_is_dead(bootstrap: str) -> None:
+def test_a_missing_group_is_described_as_dead(bootstrap: str) -> None:
     described = describe(bootstrap, "nobody-was-ever-here")
     assert (described.state, described.members) == (ConsumerGroupState.DEAD, [])
 
@@ -125,7 +127,7 @@ def test_offsets_are_listed_and_altered(make_topic: MakeTopic, admin: AdminClien
 
 
 @BOTH_PROTOCOLS
-def test_offsets_of_a_group_at_work_are_its_own(
+def test_offsets_of_a_group_with_members_cannot_be_altered(
     kind: type[Member], join: Join, make_topic: MakeTopic, admin: AdminClient, group: str
 ) -> None:
     topic = make_topic(1)
@@ -135,7 +137,7 @@ def test_offsets_of_a_group_at_work_are_its_own(
     assert refused.error.code() == KafkaError.UNKNOWN_MEMBER_ID
 
 
-# -- kafka-python -------------------------------------------------------------------------------------------------------------
+# -- kafka-python -----------------------------------------------------------------------------
 
 
 def test_kafka_python_describes_and_lists(join: Join, make_topic: MakeTopic, python_admin: KafkaAdminClient, group: str) -> None:

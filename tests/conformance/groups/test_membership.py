@@ -1,4 +1,4 @@
-"""Members come, go, crash and are replaced; partitions follow them, and no record is missed."""
+"""Members join, leave, crash and are replaced; partitions follow them, and no record is missed."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ def test_spare_members_idle_and_take_over(kind: type[Member], join: Join, make_t
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "sticky"])
 @for_each_of(CLASSIC_MEMBERS)
-def test_eager_members_give_up_everything_before_they_share_anew(
+def test_eager_members_revoke_everything_before_they_share_again(
     kind: type[Member], strategy: str, join: Join, make_topic: MakeTopic, group: str
 ) -> None:
     if strategy == "sticky" and kind is LibrdkafkaMember:
-        return  # it has no eager sticky assignor
+        return  # librdkafka has no eager sticky assignor.
     topic = make_topic(4)
     first = join(kind, group, [topic], strategy=strategy)
     share_out([first], 4)
@@ -125,7 +125,7 @@ def test_eager_members_give_up_everything_before_they_share_anew(
     everything = frozenset((topic, partition) for partition in range(4))
     told = [(kind, partitions) for kind, partitions in first.events if partitions]
     assert told[:2] == [("assigned", everything), ("revoked", everything)]
-    # However often they share: a client that joins twice makes the others share once more.
+    # The number of rebalances is not fixed: a client that joins twice causes one more.
     held: frozenset[Partition] = frozenset()
     for what, partitions in told:
         assert held == (frozenset() if what == "assigned" else partitions), told
@@ -134,7 +134,9 @@ def test_eager_members_give_up_everything_before_they_share_anew(
 
 
 @for_each_of([LibrdkafkaMember, KafkaPythonMember, NewProtocolMember])
-def test_cooperative_members_give_up_only_what_others_get(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
+def test_cooperative_members_revoke_only_partitions_that_others_get(
+    kind: type[Member], join: Join, make_topic: MakeTopic, group: str
+) -> None:
     topic = make_topic(6)
     first = join(kind, group, [topic], strategy="cooperative-sticky")
     share_out([first], 6)
@@ -144,19 +146,19 @@ def test_cooperative_members_give_up_only_what_others_get(kind: type[Member], jo
     share_out([first, second, third], 6)
     kept = first.owned
     lost = [each.partitions for each in first.events if each.kind != "assigned" and each.partitions]
-    # Three partitions went to the second, one to the third, and nothing ever came back.
+    # Three partitions went to the second member, one to the third, and none ever came back.
     assert [len(each) for each in lost] == [3, 1]
     assert [len(each.partitions) for each in first.events if each.kind == "assigned" and each.partitions] == [6]
     third.leave()
     share_out([first, second], 6)
     second.leave()
     share_out([first], 6)
-    # What it held it held throughout.
+    # The member held these partitions throughout.
     assert kept <= first.owned
     assert all(not each.partitions & kept for each in first.events if each.kind != "assigned")
 
 
-def test_clients_of_different_makes_share_one_group(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_different_clients_share_one_group(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(3)
     members = [join(kind, group, [topic], strategy="range") for kind in CLASSIC_MEMBERS]
     share_out(members, 3)

@@ -13,9 +13,7 @@ from tests.waiting import until
 
 
 @pytest.mark.parametrize("assignor", ["uniform", "range"])
-def test_the_broker_uses_the_assignor_that_members_ask_for(
-    assignor: str, join: Join, make_topic: MakeTopic, bootstrap: str, group: str
-) -> None:
+def test_the_broker_uses_the_assignor_of_the_members(assignor: str, join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topics = [make_topic(2) for _ in range(3)]
     members = [join(NewProtocolMember, group, topics, settings={"group.remote.assignor": assignor}) for _ in range(2)]
     everything = {(topic, partition) for topic in topics for partition in range(2)}
@@ -33,7 +31,7 @@ def test_the_broker_uses_the_assignor_that_members_ask_for(
         assert member.target_assignment is not None
         assert len(member.target_assignment.topic_partitions) == 3
     if assignor == "range":
-        # The same numbers of every topic go together, so that joins find their other half.
+        # Partitions of the same number go to the same member, so that joins of topics work.
         assert {frozenset(member.partitions) for member in members} == {frozenset({0}), frozenset({1})}
 
 
@@ -43,8 +41,9 @@ def test_an_unknown_assignor_is_refused(join: Join, make_topic: MakeTopic, group
     assert "assignor" in str(member.failure)
 
 
-def test_partitions_are_released_before_they_are_given(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    """No member reads a partition that another still holds: of records written all the time, each is received once."""
+def test_partitions_are_released_before_they_are_reassigned(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    """No member reads a partition that another still holds: of records that are written all the
+    time, each is received once."""
     topic = make_topic(4)
     members = [join(NewProtocolMember, group, [topic])]
     share_out(members, 4)
@@ -66,7 +65,8 @@ def test_a_member_may_subscribe_to_patterns_and_names(join: Join, admin: AdminCl
 
 
 def test_an_invalid_pattern_is_refused(join: Join, group: str) -> None:
-    """References back are known to librdkafka's regular expressions, which look first, and unknown to RE2's."""
+    """librdkafka checks a pattern first, and its regular expressions have back references; those of
+    RE2 do not."""
     member = join(NewProtocolMember, group, r"^(a)\1")
     until(lambda: member.failure is not None, "the member fails", seen=lambda: member.events)
     assert "regular expression" in str(member.failure).lower()
@@ -77,7 +77,7 @@ def test_a_group_has_settings_of_its_own(join: Join, make_topic: MakeTopic, boot
     share_out([join(NewProtocolMember, group, [make_topic(2)])], 2)
 
 
-# -- from one protocol to the other -------------------------------------------------------------------------------------------
+# -- from one protocol to the other -----------------------------------------------------------
 
 
 def test_an_empty_group_changes_its_protocol(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
@@ -93,8 +93,9 @@ def test_an_empty_group_changes_its_protocol(join: Join, make_topic: MakeTopic, 
         assert member.values == numbered(10 * number, 10 * number + 10)
 
 
-def test_a_group_at_work_is_upgraded_and_downgraded(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    """Member by member: the first of the new protocol converts the group, the last to leave converts it back."""
+def test_a_group_with_members_is_upgraded_and_downgraded(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+    """The group changes member by member: the first one of the new protocol converts the group, and
+    the last one that leaves converts it back."""
     topic = make_topic(4)
     everybody = [join(LibrdkafkaMember, group, [topic], strategy="cooperative-sticky") for _ in range(2)]
     working = list(everybody)
@@ -123,7 +124,9 @@ def test_a_group_at_work_is_upgraded_and_downgraded(join: Join, make_topic: Make
     assert sorted(int(value) for member in everybody for value in member.values) == list(range(sent))
 
 
-def test_a_group_of_the_new_protocol_is_described_as_dead_to_the_old(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_a_group_of_the_new_protocol_is_dead_to_old_describe_requests(
+    join: Join, make_topic: MakeTopic, bootstrap: str, group: str
+) -> None:
     share_out([join(NewProtocolMember, group, [make_topic(1)])], 1)
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     described = admin.describe_groups([group])[group]

@@ -1,4 +1,6 @@
-"""Transactions of aiokafka and kafka-python: the same claims as for librdkafka, in their own words and requests."""
+"""Transactions of aiokafka and kafka-python: the same claims as for librdkafka, with their own code
+and requests.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from tests.conformance.groups.test_commits import committed
 from tests.conformance.groups.test_transactions import begun, read, send, will_read
 from tests.waiting import PATIENCE_SECONDS
 
-# -- aiokafka -----------------------------------------------------------------------------------------------------------------
+# -- aiokafka ---------------------------------------------------------------------------------
 
 
 def test_aiokafka_commits_and_aborts(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
@@ -70,7 +72,7 @@ def test_aiokafka_transforms_with_offsets(make_topic: MakeTopic, bootstrap: str,
     assert committed(bootstrap, group, source)[0] == 30
 
 
-def test_a_zombie_of_aiokafka_is_fenced_by_an_heir_of_librdkafka(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
+def test_a_zombie_of_aiokafka_is_fenced_by_a_successor_of_librdkafka(make_topic: MakeTopic, bootstrap: str, group: str) -> None:
     topic = make_topic(1)
 
     async def claims() -> None:
@@ -90,7 +92,7 @@ def test_a_zombie_of_aiokafka_is_fenced_by_an_heir_of_librdkafka(make_topic: Mak
     will_read(bootstrap, topic, [b"of the heir"])
 
 
-# -- kafka-python -------------------------------------------------------------------------------------------------------------
+# -- kafka-python -----------------------------------------------------------------------------
 
 
 def python_producer(bootstrap: str, transactional_id: str) -> KafkaProducer:

@@ -1,4 +1,4 @@
-"""Members read from any position, of any topics, and each group reads all of it."""
+"""Members read from any position of any topics, and each group reads all records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVERY_MEMBER = for_each_of(ALL_MEMBERS)
 
 
 def assigned(consumer: Consumer) -> None:
-    """Poll until the group has given it something. Nothing must come with that."""
+    """Polls until the group has assigned something. No record must come with that."""
 
     def ready() -> bool:
         assert consumer.poll(0.05) is None
@@ -52,7 +52,7 @@ def test_two_groups_each_receive_everything(kind: type[Member], join: Join, make
 
 
 @EVERY_MEMBER
-def test_a_pattern_subscribes_to_what_is_there_and_what_comes(
+def test_a_pattern_subscribes_to_present_and_future_topics(
     kind: type[Member], join: Join, admin: AdminClient, bootstrap: str, group: str
 ) -> None:
     prefix = f"matched-{group}"
@@ -81,7 +81,9 @@ def test_a_pattern_subscribes_to_what_is_there_and_what_comes(
 
 
 @EVERY_MEMBER
-def test_new_partitions_find_a_reader(kind: type[Member], join: Join, admin: AdminClient, make_topic: MakeTopic, group: str) -> None:
+def test_new_partitions_are_assigned_to_members(
+    kind: type[Member], join: Join, admin: AdminClient, make_topic: MakeTopic, group: str
+) -> None:
     from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
 
     topic = make_topic(1)
@@ -97,7 +99,7 @@ def test_new_partitions_find_a_reader(kind: type[Member], join: Join, admin: Adm
     share_out(members, 4)
 
 
-# -- seek and replay ----------------------------------------------------------------------------------------------------------
+# -- seek and replay --------------------------------------------------------------------------
 
 
 @PROTOCOLS
@@ -158,7 +160,7 @@ def test_aiokafka_seeks_and_replays(make_topic: MakeTopic, bootstrap: str, group
     run(claims())
 
 
-# -- auto.offset.reset --------------------------------------------------------------------------------------------------------
+# -- auto.offset.reset ------------------------------------------------------------------------
 
 
 @PROTOCOLS
@@ -177,7 +179,8 @@ def test_librdkafka_without_an_offset_follows_its_reset_policy(protocol: str, ma
     assert refusal is not None
     assert refusal.code() == KafkaError._AUTO_OFFSET_RESET
     until(lambda: latest.poll(0.05) is None and bool(latest.assignment()), "the group assigns partitions")
-    # Where "latest" was asked for is not visible from outside, so records are written until one arrives.
+    # The moment at which "latest" is resolved is not visible from outside, so the test writes
+    # records until one arrives.
     sent = 5
 
     def arrived() -> bool:

@@ -1,4 +1,4 @@
-"""The node stops or is killed and comes back: commits are there, and members go on."""
+"""The node stops or is killed and comes back: commits are there, and members continue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENDINGS = pytest.mark.parametrize("ending", ["stop", "kill"])
 
 @pytest.fixture
 def mortal() -> Iterator[EmbeddedBroker]:
-    """A node of the test's own."""
+    """A node for this test alone."""
     with EmbeddedBroker(process=True, config=QUICK) as running:
         yield running
         assert running.complaints == ""
@@ -62,8 +62,8 @@ def test_commits_survive_a_restart(mortal: EmbeddedBroker, ending: str) -> None:
 
 
 @ENDINGS
-def test_members_go_on_after_a_restart(mortal: EmbeddedBroker, ending: str) -> None:
-    """Two members of each client, each two a group of their own, with a topic of their own."""
+def test_members_continue_after_a_restart(mortal: EmbeddedBroker, ending: str) -> None:
+    """Two members of each client; each pair has a group and a topic of its own."""
     teams: list[list[Member]] = []
     try:
         for number, kind in enumerate(ALL_MEMBERS):
@@ -86,7 +86,7 @@ def test_members_go_on_after_a_restart(mortal: EmbeddedBroker, ending: str) -> N
             if first == 0:
                 restart(mortal, ending)
         for number, team in enumerate(teams):
-            # Nothing was missed; read again is at most what had not been committed.
+            # No record was missed; at most uncommitted records were read again.
             for partition in range(2):
                 until(
                     partial(_all_read, team, partition),

@@ -1,4 +1,6 @@
-"""Members with names of their own (``group.instance.id``): they come back without a rebalance, and only one of each name is let in."""
+"""Static members (``group.instance.id``): they return without a rebalance, and only one member of
+each name is accepted.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from tests.conformance.groups.members import (
 from tests.waiting import until
 
 EVERY_MEMBER = for_each_of(ALL_MEMBERS)
-# The session of a member that returns, however busy the machine is; and of one that does not.
+# Sessions: long for a member that returns, however busy the machine is, and short for one that does
+# not.
 LONG_SESSION_MS, SHORT_SESSION_MS = 45_000, 2_000
 
 
@@ -33,13 +36,13 @@ def test_a_static_member_returns_without_a_rebalance(
     configure_group(bootstrap, group, {"consumer.session.timeout.ms": str(LONG_SESSION_MS)})
     members: list[Member] = []
     for number in range(3):
-        # One after the other, so that the first leads.
+        # They join one after the other, so that the first one leads.
         members.append(join(kind, group, [topic], instance=f"instance-{number}", session_ms=LONG_SESSION_MS))
         share_out(members, 3)
     instances = {member.group_instance_id for member in describe(bootstrap, group).members}
     assert instances == {"instance-0", "instance-1", "instance-2"}
     away, *others = members
-    # Not the leader: a leader that returns may bring another assignment.
+    # The leader does not leave, because a returning leader may bring another assignment.
     if kind is not NewProtocolMember:
         away, *others = reversed(members)
     held, heard = away.owned, [len(other.events) for other in others]
@@ -88,28 +91,29 @@ def test_a_static_member_that_stays_away_is_replaced(
     share_out([stays], 2)
 
 
-# aiokafka does not name the instance in its heartbeats, and so learns only that its member id is unknown: the two would fight for ever.
+# aiokafka does not name the instance in its heartbeats, and so learns only that its member id is
+# unknown: the two members would replace each other for ever.
 @for_each_of([LibrdkafkaMember, KafkaPythonMember])
-def test_the_elder_of_two_members_with_one_instance_id_is_fenced(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
+def test_the_older_of_two_members_with_one_instance_id_is_fenced(kind: type[Member], join: Join, make_topic: MakeTopic, group: str) -> None:
     topic = make_topic(2)
-    elder = join(kind, group, [topic], instance="one")
-    share_out([elder], 2)
-    younger = join(kind, group, [topic], instance="one")
-    until(lambda: elder.failure is not None, "the elder member is fenced", seen=lambda: (elder.events, younger.events))
-    assert "fenced" in str(elder.failure).lower() or "FencedInstanceId" in repr(elder.failure)
-    share_out([younger], 2)
+    older = join(kind, group, [topic], instance="one")
+    share_out([older], 2)
+    newer = join(kind, group, [topic], instance="one")
+    until(lambda: older.failure is not None, "the older member is fenced", seen=lambda: (older.events, newer.events))
+    assert "fenced" in str(older.failure).lower() or "FencedInstanceId" in repr(older.failure)
+    share_out([newer], 2)
 
 
-def test_the_younger_of_two_members_with_one_instance_id_is_refused_in_the_new_protocol(
+def test_the_newer_of_two_members_with_one_instance_id_is_refused_in_the_new_protocol(
     join: Join, make_topic: MakeTopic, group: str
 ) -> None:
     topic = make_topic(2)
-    elder = join(NewProtocolMember, group, [topic], instance="one")
-    share_out([elder], 2)
-    younger = join(NewProtocolMember, group, [topic], instance="one")
-    until(lambda: younger.failure is not None, "the younger member is refused", seen=lambda: (elder.events, younger.events))
-    assert "instance ID is still used by another member" in str(younger.failure)
-    share_out([elder], 2)
+    older = join(NewProtocolMember, group, [topic], instance="one")
+    share_out([older], 2)
+    newer = join(NewProtocolMember, group, [topic], instance="one")
+    until(lambda: newer.failure is not None, "the newer member is refused", seen=lambda: (older.events, newer.events))
+    assert "instance ID is still used by another member" in str(newer.failure)
+    share_out([older], 2)
 
 
 def test_a_static_member_is_removed_by_name(join: Join, make_topic: MakeTopic, bootstrap: str, group: str) -> None:

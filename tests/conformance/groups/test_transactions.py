@@ -49,7 +49,7 @@ def send(producer: Producer, topic: str, *values: bytes, partition: int = 0) -> 
 
 
 def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", partition: int = 0) -> list[bytes | None]:
-    """Everything up to the end that this reader can see."""
+    """All records up to the end that this reader can see."""
     consumer = consumer_of(bootstrap, "reader", isolation_level=isolation, enable_partition_eof=True, fetch_wait_max_ms=10)
     consumer.assign([TopicPartition(topic, partition, 0)])
     values: list[bytes | None] = []
@@ -69,7 +69,8 @@ def read(bootstrap: str, topic: str, *, isolation: str = "read_committed", parti
 
 
 def will_read(bootstrap: str, topic: str, expected: list[bytes], *, isolation: str = "read_committed", partition: int = 0) -> None:
-    """The end of a transaction is decided when it is answered; readers see it when the markers are written, a moment later."""
+    """The end of a transaction is decided when it is answered; readers see it when the markers are
+    written, a moment later."""
     until(
         lambda: read(bootstrap, topic, isolation=isolation, partition=partition) == expected,
         "the records are visible",
@@ -153,12 +154,13 @@ def test_an_empty_transaction_commits_and_aborts(make_topic: MakeTopic, bootstra
     will_read(bootstrap, topic, [b"v"])
 
 
-# -- one writer for each id ---------------------------------------------------------------------------------------------------
+# -- one writer for each id -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("last_deed", ["commit", "produce"])
 def test_a_zombie_is_fenced(last_deed: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    """The second producer of an id aborts what the first had open, and the first can do nothing more."""
+    """The second producer of an id aborts the open transaction of the first, and the first can do
+    nothing more."""
     topic = make_topic(1)
     zombie = begun(bootstrap, group)
     zombie.begin_transaction()
@@ -192,7 +194,7 @@ def test_a_transaction_that_takes_too_long_is_aborted(make_topic: MakeTopic, boo
     with pytest.raises(KafkaException) as aborted:
         slow.commit_transaction(PATIENCE_SECONDS)
     assert refusal(aborted).fatal() or refusal(aborted).txn_requires_abort()
-    # The producer that takes the id over goes on as if nothing had happened.
+    # The producer that takes over the id continues normally.
     heir = begun(bootstrap, group)
     heir.begin_transaction()
     send(heir, topic, b"heir")
@@ -207,7 +209,7 @@ def test_a_timeout_longer_than_allowed_is_refused(bootstrap: str, group: str) ->
     assert refusal(refused).code() == KafkaError.INVALID_TRANSACTION_TIMEOUT
 
 
-# -- offsets in transactions --------------------------------------------------------------------------------------------------
+# -- offsets in transactions ------------------------------------------------------------------
 
 
 @PROTOCOLS
@@ -221,7 +223,7 @@ def test_offsets_go_with_the_transaction(protocol: str, make_topic: MakeTopic, b
         producer.begin_transaction()
         send(producer, target, *(value or b"" for value in take(consumer, 10)))
         producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), PATIENCE_SECONDS)
-        # Until then they are not committed.
+        # The offsets are not committed before that.
         assert committed_unstable(bootstrap, group, source) == -1001
         getattr(producer, f"{outcome}_transaction")(PATIENCE_SECONDS)
         assert committed(bootstrap, group, source)[0] == expected
@@ -231,7 +233,7 @@ def test_offsets_go_with_the_transaction(protocol: str, make_topic: MakeTopic, b
 
 
 def committed_unstable(bootstrap: str, group: str, topic: str) -> int:
-    """What is committed, without waiting for open transactions."""
+    """The committed offset, without waiting for open transactions."""
     admin = AdminClient({**QUIET, "bootstrap.servers": bootstrap})
     request = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0)])
     found = admin.list_consumer_group_offsets([request], require_stable=False)[group].result(PATIENCE_SECONDS)
@@ -287,11 +289,12 @@ def test_transactional_offsets_of_a_former_member_are_refused(protocol: str, mak
     successor.close()
 
 
-# -- consume, transform, produce ----------------------------------------------------------------------------------------------
+# -- consume, transform, produce --------------------------------------------------------------
 
 
 class Transformer:
-    """Reads ``source``, writes the double to ``target``, with offsets and records in one transaction; aborts every third at first."""
+    """Reads ``source`` and writes the double to ``target``, with offsets and records in one
+    transaction; at first it aborts every third transaction."""
 
     def __init__(self, bootstrap: str, group: str, source: str, target: str, number: int, protocol: str) -> None:
         self._names = (bootstrap, group, source, target, number, protocol)
@@ -340,7 +343,7 @@ class Transformer:
 
     @staticmethod
     def _rewind(consumer: Consumer, messages: list[Message]) -> None:
-        """To the first message of each partition that is still ours."""
+        """Seeks to the first message of each partition that the consumer still owns."""
         first: dict[int, int] = {}
         for message in messages:
             first.setdefault(message.partition() or 0, message.offset() or 0)
@@ -351,7 +354,7 @@ class Transformer:
 
 @PROTOCOLS
 def test_consume_transform_produce_is_exactly_once(protocol: str, make_topic: MakeTopic, bootstrap: str, group: str) -> None:
-    """While transformers come and go, and every third transaction is aborted."""
+    """Transformers join and leave meanwhile, and every third transaction is aborted."""
     source, target = make_topic(3), make_topic(3)
     transformers = [Transformer(bootstrap, group, source, target, 0, protocol)]
     for step in range(3):
@@ -378,12 +381,12 @@ def test_consume_transform_produce_is_exactly_once(protocol: str, make_topic: Ma
         assert read(bootstrap, target, partition=partition) == expected
 
 
-# -- restarts and administration ----------------------------------------------------------------------------------------------
+# -- restarts and administration --------------------------------------------------------------
 
 
 @pytest.fixture
 def mortal() -> Iterator[EmbeddedBroker]:
-    """A node of the test's own."""
+    """A node for this test alone."""
     with EmbeddedBroker(process=True, config=QUICK) as running:
         yield running
         assert running.complaints == ""
@@ -409,7 +412,7 @@ def test_a_transaction_survives_a_restart_of_the_node(mortal: EmbeddedBroker, en
     send(producer, topic, b"next")
     producer.commit_transaction(PATIENCE_SECONDS)
     will_read(mortal.bootstrap, topic, [b"before", b"after", b"next"])
-    # What was open is open still, until its id is taken over.
+    # The transaction is still open, until another producer takes over its id.
     assert read(mortal.bootstrap, topic, partition=1) == []
     heir = begun(mortal.bootstrap, "never-comes-back")
     fill(mortal.bootstrap, topic, [b"visible"], 1)
@@ -458,7 +461,8 @@ def test_a_transaction_is_aborted_by_force(make_topic: MakeTopic, bootstrap: str
 
 
 def test_a_transaction_commits_offsets_of_a_group_without_a_known_coordinator() -> None:
-    """librdkafka looks for the group's coordinator only after AddOffsetsToTxn has succeeded: that must create ``__consumer_offsets``."""
+    """librdkafka looks for the group's coordinator only after AddOffsetsToTxn has succeeded: that
+    must create ``__consumer_offsets``."""
     nowhere = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "first", "log_level": 0})
     with EmbeddedBroker(config=QUICK) as broker:
         create(AdminClient({"bootstrap.servers": broker.bootstrap}), "t")

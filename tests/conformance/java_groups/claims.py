@@ -1,4 +1,4 @@
-"""Java programs that try claims and print what became of each."""
+"""Java programs that try claims and print the result of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def tried(program: Path, *arguments: str) -> dict[str, str | None]:
-    """By claim: None, or why it does not hold."""
+    """By claim: None, or the reason why it does not hold."""
     done = subprocess.run(java(str(program), *arguments), capture_output=True, text=True, timeout=LONG_PATIENCE_SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

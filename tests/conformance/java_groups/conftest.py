@@ -1,4 +1,4 @@
-"""One node for the Java client and Kafka's tools, that beats faster than a node in earnest."""
+"""One node for the Java client and Kafka's tools, with shorter heartbeats than in production."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Kafka's own command-line tools on groups and transactions of a Barnabas node, and on the files it leaves behind."""
+"""Kafka's own command-line tools on groups and transactions of a Barnabas node, and on its
+files.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def topic_of(bootstrap: str, name: str, partitions: int, records: int = 0) -> st
 
 
 def member(bootstrap: str, group: str, topic: str, count: int, protocol: str) -> Consumer:
-    """A member that has read and committed so many records."""
+    """A member that has read and committed ``count`` records."""
     config = {
         "group.id": group,
         "group.protocol": protocol,
@@ -138,7 +140,7 @@ def test_kafka_groups(tools: Tools, bootstrap: str) -> None:
 
 
 def open_transaction(bootstrap: str, transactional_id: str, topic: str) -> Producer:
-    # Longer than all that is asked about it may take.
+    # Longer than all questions about the transaction may take.
     timeout = {"transaction.timeout.ms": TRANSACTION_TIMEOUT_MS}
     producer = Producer({**QUIET, **timeout, "bootstrap.servers": bootstrap, "transactional.id": transactional_id})
     producer.init_transactions(PATIENCE_SECONDS)
@@ -158,7 +160,7 @@ def test_kafka_transactions(tools: Tools, bootstrap: str) -> None:
     assert re.search(rf"^1\s+tool\s+\d+\s+0\s+Ongoing\s+{TRANSACTION_TIMEOUT_MS}\s+\d+\s+\d+\s+{topic}-0", described, re.MULTILINE)
     producers = tools.run(TRANSACTIONS, *at, "describe-producers", "--topic", topic, "--partition", "0")
     assert re.search(r"^\d+\s+0\s+-1\s+0\s+\d+\s+0\s*$", producers, re.MULTILINE)
-    # It is open, but not for longer than it may be.
+    # The transaction is open, but has not exceeded its timeout.
     assert topic not in tools.run(TRANSACTIONS, *at, "find-hanging", "--broker-id", "1")
     tools.run(TRANSACTIONS, *at, "forceTerminateTransaction", "--transactionalId", "tool")
     until(
@@ -169,7 +171,8 @@ def test_kafka_transactions(tools: Tools, bootstrap: str) -> None:
 
 
 def test_a_hanging_transaction_is_found_and_aborted(tools: Tools) -> None:
-    """A batch of a transaction that its coordinator does not know, as older brokers and clients could leave one."""
+    """A batch of a transaction that its coordinator does not know, as older brokers and clients
+    could leave one."""
     with EmbeddedBroker(config={**QUICK, "transaction.partition.verification.enable": "false"}) as node:
         at = ("--bootstrap-server", node.bootstrap)
         topic = topic_of(node.bootstrap, "hangs", 1)
@@ -219,7 +222,8 @@ def test_kafka_dump_log_reads_the_coordinators_logs(tools: Tools, tmp_path: Path
         return text
 
     offsets = dumped("__consumer_offsets", "--offsets-decoder")
-    # Commits, classic groups, and of consumer groups: the group, members, the target's epoch, the target, what members have.
+    # Offset commits and classic groups; and of consumer groups: the group, its members, the epoch
+    # of the target assignment, the target assignment, and the current assignments.
     assert set(re.findall(r'key: {"type":"(\d+)"', offsets)) == {"1", "2", "3", "5", "6", "7", "8"}
     assert "endTxnMarker: COMMIT" in offsets
     assert "endTxnMarker: ABORT" in offsets

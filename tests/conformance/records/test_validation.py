@@ -1,4 +1,6 @@
-"""Apache Kafka says the same about the batches of ``refusals.py`` as we do, except where the table says why not."""
+"""Apache Kafka accepts and refuses the batches of ``refusals.py`` as we do, except where the table
+gives a reason.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def kafka() -> Iterator[LogOracle]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_kafka_decides_as_the_table_says(case: Case, kafka: LogOracle, tmp_path: Path) -> None:
+def test_kafka_decides_as_the_table_expects(case: Case, kafka: LogOracle, tmp_path: Path) -> None:
     directory = tmp_path / "topic-0"
     directory.mkdir()
     kafka.open(directory, case.config, now_ms=NOW_MS)
@@ -47,7 +49,7 @@ def test_kafka_decides_as_the_table_says(case: Case, kafka: LogOracle, tmp_path:
     if case.rules.codec is None:
         assert bytes(ours.batch) == written
     else:
-        # Two compressors may write one text in two ways.
+        # Two compressors may encode one text differently.
         assert list(open_batch(ours.batch)) == list(open_batch(written))
         sealed = {"crc": 0, "batch_length": 0}
         assert read_header(ours.batch)._replace(**sealed) == read_header(written)._replace(**sealed)

@@ -1,7 +1,8 @@
-"""What we write into ``__remote_log_metadata`` is what Kafka writes, in the partition where Kafka looks for it, and means the same.
+"""We write the same bytes into ``__remote_log_metadata`` as Kafka, in the partition where Kafka
+looks for them, and with the same meaning.
 
-One JVM answers everything: Kafka's serde for bytes, its partitioner, its cache of remote segments replaying the same events, and its
-check whether a segment belongs to a log's history.
+One JVM answers everything: Kafka's serde for bytes, its partitioner, its cache of remote segments
+replaying the same events, and its check whether a segment belongs to a log's history.
 """
 
 from __future__ import annotations
@@ -106,13 +107,14 @@ def question(event: RemoteLogEvent) -> Question:
 
 
 def replays() -> list[list[RemoteSegmentMetadata | RemoteSegmentUpdate]]:
-    """Without repetitions: when Kafka hears again that a segment was copied which another one has taken over since, it lets it take over
-    in turn, and loses what only the larger one holds. We hear nothing new."""
+    """Event streams without repetitions: when Kafka reads again that a segment was copied that a
+    larger one has replaced, it lets the segment replace the larger one in turn, and loses the
+    offsets that only the larger one holds. We ignore the repetition."""
     return [list({(each.id, each.state): each for each in random_events(Random(seed), 40)}.values()) for seed in range(REPLAYS)]
 
 
 def histories() -> list[tuple[RemoteSegmentMetadata, list[EpochStart], int]]:
-    """A segment, and a log whose epochs are nearly always nearly the segment's."""
+    """A segment, and a log whose epochs mostly equal those of the segment."""
     chance = Random(11)
     made = []
     for _ in range(HISTORIES):
@@ -133,7 +135,7 @@ ASKED = [(epoch, offset) for epoch in EPOCHS for offset in range(0, 150, 3)]
 
 @cache
 def answers() -> dict[str, list[Any]]:
-    """Everything, asked in one go."""
+    """All questions, asked at once."""
     asked: dict[str, list[Question]] = {
         "encode": [{"do": "encode", **question(each)} for each in events()],
         "rewrite": [{"do": "rewrite", "bytes": encode_event(each).hex()} for each in events()],

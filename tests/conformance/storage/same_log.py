@@ -1,4 +1,4 @@
-"""The same batches into our log and into Kafka's, so that the files can be compared."""
+"""The same batches are appended to our log and to Kafka's, so that the files can be compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from barnabas.storage.recovery import open_log
 from tests.conformance.storage.oracle import LogOracle
 from tests.unit.storage.logs import NOW_MS, marker
 
-# In both languages. Kafka takes no segment smaller than a megabyte unless it is asked by its internal name.
+# The settings under both names. Kafka accepts segments smaller than a megabyte only under an
+# internal name.
 SETTINGS = LogSettings(segment_bytes=4096, index_interval_bytes=300, index_bytes_max=4096)
 CONFIG = {"internal.segment.bytes": 4096, "index.interval.bytes": 300, "segment.index.bytes": 4096}
 PARTITION = TopicPartition("topic", 0)
@@ -44,7 +45,7 @@ Script: TypeAlias = Callable[[], list[Step]]
 
 
 def records(count: int, *, size: int = 40, first: int = 0, timestamp: int = NOW_MS) -> list[Record]:
-    """Keys and values that differ, headers on some, times that rise and fall."""
+    """Keys and values that differ, headers on some records, and timestamps that rise and fall."""
     made = []
     for offset in range(count):
         number = first + offset
@@ -74,7 +75,7 @@ def epochs_and_rolls() -> list[Step]:
 
 
 class Producing:
-    """Producers that keep count of their sequence numbers."""
+    """Producers that count their sequence numbers."""
 
     def __init__(self) -> None:
         self.sequences: dict[tuple[int, int], int] = {}
@@ -100,7 +101,7 @@ def idempotent_producers() -> list[Step]:
 
 
 def transactions() -> list[Step]:
-    """Commits and aborts that overlap, span segments, and one that stays open."""
+    """Commits and aborts that overlap and span segments, and one transaction that stays open."""
     producing = Producing()
     for number in range(36):
         producing.send(1, transactional=True)
@@ -139,7 +140,7 @@ def open_ours(directory: Path, *, clean: bool = True, recovery_point: int = 0, s
 
 
 def write_ours(directory: Path, script: list[Step], *, close: bool = True) -> Log:
-    """What a produce request goes through: validated, then appended."""
+    """The steps of a produce request: validation, then the append."""
     directory.mkdir()
     log = open_ours(directory)
     for step in script:

@@ -1,4 +1,4 @@
-"""``kafka-dump-log`` reads every file we write and finds nothing to complain about."""
+"""``kafka-dump-log`` reads every file that we write, and reports no error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.unit.storage.logs import all_batches
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
 COMPLAINTS = re.compile(r"(?i)mismatch|isvalid: false|non-consecutive|out of order|invalid|corrupt|could not|exception|not found|error")
-# The tool counts from -1 in every file, and so misses an offset in front of every segment but the first, Kafka's own included.
+# The tool counts from -1 in every file, and so reports a gap before every segment but the first, in
+# Kafka's own files too.
 QUIRK = re.compile(r"Non-consecutive offsets in \S+/0*(\d+)\.log\n  -1 is followed by \1\n")
 
 
@@ -90,7 +91,7 @@ def test_every_snapshot_is_read(script: str, kafka: LogOracle, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("suffix", "position"), [(".index", 5), (".timeindex", 6), (".log", 70)])
-def test_the_tool_does_complain_where_something_is_wrong(suffix: str, position: int, kafka: LogOracle, tmp_path: Path) -> None:
+def test_the_tool_reports_a_damaged_file(suffix: str, position: int, kafka: LogOracle, tmp_path: Path) -> None:
     directory = tmp_path / "topic-0"
     write_ours(directory, SCRIPTS["none"]())
     path = min(directory.glob(f"*{suffix}"))

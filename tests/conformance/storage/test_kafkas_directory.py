@@ -1,4 +1,6 @@
-"""We open the directories of a real Apache Kafka, after a clean stop and after ``kill -9``, and read everything back."""
+"""We open the directories of a real Apache Kafka, after a clean stop and after ``kill -9``, and
+read everything back.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ def value_of(number: int) -> bytes:
 
 
 def produce(bootstrap: str, sizes: dict[str, int]) -> None:
-    """So many records to topics that are named after their codec, or not compressed."""
+    """Produces ``sizes`` records to topics that are named after their codec, or are not
+    compressed."""
     producers = []
     for topic, count in sizes.items():
         codec = topic if topic in CODECS else "none"
@@ -89,7 +92,7 @@ def consume(bootstrap: str, topics: list[str], isolation: str = "read_uncommitte
 
 
 class Found:
-    """What was in the broker's log directory, and what its consumers had read before."""
+    """A copy of the broker's log directory, and the records that its consumers had read before."""
 
     def __init__(self, directory: Path, read: dict[str, list[Row]], committed: list[Row], *, clean: bool) -> None:
         self.directory = directory
@@ -116,7 +119,8 @@ class Found:
 
 @pytest.fixture(scope="module")
 def directories(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Found]:
-    """One directory, looked at twice: after the broker stopped in good order, and after it was killed in its next life."""
+    """One directory, copied twice: after the broker stopped cleanly, and after the restarted broker
+    was killed."""
     data = tmp_path_factory.mktemp("kafka") / "data"
     stopped, killed = data.with_name("stopped"), data.with_name("killed")
     topics = [*CODECS, "large", "transactions"]
@@ -153,8 +157,9 @@ def data_records(log: Log) -> Iterator[Row]:
                 yield record.offset, record.key, record.value
 
 
-def test_a_scrub_finds_nothing_wrong_with_it(found: Found) -> None:
-    """Before anybody has opened it: then indexes are derived again."""
+def test_a_scrub_finds_no_error_in_kafkas_directory(found: Found) -> None:
+    """The scrub runs before any program has opened the directory, which would derive indexes
+    again."""
     scrub = Scrub(deep=True)
     scrub_log_directory(scrub, ReadOnlyDisk(), str(found.directory))
     assert [each.text for each in scrub.findings] == []
@@ -183,7 +188,7 @@ def test_aborted_transactions_are_known(found: Found) -> None:
 
 
 def test_opening_kafkas_directory_truncates_and_removes_nothing(found: Found) -> None:
-    """Also of what Kafka keeps for itself: offsets, transactions and its metadata."""
+    """This includes Kafka's internal topics: offsets, transactions and its metadata."""
     names = [path.name for path in found.directory.iterdir() if parse_partition_directory(path.name)]
     assert {"__cluster_metadata-0", "__transaction_state-0"} <= set(names)
     for name in names:
@@ -192,7 +197,7 @@ def test_opening_kafkas_directory_truncates_and_removes_nothing(found: Found) ->
         log.abandon()
 
 
-def test_producers_are_known_again(found: Found) -> None:
+def test_producers_are_known_after_opening(found: Found) -> None:
     log, _ = found.open("large-0")
     (producer,) = log.producers
     assert producer.last_sequence == RECORDS * 20 - 1
@@ -200,7 +205,7 @@ def test_producers_are_known_again(found: Found) -> None:
     log.abandon()
 
 
-def test_after_a_clean_stop_nothing_is_changed_by_opening(directories: dict[str, Found]) -> None:
+def test_opening_after_a_clean_stop_changes_nothing(directories: dict[str, Found]) -> None:
     found = directories["stopped"]
     for name in ("large-0", "transactions-0", "zstd-0"):
         before = {path.name: path.read_bytes() for path in (found.directory / name).iterdir()}
@@ -210,7 +215,7 @@ def test_after_a_clean_stop_nothing_is_changed_by_opening(directories: dict[str,
         assert {path.name: path.read_bytes() for path in (found.directory / name).iterdir()} == before
 
 
-def test_the_whole_directory_is_taken_over(found: Found, tmp_path: Path) -> None:
+def test_a_barnabas_node_takes_over_the_whole_directory(found: Found, tmp_path: Path) -> None:
     disk, copy = RealDisk(), tmp_path / "copy"
     shutil.copytree(found.directory, copy)
     meta = read_meta_properties(disk, str(copy))

@@ -1,4 +1,6 @@
-"""The files are Kafka's: the same batches leave the same bytes, and the same wreck is recovered to the same bytes."""
+"""The files are Kafka's: the same batches leave the same bytes, and the same damage is recovered to
+the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from tests.unit.storage.logs import NOW_MS, all_batches
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
-# Kafka makes an empty file of epochs while there are none; we make no file then.
+# Kafka creates an empty file of epochs while there are none; we create no file then.
 NO_EPOCHS = b""
 
 
@@ -29,9 +31,10 @@ def kafka() -> Iterator[LogOracle]:
 
 
 def comparable(directory: Path, *, snapshots: bool = True) -> dict[str, Any]:
-    """All files of a partition that are not about to be removed, which Kafka does a minute later and we at once.
+    """All files of a partition except those marked for removal, which Kafka removes a minute later
+    and we remove at once.
 
-    In a snapshot the order of producers is that of a hash table in Kafka, of first appearance here.
+    In a snapshot Kafka orders producers by a hash table, and we by their first appearance.
     """
     found: dict[str, Any] = {"leader-epoch-checkpoint": NO_EPOCHS, **files(directory)}
     found = {name: content for name, content in found.items() if not name.endswith(".deleted")}
@@ -74,7 +77,7 @@ def test_producer_snapshots_are_equal_where_the_producers_are_in_kafkas_order(ka
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_kafka_opens_what_we_closed_and_reads_the_same(script: str, kafka: LogOracle, tmp_path: Path) -> None:
+def test_kafka_opens_our_closed_log_and_reads_the_same(script: str, kafka: LogOracle, tmp_path: Path) -> None:
     directory = tmp_path / "topic-0"
     log = write_ours(directory, SCRIPTS[script]())
     kafka.open(directory, CONFIG, clean=True, recovery_point=log.log_end_offset, now_ms=NOW_MS)
@@ -88,7 +91,7 @@ def test_kafka_opens_what_we_closed_and_reads_the_same(script: str, kafka: LogOr
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_we_open_what_kafka_closed_and_read_the_same(script: str, kafka: LogOracle, tmp_path: Path) -> None:
+def test_we_open_kafkas_closed_log_and_read_the_same(script: str, kafka: LogOracle, tmp_path: Path) -> None:
     directory = tmp_path / "topic-0"
     write_kafkas(kafka, directory, SCRIPTS[script](), close=False)
     state = kafka.ask("state")
@@ -103,8 +106,9 @@ def test_we_open_what_kafka_closed_and_read_the_same(script: str, kafka: LogOrac
 
 @pytest.mark.parametrize("writer", ["ours", "kafkas"])
 @pytest.mark.parametrize("wreck", ["as it was", "torn", "zeros behind", "a bit in the middle", "no indexes", "garbage behind"])
-def test_a_wreck_is_recovered_to_the_same_bytes(wreck: str, writer: str, kafka: LogOracle, tmp_path: Path) -> None:
-    """A process is killed; its directory, damaged in one way or another, is recovered by us and, a copy of it, by Kafka."""
+def test_a_damaged_directory_is_recovered_to_the_same_bytes(wreck: str, writer: str, kafka: LogOracle, tmp_path: Path) -> None:
+    """A process is killed; its directory, damaged in one of several ways, is recovered by us, and a
+    copy of it by Kafka."""
     origin = tmp_path / "topic-0"
     script = transactions() + batches(20, first=200, epoch=2)
     if writer == "ours":
@@ -124,14 +128,15 @@ def test_a_wreck_is_recovered_to_the_same_bytes(wreck: str, writer: str, kafka: 
     assert log.log_end_offset == state["log_end_offset"]
     assert our_records(log) == state["records"]
     log.close()
-    # Kafka keeps a snapshot of every segment it recovered, we only of the end.
+    # Kafka keeps a snapshot of every segment that it recovered, and we keep only that of the end.
     assert without_empty(comparable(ours, snapshots=False)) == without_empty(comparable(kafkas, snapshots=False))
     last = f"{log.log_end_offset:020d}.snapshot"
     assert comparable(ours)[last] == comparable(kafkas)[last]
 
 
 def without_empty(found: dict[str, Any]) -> dict[str, Any]:
-    """Where a transaction index has become empty, one side leaves the file and the other none."""
+    """Where a transaction index has become empty, one program leaves the file and the other removes
+    it."""
     return {name: content for name, content in found.items() if content or not name.endswith(".txnindex")}
 
 
@@ -156,14 +161,14 @@ def damage(directory: Path, wreck: str) -> None:
 
 
 @pytest.mark.parametrize("back", [1, 7, 30, 200])
-def test_a_cut_log_has_the_same_files(back: int, kafka: LogOracle, tmp_path: Path) -> None:
+def test_a_truncated_log_has_the_same_files(back: int, kafka: LogOracle, tmp_path: Path) -> None:
     for side in ("ours", "kafkas"):
         (tmp_path / side).mkdir()
     ours, kafkas = tmp_path / "ours" / "topic-0", tmp_path / "kafkas" / "topic-0"
     script = SCRIPTS["transactions"]() + batches(20, first=300, epoch=4)
     log = write_ours(ours, script, close=False)
     write_kafkas(kafka, kafkas, script, close=False)
-    # A cut is always made where a batch begins.
+    # A truncation always begins at the start of a batch.
     cut = max(first for first in header_offsets(log) if first <= log.log_end_offset - back)
     log.truncate_to(cut)
     kafka.ask("truncate", offset=cut)
@@ -172,7 +177,8 @@ def test_a_cut_log_has_the_same_files(back: int, kafka: LogOracle, tmp_path: Pat
     log.close()
     kafka.ask("close")
     expected = comparable(kafkas)
-    # Where the cut falls on the beginning of a segment, Kafka keeps it, empty, and we go on in the one before.
+    # Where the truncation falls on the beginning of a segment, Kafka keeps that segment, empty, and
+    # we continue in the one before.
     empty = {name.removesuffix(".log") for name, content in expected.items() if name.endswith(".log") and not content}
     expected = {name: content for name, content in expected.items() if not (name.split(".")[0] in empty and not name.endswith("snapshot"))}
     assert without_empty(comparable(ours)) == without_empty(expected)

@@ -1,7 +1,8 @@
 """Apache Kafka's message schemas, read out of its jars.
 
-Only what decides bytes or meaning is kept. Two of Kafka's own rules are applied on the way: a tagged field without versions
-has its tagged versions, and a default written as JSON's ``null`` is no default at all (only the text ``"null"`` means null).
+Only what decides bytes or meaning is kept. Two of Kafka's own rules are applied on the way: a
+tagged field without versions has its tagged versions, and a default written as JSON's ``null`` is
+no default at all (only the text ``"null"`` means null).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _SCHEMA_FOLDERS = ("common/message/", "common/metadata/", "message/")
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """``type`` is Kafka's text without the brackets; ``fields`` are those of a struct, None for a primitive."""
+    """``type`` is Kafka's text without the brackets; ``fields`` are those of a struct, None for a
+    primitive."""
 
     name: str
     type: str

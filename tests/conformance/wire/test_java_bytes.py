@@ -1,7 +1,9 @@
-"""Our bytes are Apache Kafka's bytes, for every declared message and version, asked of Kafka's own generated classes.
+"""Our bytes are Apache Kafka's bytes, for every declared message and version, compared with Kafka's
+own generated classes.
 
-This is the only oracle for what lies in logs (metadata, coordinator and remote-log records), which kio does not know. Values travel
-to ``Oracle.java`` and back in the JSON form that Kafka's converters use; names in it are the schema's, not ours.
+This is the only oracle for records in logs (metadata, coordinator and remote-log records), which
+kio does not know. Values travel to ``Oracle.java`` and back in the JSON form that Kafka's
+converters use; names in it are the schema's, not ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Our bytes are kio's bytes, for every request, response, header and embedded struct in every version.
+"""Our bytes are kio's bytes, for every request, response, header and embedded struct in every
+version.
 
-kio generates a class per version from Kafka's schemas and shares no code with us. It models some integers as something nicer
-(error codes, durations, moments), so the values compared here are those that both sides can hold.
+kio generates a class per version from Kafka's schemas and shares no code with us. It models some
+integers as something nicer (error codes, durations, moments), so the values compared here are those
+that both sides can hold.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ _KINDS = {
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
-# kio computes durations and moments in floating point, which is exact to the millisecond for some nine thousand years.
+# kio computes durations and moments in floating point, which is exact to the millisecond for some
+# nine thousand years.
 _EXACT_MS = 2**48
 _NARROWED: dict[str, st.SearchStrategy[Any]] = {
     "error_code": st.sampled_from([each.value for each in ErrorCode]),
@@ -65,7 +68,8 @@ def kio_class(versioned: Versioned) -> type[Any]:
 
 
 def twins(cls: type[Any], theirs: type[Any], version: int) -> Iterator[tuple[Field, Any]]:
-    """Our fields of a version beside kio's: both follow the schema's order, so position and not name pairs them."""
+    """Our fields of a version beside kio's: both follow the schema's order, so position and not
+    name pairs them."""
     return zip(present_fields(cls, version), dataclasses.fields(theirs), strict=True)
 
 

@@ -20,13 +20,14 @@ from tests.unit.wire.declared import declared_messages, struct_inside
 
 pytestmark = pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")
 
-# The formats of two files, not of messages or records: the storage and raft packages know them.
+# The formats of two files, not of messages or records: the storage and quorum packages know them.
 _FILE_FORMATS = {"ProducerSnapshot", "QuorumStateData"}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What both sides know about a field; ``default`` of a struct is None or the word ``struct``."""
+    """The properties of a field that both sides know; ``default`` of a struct is None or the word
+    ``struct``."""
 
     path: str
     type: str
@@ -40,7 +41,7 @@ class Facts:
 
 
 def snake_case(name: str) -> str:
-    # KRaft is one word, whatever its capitals say.
+    # KRaft is one word in spite of its capitals.
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.replace("KRaft", "Kraft")).lower()
 
 
@@ -123,7 +124,7 @@ def declared_default(field: Field) -> object:
     if isinstance(field.type, StructOf) and default is not None:
         assert default == field.type.cls()
         return "struct"
-    # True is 1 to Python and not to Kafka.
+    # True equals 1 in Python and not in Kafka.
     assert not isinstance(field.type, Primitive) or default is None or type(default) is type(field.type.zero)
     return default
 

@@ -108,7 +108,7 @@ class World:
         self.desk = Desk(GroupSettings(consumer_assignment_interval_ms=self.chance.choice([0, 1_000])))
         self.desk.topic("a", 4)
         self.clients: list[Client] = []
-        self.born = 0
+        self.joined_count = 0
 
     def step(self) -> None:
         deed = self.chance.choice([self.beat] * 12 + [self.come, self.go, self.crash, self.change_topics, self.wait, self.reload])
@@ -130,13 +130,13 @@ class World:
     def come(self) -> None:
         if len(self.clients) >= 5:
             return
-        self.born += 1
+        self.joined_count += 1
         topics = self.chance.sample(TOPICS, self.chance.randint(1, 3))
         pattern = self.chance.choice([None, None, "[ab]"])
         instance_id = f"i{self.chance.randint(1, 2)}" if self.chance.random() < 0.3 else None
         if any(client.instance_id == instance_id for client in self.clients) and instance_id is not None:
             return
-        self.clients.append(Client(self.desk, f"m{self.born}", topics, pattern, instance_id))
+        self.clients.append(Client(self.desk, f"m{self.joined_count}", topics, pattern, instance_id))
 
     def go(self) -> None:
         if self.clients:
