@@ -22,7 +22,7 @@ from barnabas.wire.messages.metadata import MetadataRequest
 from peers.apache_kafka import why_missing
 from peers.apache_kafka_cluster import APACHE
 from peers.cluster import Cluster
-from tests.unit.controller.test_channel import THERE, Office, client
+from tests.unit.controller.test_channel import THERE, World, client
 
 pytestmark = [pytest.mark.java, pytest.mark.skipif(why_missing() is not None, reason=why_missing() or "")]
 
@@ -40,12 +40,12 @@ def ask(cluster: Cluster, request: Any, version: int | None) -> Any:
     requests."""
 
     async def main() -> Any:
-        office = Office()
-        office.leads(THERE, int(cluster.node(1).controller.rpartition(":")[2]))
+        world = World()
+        world.leads(THERE, int(cluster.node(1).controller.rpartition(":")[2]))
         try:
-            return await office.ask(request, None if version is None else client(version))
+            return await world.ask(request, None if version is None else client(version))
         finally:
-            office.peers.close()
+            world.peers.close()
 
     return asyncio.run(main())
 

@@ -160,7 +160,7 @@ def test_an_unknown_topic_is_answered_unknown_topic_or_partition() -> None:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def test_consumers_see_what_is_committed_and_followers_serve_it_too() -> None:
+def test_consumers_see_committed_records_and_followers_serve_them_too() -> None:
     server = Server()
     server.produce(acks=1)
     assert len(server.fetch()[0].records) == 0
@@ -202,7 +202,7 @@ def test_a_reader_is_not_sent_to_its_rack_without_a_replica_selector() -> None:
 # -- offsets ---------------------------------------------------------------------------------------
 
 
-def test_a_new_leader_tells_no_latest_offset_before_it_knows_what_was_committed() -> None:
+def test_a_new_leader_reports_no_latest_offset_before_it_knows_the_high_watermark() -> None:
     server = Server()
     server.produce(acks=1)
     server.partition.follow_metadata(led_by(ME, replicas=ALL, epoch=1))

@@ -45,7 +45,7 @@ def test_every_turn_is_announced_before_it_is_taken() -> None:
     assert announced == [("barnabas", 0), ("kafka", 0), ("kafka", 1), ("barnabas", 1)]
 
 
-def test_a_system_that_fails_is_left_alone_and_the_other_goes_on() -> None:
+def test_a_system_that_fails_is_left_alone_and_the_other_continues() -> None:
     result = measured(StagedRow(fails=("kafka", 1)), rounds=3)
     assert result.failures == {"kafka": "told to fail"}
     assert len(result.rounds["barnabas"]) == 3

@@ -74,8 +74,8 @@ def client(version: int = 7) -> Caller:
     return Caller(cast(Connection, _Peer()), version, 77, "an admin")
 
 
-class Office:
-    """A channel, and the quorum it looks at."""
+class World:
+    """A channel, and the quorum that it asks for the leader."""
 
     def __init__(self, local: Local | None = None, *, timeout_ms: int = PATIENCE_MS) -> None:
         self.quorum = Quorum()
@@ -110,9 +110,9 @@ def allocating(response: Any = ALLOCATED) -> Callable[[Visitor], Awaitable[None]
 def test_the_controller_in_this_node_is_asked_without_the_wire() -> None:
     async def scenario() -> None:
         local = Local(ALLOCATED)
-        office = Office(local)
-        office.leads(HERE)
-        assert office.channel.submit(ALLOCATE).value is ALLOCATED, "at once"
+        world = World(local)
+        world.leads(HERE)
+        assert world.channel.submit(ALLOCATE).value is ALLOCATED, "at once"
         assert local.asked == [ALLOCATE]
 
     run(scenario)
@@ -121,21 +121,21 @@ def test_the_controller_in_this_node_is_asked_without_the_wire() -> None:
 def test_the_controller_in_another_node_is_asked_over_the_wire() -> None:
     async def scenario() -> None:
         async with serving(allocating()) as port:
-            office = Office()
-            office.leads(THERE, port)
-            assert await office.ask(ALLOCATE) == ALLOCATED
-            office.peers.close()
+            world = World()
+            world.leads(THERE, port)
+            assert await world.ask(ALLOCATE) == ALLOCATED
+            world.peers.close()
 
     run(scenario)
 
 
 def test_a_request_waits_while_no_leader_is_known() -> None:
     async def scenario() -> None:
-        office = Office(Local(ALLOCATED))
-        asked = asyncio.ensure_future(office.ask(ALLOCATE))
+        world = World(Local(ALLOCATED))
+        asked = asyncio.ensure_future(world.ask(ALLOCATE))
         await asyncio.sleep(0)
         assert not asked.done()
-        office.leads(HERE)
+        world.leads(HERE)
         assert await asked is ALLOCATED
 
     run(scenario)
@@ -146,9 +146,9 @@ def test_a_node_that_answers_not_controller_is_asked_again() -> None:
 
     async def scenario() -> None:
         refusal = error_response(CREATE, ErrorCode.NOT_CONTROLLER)
-        office = Office(Local(refusal, refusal, CREATED))
-        office.leads(HERE)
-        assert await office.ask(CREATE) is CREATED
+        world = World(Local(refusal, refusal, CREATED))
+        world.leads(HERE)
+        assert await world.ask(CREATE) is CREATED
 
     run(scenario)
 
@@ -162,13 +162,13 @@ def test_a_new_leader_is_asked_while_the_old_one_is_silent() -> None:
 
     async def scenario() -> None:
         async with serving(silence) as paused, serving(allocating()) as alive:
-            office = Office()
-            office.leads(THERE, paused)
-            answered = asyncio.ensure_future(office.ask(ALLOCATE))
+            world = World()
+            world.leads(THERE, paused)
+            answered = asyncio.ensure_future(world.ask(ALLOCATE))
             await asked.wait()
-            office.leads(ELSEWHERE, alive, epoch=2)
+            world.leads(ELSEWHERE, alive, epoch=2)
             assert await answered == ALLOCATED
-            office.peers.close()
+            world.peers.close()
 
     asked = asyncio.Event()
     run(scenario)
@@ -188,11 +188,11 @@ def test_a_controller_that_closes_the_connection_is_asked_again() -> None:
 
     async def scenario() -> None:
         async with serving(visit) as port:
-            office = Office()
-            office.leads(THERE, port)
-            assert await office.ask(ALLOCATE) == ALLOCATED
+            world = World()
+            world.leads(THERE, port)
+            assert await world.ask(ALLOCATE) == ALLOCATED
             assert visits == 3
-            office.peers.close()
+            world.peers.close()
 
     run(scenario)
 
@@ -203,9 +203,9 @@ def test_a_controller_that_closes_the_connection_is_asked_again() -> None:
 @pytest.mark.parametrize("leader", [None, Led(THERE, 1, None), Led(HERE, 1, None)])
 def test_a_request_without_a_controller_is_answered_request_timed_out(leader: Led | None) -> None:
     async def scenario() -> None:
-        office = Office(timeout_ms=120)
-        office.quorum.leader = leader
-        response = await office.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=0), client())
+        world = World(timeout_ms=120)
+        world.quorum.leader = leader
+        response = await world.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=0), client())
         assert [topic.error_code for topic in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
 
     run(scenario)
@@ -213,9 +213,9 @@ def test_a_request_without_a_controller_is_answered_request_timed_out(leader: Le
 
 def test_a_request_that_names_a_time_is_answered_by_then() -> None:
     async def scenario() -> None:
-        office = Office(Local(Promise()))  # The controller decides, and its answer never comes.
-        office.quorum.leader = Led(HERE, 1, None)
-        response = await office.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=120), client())
+        world = World(Local(Promise()))  # The controller decides, and its answer never comes.
+        world.quorum.leader = Led(HERE, 1, None)
+        response = await world.ask(CreateTopicsRequest(topics=CREATE.topics, timeout_ms=120), client())
         assert [topic.error_code for topic in response.topics] == [ErrorCode.REQUEST_TIMED_OUT]
 
     run(scenario)
@@ -224,13 +224,13 @@ def test_a_request_that_names_a_time_is_answered_by_then() -> None:
 def test_waiting_requests_are_answered_when_the_node_stops() -> None:
     async def scenario() -> None:
         never: Promise[Any] = Promise()
-        office = Office(Local(never))
-        waiting = office.channel.submit(ALLOCATE)
-        office.quorum.leader = Led(HERE, 1, None)
-        parked = office.channel.submit(ALLOCATE)
-        office.channel.close()
+        world = World(Local(never))
+        waiting = world.channel.submit(ALLOCATE)
+        world.quorum.leader = Led(HERE, 1, None)
+        parked = world.channel.submit(ALLOCATE)
+        world.channel.close()
         assert waiting.value.error_code == parked.value.error_code == ErrorCode.REQUEST_TIMED_OUT
-        assert office.channel.submit(ALLOCATE).value.error_code == ErrorCode.REQUEST_TIMED_OUT
+        assert world.channel.submit(ALLOCATE).value.error_code == ErrorCode.REQUEST_TIMED_OUT
         never.resolve(ALLOCATED)  # The late answer changes nothing.
 
     run(scenario)
@@ -239,11 +239,11 @@ def test_waiting_requests_are_answered_when_the_node_stops() -> None:
 def test_a_controller_that_does_not_know_the_request_is_not_asked_again() -> None:
     async def scenario() -> None:
         async with serving(allocating()) as port:
-            office = Office()
-            office.leads(THERE, port)
-            response = await office.ask(ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0])]))
+            world = World()
+            world.leads(THERE, port)
+            response = await world.ask(ElectLeadersRequest(topic_partitions=[TopicPartitions(topic="t", partitions=[0])]))
             assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
-            office.peers.close()
+            world.peers.close()
 
     run(scenario)
 
@@ -252,14 +252,14 @@ def test_waiting_requests_have_a_limit_while_there_is_no_controller(monkeypatch:
     monkeypatch.setattr(controller_channel, "REQUESTS_WAITING_MAX", 2)
 
     async def scenario() -> None:
-        office = Office()
-        waiting = [office.channel.submit(CREATE, client()) for _ in range(3)]
+        world = World()
+        waiting = [world.channel.submit(CREATE, client()) for _ in range(3)]
         assert [each.done for each in waiting] == [False, False, True]
-        own = office.channel.submit(ALLOCATE)
+        own = world.channel.submit(ALLOCATE)
         assert not own.done, "what the broker needs to live is not held against it"
         waiting[0].abandon()
-        waiting.append(office.channel.submit(CREATE, client()))
-        office.channel.close()
+        waiting.append(world.channel.submit(CREATE, client()))
+        world.channel.close()
 
     run(scenario)
 
@@ -296,12 +296,12 @@ def test_a_forwarded_request_carries_the_principal_and_the_version_of_the_client
 
     async def scenario() -> None:
         async with serving(enveloping(respond)) as port:
-            office = Office()
-            office.leads(THERE, port)
-            response = await office.ask(CREATE, client(version))
+            world = World()
+            world.leads(THERE, port)
+            response = await world.ask(CREATE, client(version))
             assert [(topic.name, topic.error_code) for topic in response.topics] == [("t", 0)]
             assert seen == [((ApiKey.CREATE_TOPICS, version, 77, "an admin"), CREATE), (ANONYMOUS, "10.1.2.3")]
-            office.peers.close()
+            world.peers.close()
 
     run(scenario)
 
@@ -314,10 +314,10 @@ def test_an_envelope_that_went_to_the_wrong_node_is_sent_again() -> None:
 
     async def scenario() -> None:
         async with serving(enveloping(lambda _: answers.pop(0))) as port:
-            office = Office()
-            office.leads(THERE, port)
-            assert (await office.ask(CREATE, client())).topics[0].error_code == ErrorCode.NONE
-            office.peers.close()
+            world = World()
+            world.leads(THERE, port)
+            assert (await world.ask(CREATE, client())).topics[0].error_code == ErrorCode.NONE
+            world.peers.close()
 
     run(scenario)
 
@@ -336,9 +336,9 @@ def test_an_envelope_that_went_to_the_wrong_node_is_sent_again() -> None:
 def test_errors_between_nodes_are_hidden_from_the_client(envelope: EnvelopeResponse, told: ErrorCode) -> None:
     async def scenario() -> None:
         async with serving(enveloping(lambda _: envelope)) as port:
-            office = Office()
-            office.leads(THERE, port)
-            assert (await office.ask(CREATE, client())).topics[0].error_code == told
-            office.peers.close()
+            world = World()
+            world.leads(THERE, port)
+            assert (await world.ask(CREATE, client())).topics[0].error_code == told
+            world.peers.close()
 
     run(scenario)

@@ -30,7 +30,7 @@ def log_over(replica: SimpleNamespace | None) -> CoordinatorTopicLog:
         (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_LEADER_OR_FOLLOWER),
     ],
 )
-def test_an_answer_waits_until_what_it_rests_on_is_replicated(code: ErrorCode, told: ErrorCode) -> None:
+def test_an_answer_waits_until_its_records_are_replicated(code: ErrorCode, told: ErrorCode) -> None:
     replicated: Promise[ErrorCode] = Promise()
     waiting = log_over(SimpleNamespace(replicated=lambda end_offset: replicated)).replicated(0, 5)
     assert not waiting.done

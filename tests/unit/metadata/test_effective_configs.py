@@ -64,7 +64,7 @@ def test_the_strongest_place_wins_and_all_are_shown(count: int) -> None:
     assert [each.value for each in entry.synonyms] == [*(str(layer[2]) for layer in reversed(layers)), "1048588"]
 
 
-def test_a_topic_that_sets_nothing_has_what_its_broker_has() -> None:
+def test_a_topic_without_settings_inherits_those_of_its_broker() -> None:
     configs = effective(topic={"max.message.bytes": "4"}, cluster={"message.max.bytes": "2"})
     assert configs.topic("another")["max.message.bytes"] == 2
 
@@ -141,7 +141,7 @@ def test_limits_of_replication_have_a_value_always_and_are_shown_while_they_are_
     assert [(each.value, each.source) for each in entry.synonyms] == [("1000", BROKER), ("2000", ALL_BROKERS)]
 
 
-def test_all_brokers_show_only_what_was_set_for_all_of_them() -> None:
+def test_the_cluster_default_shows_only_settings_for_all_brokers() -> None:
     configs = effective(cluster={"message.max.bytes": "2", "log.retention.ms": "3"}, broker={"message.max.bytes": "9"})
     assert [(entry.name, entry.value, entry.source) for entry in configs.describe_cluster_default()] == [
         ("log.retention.ms", "3", ALL_BROKERS),
@@ -159,7 +159,7 @@ def test_groups_and_client_metrics_show_their_own_and_defaults() -> None:
     assert shown(configs.describe_client_metrics("another"), "interval.ms").source == DEFAULT
 
 
-def test_a_topic_about_to_be_made_shows_what_it_will_have() -> None:
+def test_a_topic_about_to_be_created_shows_its_future_settings() -> None:
     entries = effective(file={"log.segment.bytes": "2000000"}).describe_new_topic({"retention.ms": "5"})
     assert [entry.name for entry in entries] == sorted(entry.name for entry in entries)
     assert (shown(entries, "retention.ms").value, shown(entries, "retention.ms").source) == ("5", TOPIC)

@@ -61,7 +61,7 @@ def fetched(partition: Partition, replica: int, offset: int, *, epoch: int = EPO
     return partition.follower_fetched(replica, offset=offset, log_start_offset=0, replica_epoch=epoch, now_ms=now_ms)
 
 
-def told(promise: Promise[ErrorCode]) -> ErrorCode | None:
+def result_of(promise: Promise[ErrorCode]) -> ErrorCode | None:
     return promise.value if promise.done else None
 
 
@@ -69,11 +69,11 @@ def test_acks_all_waits_for_the_last_in_sync_replica() -> None:
     partition = leader()
     replicated = partition.replicated(3)
     fetched(partition, 2, 3)
-    assert told(replicated) is None
+    assert result_of(replicated) is None
     fetched(partition, 3, 2)
-    assert (told(replicated), partition.high_watermark) == (None, 2)
+    assert (result_of(replicated), partition.high_watermark) == (None, 2)
     fetched(partition, 3, 3)
-    assert (told(replicated), partition.high_watermark) == (ErrorCode.NONE, 3)
+    assert (result_of(replicated), partition.high_watermark) == (ErrorCode.NONE, 3)
 
 
 def test_the_high_watermark_does_not_go_back_when_a_follower_does() -> None:
@@ -94,7 +94,7 @@ def test_an_isr_below_the_minimum_commits_nothing_for_any_acks() -> None:
     partition.isr_agreed(change, IsrAnswer((ME,), 0, 10**6))
     fetched(partition, 2, 3)
     assert partition.high_watermark == 0
-    assert told(promise) is None
+    assert result_of(promise) is None
 
 
 def test_a_shrink_counts_when_the_controller_has_agreed() -> None:
@@ -103,9 +103,9 @@ def test_a_shrink_counts_when_the_controller_has_agreed() -> None:
     promise = partition.replicated(3)
     change = partition.check_isr(2000)
     assert change is not None
-    assert told(promise) is None
+    assert result_of(promise) is None
     partition.isr_agreed(change, IsrAnswer((ME, 2), 0, 10**6))
-    assert told(promise) == ErrorCode.NONE
+    assert result_of(promise) == ErrorCode.NONE
     assert partition.isr == (ME, 2)
 
 
@@ -117,17 +117,17 @@ def test_a_follower_that_catches_up_is_proposed_and_counts_from_that_moment() ->
     assert [change.members for change in asking.changes] == [{ME, 2, 3}]
     promise = partition.replicated(append(partition))
     fetched(partition, 2, 4)
-    assert told(promise) is None
+    assert result_of(promise) is None
     fetched(partition, 3, 4)
-    assert told(promise) == ErrorCode.NONE
+    assert result_of(promise) == ErrorCode.NONE
 
 
 def test_a_deposed_leader_answers_waiting_requests_not_leader() -> None:
     partition = leader()
     promise = partition.replicated(3)
     partition.follow_metadata(led_by(2, replicas=ALL, epoch=1))
-    assert told(promise) == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert told(partition.replicated(3)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert result_of(promise) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert result_of(partition.replicated(3)) == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_a_leader_that_is_elected_again_keeps_its_state() -> None:
@@ -135,9 +135,9 @@ def test_a_leader_that_is_elected_again_keeps_its_state() -> None:
     fetched(partition, 2, 3)
     promise = partition.replicated(3)
     partition.follow_metadata(led_by(ME, replicas=ALL, epoch=1))
-    assert told(promise) is None
+    assert result_of(promise) is None
     fetched(partition, 3, 3)
-    assert told(promise) == ErrorCode.NONE
+    assert result_of(promise) == ErrorCode.NONE
 
 
 def test_metadata_older_than_the_controllers_answer_is_left_alone() -> None:
@@ -198,7 +198,7 @@ def read(partition: Partition, replica: int, *, offset: int = 0, epoch: int = 0,
     return found.error if found.error else found.size_bytes
 
 
-def test_followers_read_to_the_end_and_consumers_what_is_committed() -> None:
+def test_followers_read_to_the_end_and_consumers_to_the_high_watermark() -> None:
     partition = leader()
     assert read(partition, 2) == 3 * BATCH_BYTES
     consumed = read_partition(partition, offset=0, size_bytes_max=1 << 20, isolation=READ_UNCOMMITTED, at_least_one=True)
@@ -221,9 +221,9 @@ def test_records_are_deleted_when_every_live_replica_has_deleted_them() -> None:
     assert partition.delete_records(2) == 2
     promise = partition.deleted(2)
     for replica in (2, 3):
-        assert told(promise) is None
+        assert result_of(promise) is None
         partition.follower_fetched(replica, offset=3, log_start_offset=2, replica_epoch=EPOCH, now_ms=0)
-    assert told(promise) == ErrorCode.NONE
+    assert result_of(promise) == ErrorCode.NONE
 
 
 def test_records_are_deleted_once_the_only_replica_that_has_them_is_fenced() -> None:
@@ -234,10 +234,10 @@ def test_records_are_deleted_once_the_only_replica_that_has_them_is_fenced() -> 
     partition.delete_records(2)
     promise = partition.deleted(2)
     partition.follower_fetched(2, offset=3, log_start_offset=2, replica_epoch=EPOCH, now_ms=0)
-    assert told(promise) is None
+    assert result_of(promise) is None
     asking.fence(3)
     partition.brokers_changed()
-    assert told(promise) == ErrorCode.NONE
+    assert result_of(promise) == ErrorCode.NONE
 
 
 def test_metadata_that_removes_a_fenced_broker_from_the_isr_moves_the_high_watermark_at_once() -> None:
@@ -249,11 +249,11 @@ def test_metadata_that_removes_a_fenced_broker_from_the_isr_moves_the_high_water
         fetched(partition, replica, 3)
     promise = partition.replicated(append(partition))
     fetched(partition, 2, 4)
-    assert told(promise) is None
+    assert result_of(promise) is None
     assert partition.held_up_by() == [3]
     asking.fence(3)
     partition.follow_metadata(led_by(ME, replicas=ALL, isr=(ME, 2)))
-    assert told(promise) == ErrorCode.NONE
+    assert result_of(promise) == ErrorCode.NONE
     assert partition.held_up_by() == []
 
 
@@ -266,10 +266,10 @@ def test_fencing_a_broker_that_is_no_longer_in_sync_moves_the_high_watermark_wit
     fetched(partition, 2, 4)
     partition.follow_metadata(led_by(ME, replicas=ALL, isr=(ME, 2)))
     # Broker 3 is active and was caught up: the controller may let it back in.
-    assert told(promise) is None
+    assert result_of(promise) is None
     asking.fence(3)
     partition.brokers_changed()
-    assert told(promise) == ErrorCode.NONE
+    assert result_of(promise) == ErrorCode.NONE
 
 
 def idle(partition: Partition, *, offset: int = 3, last_epoch: int = 0, now_ms: int = 0, replica: int = 2) -> bool:

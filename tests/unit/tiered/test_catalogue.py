@@ -54,7 +54,7 @@ def test_overlapping_copies_serve_the_later_one() -> None:
     assert [made.segment_for(0, offset) == made.get(segment_id(number)) for offset, number in ((5, 2), (95, 2), (101, 3))] == [True] * 3
 
 
-def test_expiry_does_not_lower_what_was_copied() -> None:
+def test_expiry_does_not_lower_the_highest_copied_offset() -> None:
     made = catalogue(segment(1, 0, 9))
     made.apply(update(1, DELETING))
     made.apply(update(1, DELETED))

@@ -246,14 +246,14 @@ def report(*partitions: tuple[int, int], broker: int = 1, epoch: int = 101, dire
     return AssignReplicasToDirsRequest(broker_id=broker, broker_epoch=epoch, directories=[DirectoryData(id=uuid(directory), topics=topics)])
 
 
-def told(response: object) -> list[int]:
+def errors_in(response: object) -> list[int]:
     directories = response.directories  # type: ignore[attr-defined]
     return [partition.error_code for each in directories for topic_ in each.topics for partition in topic_.partitions]
 
 
 def test_a_broker_reports_the_directories_of_its_replicas() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [2, 1], [1])])
-    assert told(office.ask(report((1, 0), (1, 1)))) == [0, 0]
+    assert errors_in(office.ask(report((1, 0), (1, 1)))) == [0, 0]
     partitions = office.image.topics.by_name["t"].partitions
     assert (partitions[0].directories, partitions[1].directories) == ((ZERO_UUID, uuid(10)), (uuid(10),))
     # The leader and its epoch stay.
@@ -264,7 +264,7 @@ def test_known_directories_are_not_written_again() -> None:
     office = Office([registered(1), *topic(1, "t", [1])])
     office.ask(report((1, 0)))
     outcome = office.decide(report((1, 0)))
-    assert (told(outcome.response), outcome.records) == ([0], [])
+    assert (errors_in(outcome.response), outcome.records) == ([0], [])
 
 
 def test_a_replica_moves_from_one_directory_to_another() -> None:
@@ -275,9 +275,9 @@ def test_a_replica_moves_from_one_directory_to_another() -> None:
     assert record.directories == [uuid(11)]
 
 
-def test_reports_about_what_is_not_there_or_not_the_brokers() -> None:
+def test_reports_of_unknown_partitions_and_of_stale_brokers_are_refused() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [2])])
-    assert told(office.ask(report((9, 0), (1, 7), (1, 0)))) == [
+    assert errors_in(office.ask(report((9, 0), (1, 7), (1, 0)))) == [
         ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -289,7 +289,7 @@ def test_reports_about_what_is_not_there_or_not_the_brokers() -> None:
 def test_a_replica_in_a_directory_that_failed_meanwhile_is_out_of_sync() -> None:
     office = Office([registered(1), registered(2), *topic(1, "t", [1, 2])])
     outcome = office.decide(report((1, 0), directory=19))
-    assert told(outcome.response) == [0]
+    assert errors_in(outcome.response) == [0]
     state = office.image.topics.by_name["t"].partitions[0]
     assert (state.leader, state.isr, state.directories[0]) == (2, (2,), uuid(19))
 

@@ -341,7 +341,7 @@ def test_one_cordoned_directory_of_two_is_no_reason() -> None:
     assert desk.ask(create(wanted("a", 1, 1))).topics[0].error_code == 0
 
 
-def test_fenced_brokers_get_what_the_others_cannot_take_and_do_not_lead() -> None:
+def test_fenced_brokers_get_replicas_that_no_other_broker_can_take_and_do_not_lead() -> None:
     desk = Office([registered(1), registered(2), registered(3, fenced=True)])
     assert desk.ask(create(wanted("a", 4, 3))).topics[0].error_code == 0
     for each in desk.image.topics.by_name["a"].partitions.values():

@@ -204,7 +204,7 @@ def test_old_members_that_do_not_rejoin_sync_or_heartbeat_are_out() -> None:
     assert list(desk.group.members) == ["A"]
 
 
-def test_an_old_member_joins_a_consumer_group_and_waits_for_what_others_give_up() -> None:
+def test_a_classic_member_joins_a_consumer_group_and_waits_for_revoked_partitions() -> None:
     desk = Migrating()
     desk.join("A", ["a"])
     new = desk.classic_join().value.member_id
@@ -290,7 +290,7 @@ def test_an_assignment_with_user_data_of_an_unknown_assignor_is_not_read() -> No
     assert read_subscription(b"\x00\x03\x00", desk.image.topics) is None
 
 
-def test_the_log_refuses_an_upgrade_and_the_classic_group_goes_on() -> None:
+def test_a_classic_group_continues_when_the_log_refuses_its_upgrade() -> None:
     desk = Migrating()
     old = desk.classic_group()
     desk.refusal = ErrorCode.NOT_ENOUGH_REPLICAS

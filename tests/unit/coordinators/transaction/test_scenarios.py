@@ -212,7 +212,7 @@ def test_a_new_coordinator_writes_the_markers_of_decided_transactions() -> None:
     """)
 
 
-def test_an_owner_goes_on_after_an_error_and_may_repeat_itself() -> None:
+def test_an_owner_continues_after_an_error_and_may_repeat_a_request() -> None:
     holds("""
     > init t
       1000/0

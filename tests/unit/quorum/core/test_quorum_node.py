@@ -59,7 +59,7 @@ def test_the_first_start_of_a_new_cluster() -> None:
     ]
 
 
-def test_a_later_start_has_a_later_epoch_and_goes_on_behind_the_log() -> None:
+def test_a_later_start_has_a_later_epoch_and_continues_at_the_log_end() -> None:
     node = new_node(QuorumState(epoch(4), ME, NO_NODE))
     effects = node.step(Started(log_of(120)), NOW_MS)
     assert effects[2:5] == [leader_change(5, base_offset=120), Flush(121), BecameLeader(epoch(5), 120)]
