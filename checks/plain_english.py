@@ -4,8 +4,7 @@ Read are comments, docstrings, names of tests and Markdown; and sentences in str
 tests, because users see them in help, errors and logs. Text between backticks is code and skipped.
 Comments and docstrings must end before column 100, and rows of Markdown tables before column 160.
 
-Without paths the whole tree is read, except ``NOT_SWEPT``. With paths exactly these are read,
-listed there or not, so that a package can be swept before it leaves the list.
+Without paths the whole tree is read.
 
 The phrases themselves are in :mod:`checks.tics`.
 """
@@ -26,11 +25,6 @@ from checks.tics import TICS
 ROOTS = ("src", "tests", "bench", "examples", "peers", "checks", "docs", "docs_site", ".")
 PROSE_COLUMNS = 100
 TABLE_COLUMNS = 160
-
-# Packages that are still to be rewritten. An entry goes when its package has no tic left, and none
-# is added: new prose starts out plain.
-NOT_SWEPT: tuple[str, ...] = (
-)
 
 # Pages whose rows the tests read and run, each with a whole example, which Markdown cannot wrap.
 PAGES_OF_EXAMPLES = (Path("docs/pipelines.md"),)
@@ -77,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _findings(paths: Sequence[str]) -> Iterator[Finding]:
-    for path in _files(paths) if paths else _swept(_files(filter(os.path.exists, ROOTS))):
+    for path in _files(paths or filter(os.path.exists, ROOTS)):
         yield from check(path, path.read_text(encoding="utf-8"))
 
 
@@ -89,11 +83,6 @@ def _files(roots: Iterable[str]) -> Iterator[Path]:
             yield from sorted(path for path in root.rglob("*") if path.suffix in (".py", ".md"))
         else:
             yield root
-
-
-def _swept(paths: Iterable[Path]) -> Iterator[Path]:
-    waiting = tuple(map(Path, NOT_SWEPT))
-    return (path for path in paths if not any(path.is_relative_to(entry) for entry in waiting))
 
 
 def check(path: Path, source: str) -> list[Finding]:

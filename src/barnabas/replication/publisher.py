@@ -234,7 +234,7 @@ class ReplicaPublisher:
                     self._removals.later(directory, partial(directory.remove_marked, name), 0)
             else:
                 names = self._put_aside(directory, directory.mark_stray, partition)
-                self._log.warning("of a partition that was found twice, the one nobody knows of was put aside", directories=names)
+                self._log.warning("partition found twice, the directory that the metadata does not name was put aside", directories=names)
         return claimed
 
     def _claim_copy(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:

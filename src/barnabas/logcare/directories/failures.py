@@ -48,7 +48,7 @@ class DirectoryFailures:
 
     def _check_reported(self, directory: LogDirectory, error: OSError) -> None:
         if directory.directory_id not in self._lifecycle.reported_offline and self._leads_in(directory):
-            self._context.log.error("no controller could be told of a failed log directory", directory=directory.path)
+            self._context.log.error("failed log directory could not be reported to a controller", directory=directory.path)
             self._context.fatal(error)
 
     def full(self, directory: LogDirectory, error: OSError) -> None:
