@@ -15,6 +15,7 @@ when the record is replicated, like every response of a coordinator.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -72,10 +73,14 @@ class _Remembered:
 class CommitShortcut:
     """The remembered requests of one connection, in one version of OffsetCommit."""
 
-    __slots__ = ("_broker", "_groups", "_head", "_known", "_places", "route")
+    __slots__ = ("_broker", "_flush_produces", "_groups", "_head", "_known", "_places", "route")
 
-    def __init__(self, broker: Broker, route: Route, frame: memoryview) -> None:
+    def __init__(self, broker: Broker, route: Route, frame: memoryview, flush_produces: Callable[[], None]) -> None:
+        """``flush_produces`` serves the produces of this turn, which a later commit must not
+        overtake.
+        """
         self.route = route
+        self._flush_produces = flush_produces
         self._broker = broker
         self._groups = broker.groups
         self._head = frame[:_CORRELATION_POSITION].tobytes()
@@ -134,6 +139,7 @@ class CommitShortcut:
     # -- serving -----------------------------------------------------------------------------------
 
     def serve(self, connection: Connection, frame: memoryview) -> Reply:
+        self._flush_produces()
         started = perf_counter_ns()
         reply = self._commit(frame)
         if isinstance(reply, Promise):

@@ -36,4 +36,4 @@ class Shortcuts:
     def _make(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
         if route.key is ApiKey.PRODUCE:
             return ProduceShortcut(self._broker, route, self._batching, frame, connection.listener.name)
-        return CommitShortcut(self._broker, route, frame)
+        return CommitShortcut(self._broker, route, frame, self.flush)
