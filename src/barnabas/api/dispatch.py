@@ -93,7 +93,7 @@ class Dispatch:
             handle,
             metrics.counter(REQUESTS, key.api_name),
             metrics.histogram(REQUEST_SECONDS, key.api_name),
-            has_shortcut=self._shortcuts.cover(key),
+            has_shortcut=self._shortcuts.exist_for(key),
         )
         self._routes[api_key << 16 | version] = route
         return route

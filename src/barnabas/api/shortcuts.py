@@ -23,17 +23,19 @@ class Shortcuts:
         self._broker = broker
         self._batching = ProduceBatching(broker, serve_fully)
         self.flush = self._batching.flush
+        self._makers = {ApiKey.PRODUCE: self._for_produce, ApiKey.OFFSET_COMMIT: self._for_commit}
 
-    def cover(self, key: ApiKey) -> bool:
-        return key in (ApiKey.PRODUCE, ApiKey.OFFSET_COMMIT)
+    def exist_for(self, key: ApiKey) -> bool:
+        return key in self._makers
 
     def remember(self, connection: Connection, route: Route, frame: memoryview, body: int, request: Any, response: Any) -> None:
         shortcut = connection.shortcut
         if shortcut is None or shortcut.route is not route:
-            shortcut = connection.shortcut = self._make(connection, route, frame)
+            shortcut = connection.shortcut = self._makers[route.key](connection, route, frame)
         shortcut.remember(frame, body, request, response)
 
-    def _make(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
-        if route.key is ApiKey.PRODUCE:
-            return ProduceShortcut(self._broker, route, self._batching, frame, connection.listener.name)
+    def _for_produce(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
+        return ProduceShortcut(self._broker, route, self._batching, frame, connection.listener.name)
+
+    def _for_commit(self, connection: Connection, route: Route, frame: memoryview) -> Shortcut:
         return CommitShortcut(self._broker, route, frame, self.flush)

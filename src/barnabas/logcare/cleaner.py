@@ -47,7 +47,7 @@ from barnabas.storage.compaction.cleaning_job import CleanedSegment, CleaningJob
 from barnabas.storage.compaction.dirty_log import job_for, measure
 from barnabas.storage.compaction.plan import DirtySection, dirtiest, must_roll
 from barnabas.storage.compaction.swap import swap_in
-from barnabas.storage.delayed_removals import Removals
+from barnabas.storage.delayed_removals import DelayedRemovals
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.telemetry.metrics import Reading
@@ -76,7 +76,7 @@ class LogCleaner:
         self,
         context: NodeContext,
         replicas: LocalReplicas,
-        removals: Removals,
+        removals: DelayedRemovals,
         effective: EffectiveConfigs,
         *,
         flush: Callable[[Log], None],

@@ -10,7 +10,7 @@ from barnabas.logcare.retention import LogRetention
 from barnabas.metadata.applier import MetadataApplier
 from barnabas.node_context import NodeContext
 from barnabas.replication.local_replicas import LocalReplicas
-from barnabas.storage.delayed_removals import Removals
+from barnabas.storage.delayed_removals import DelayedRemovals
 from barnabas.storage.log_directory import LogDirectory
 
 
@@ -20,7 +20,7 @@ class LogCare:
 
     def __init__(self, context: NodeContext, replicas: LocalReplicas, metadata: MetadataApplier) -> None:
         settings, clock, executor = context.settings, context.clock, context.executor
-        self.removals = Removals(executor, replicas.disk_failed)
+        self.removals = DelayedRemovals(executor, replicas.disk_failed)
         # Housekeeping acts while metadata is published, so it reads the newest image.
         self.housekeeping = LogHousekeeping(replicas, settings, metadata.newest, clock, executor, context.metrics)
         self.cleaner = LogCleaner(context, replicas, self.removals, metadata.effective, flush=self.housekeeping.flush)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from barnabas.env.clock import Clock
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
-from barnabas.storage.delayed_removals import Removals
+from barnabas.storage.delayed_removals import DelayedRemovals
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.retention import Expired, Kept, expired
@@ -43,7 +43,7 @@ class LogRetention:
         replicas: LocalReplicas,
         clock: Clock,
         executor: Executor,
-        removals: Removals,
+        removals: DelayedRemovals,
         metrics: Metrics,
         log: EventLog,
         *,

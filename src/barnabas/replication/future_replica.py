@@ -53,7 +53,7 @@ class FutureReplica:
     def complete(self) -> bool:
         return self._settled_cuts == self.cuts and self.log.log_end_offset == self._source.log_end_offset
 
-    def source_was_cut(self) -> None:
+    def source_was_truncated(self) -> None:
         """Only note the truncation: an error of the copy's disk must not be taken for one of the
         current log's."""
         self.cuts += 1

@@ -215,8 +215,8 @@ class Partition:
         role, log = self.role, self.log
         if not role.leads:
             return [_NOT_LEADER if self.online else _OFFLINE]
-        if self.health.cut_unwritten:
-            self._write_cut()
+        if self.health.truncation_unsaved:
+            self._save_truncation()
         too_few = not role.alone and self.under_min_isr
         rules = log.settings.rules
         valid: list[Accepted] = []
@@ -287,8 +287,8 @@ class Partition:
     def _refuses_own(self) -> Refused | None:
         if not self.role.leads:
             return _NOT_LEADER if self.online else _OFFLINE
-        if self.health.cut_unwritten:
-            self._write_cut()
+        if self.health.truncation_unsaved:
+            self._save_truncation()
         return _TOO_FEW_REPLICAS if self.under_min_isr else None
 
     def _append_own(self, batch: bytearray, now_ms: int) -> Appended | Refused:
@@ -487,8 +487,8 @@ class Partition:
         Raises ``CorruptBatch`` for an invalid batch, and ``OSError`` when the disk failed.
         """
         assert not self.role.leads
-        if self.health.cut_unwritten:
-            self._write_cut()
+        if self.health.truncation_unsaved:
+            self._save_truncation()
         end = self.log.log_end_offset
         try:
             return append_fetched(self.log, records, leader_epoch=leader_epoch, now_ms=now_ms, begin_at=self.restart_at)
@@ -515,7 +515,7 @@ class Partition:
         assert not self.role.leads
         before = self.log.recovery_point
         self.log.truncate_to(offset)
-        self._was_cut(before)
+        self._was_truncated(before)
 
     def restart_at(self, offset: int) -> None:
         """Delete everything and begin at ``offset``, where the leader's log begins."""
@@ -523,7 +523,7 @@ class Partition:
         before = self.log.recovery_point
         self.log.truncate_fully(offset)
         self.progress.high_watermark = offset
-        self._was_cut(before)
+        self._was_truncated(before)
 
     def restart_tiered(
         self, offset: int, *, log_start_offset: int, leader_epochs: Sequence[EpochStart], producers: Iterable[Producer]
@@ -534,9 +534,9 @@ class Partition:
         before = self.log.recovery_point
         begin_tiered(self.log, offset, log_start_offset=log_start_offset, leader_epochs=leader_epochs, producers=producers)
         self.progress.high_watermark = offset
-        self._was_cut(before)
+        self._was_truncated(before)
 
-    def _was_cut(self, recovery_point_before: int) -> None:
+    def _was_truncated(self, recovery_point_before: int) -> None:
         log = self.log
         self.progress.high_watermark = min(self.progress.high_watermark, log.log_end_offset)
         # New records at the truncated offsets differ from those that were copied to remote storage.
@@ -544,23 +544,23 @@ class Partition:
         log.producers.replicated_up_to(self.progress.high_watermark)
         self.progress.was_truncated()
         if self.health.future is not None:
-            self.health.future.source_was_cut()
+            self.health.future.source_was_truncated()
         if log.recovery_point != recovery_point_before:
             try:
-                self._write_cut()
+                self._save_truncation()
             except OSError as error:
                 if not out_of_room(error):
                     raise
 
-    def _write_cut(self) -> None:
+    def _save_truncation(self) -> None:
         """Write the recovery point before anything is appended.
 
         After a crash the old recovery point would make the new records look flushed. On a full
         disk this fails, and the next append does it.
         """
-        self.health.cut_unwritten = True
+        self.health.truncation_unsaved = True
         self.directory.write_recovery_points()
-        self.health.cut_unwritten = False
+        self.health.truncation_unsaved = False
 
     def exchange(self, future: FutureReplica) -> None:
         """Use the copy in the other directory, which is complete, as the log from now on."""

@@ -27,7 +27,7 @@ from barnabas.replication.cluster_view import ClusterView
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_counters import TopicCounters, forget_topic
-from barnabas.storage.delayed_removals import Removals
+from barnabas.storage.delayed_removals import DelayedRemovals
 from barnabas.storage.found_logs import FoundIn, FoundLogs
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
@@ -74,7 +74,7 @@ class ReplicaPublisher:
         context: NodeContext,
         replicas: LocalReplicas,
         found: FoundLogs,
-        removals: Removals,
+        removals: DelayedRemovals,
         cluster_view: ClusterView,
         observer: ReplicaObserver,
     ) -> None:

@@ -14,7 +14,7 @@ from concurrent.futures import Executor
 from barnabas.storage.log_directory import LogDirectory
 
 
-class Removals:
+class DelayedRemovals:
     def __init__(self, executor: Executor, on_failure: Callable[[LogDirectory, OSError], None]) -> None:
         self._executor = executor
         self._on_failure = on_failure

@@ -85,12 +85,12 @@ def restore(disk: Disk, directory: str, offsets: Sequence[int], producers: Produ
     return default
 
 
-def replay(segments: Iterable[Segment], producers: ProducerState, start: int, end: int | None = None) -> None:
-    """Replay the batches from ``start`` on, and below ``end``."""
+def replay(segments: Iterable[Segment], producers: ProducerState, start: int) -> None:
+    """Replay the batches from ``start`` on."""
     for segment in segments:
         if segment.next_offset <= start:
             continue
         for position, header in segment.headers():
-            if header.last_offset >= start and header.producer_id >= 0 and (end is None or header.base_offset < end):
+            if header.last_offset >= start and header.producer_id >= 0:
                 batch = segment.read_batch(position, header) if header.control else b""
                 producers.replay(header, batch, header.base_offset)

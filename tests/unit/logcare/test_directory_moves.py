@@ -29,7 +29,7 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.publisher import ReplicaPublisher
 from barnabas.simulation.disk import PowerCut, SimulatedDisk
-from barnabas.storage.delayed_removals import Removals
+from barnabas.storage.delayed_removals import DelayedRemovals
 from barnabas.storage.found_logs import FoundLogs
 from barnabas.storage.leader_epochs import EpochStart
 from barnabas.storage.log_directory import LogDirectory
@@ -97,7 +97,7 @@ class Node:
         settings = parse_broker_config(development_properties(data_dir=HOME, overrides={"log.segment.delete.delay.ms": "0"}))
         effective = EffectiveConfigs(settings, ConfigsImage(), ME)
         log = EventLog("ERROR")
-        removals = Removals(AtOnce(), self.replicas.disk_failed)
+        removals = DelayedRemovals(AtOnce(), self.replicas.disk_failed)
         self.moves = DirectoryMoves(
             self.replicas,
             cast(Any, SimpleNamespace(effective=effective)),

@@ -39,7 +39,7 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.throttle import UNLIMITED, ByteRate
 from barnabas.storage.background_sync import sync_in_background
-from barnabas.storage.delayed_removals import Removals
+from barnabas.storage.delayed_removals import DelayedRemovals
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.regions import FileRegion
@@ -103,7 +103,7 @@ class DirectoryMoves:
         entropy: Entropy,
         executor: Executor,
         reports: DirectoryReports,
-        removals: Removals,
+        removals: DelayedRemovals,
         metrics: Metrics,
         log: EventLog,
         *,
