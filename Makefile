@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: demo docs test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars
+.PHONY: demo docs test test-cores test-pipelines test-conformance test-nodes test-hostile up bench lint soak format lock clean kafka-jars kcat
 
 # MyBank, from its database to alerts, with a broker killed in between.
 # BANK_URL=postgresql://... puts the bank on PostgreSQL.
@@ -15,23 +15,23 @@ demo: $(STAMP)
 
 # The fast checks come first, so that a simple mistake shows in seconds.
 test: $(STAMP) lint docs kafka-jars
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-cores test-pipelines
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-conformance test-nodes test-hostile
+	$(MAKE) --no-print-directory --jobs 3 --output-sync=target test-cores test-nodes test-pipelines test-conformance test-hostile
 
-# Each pair runs together: one of the two needs the processor, the other waits most of the time.
+# Three suites run at a time, the longest first. One of them needs a processor all the time; the
+# others wait for nodes, sessions and Spark more than they compute, so two of those would leave a
+# machine with two cores idle for a third of the time.
 test-cores: $(STAMP)
 	$(PYTEST) -m "not soak" tests/unit tests/shells tests/scenarios tests/simulation
 
 test-pipelines: $(STAMP)
 	$(PYTEST) -m "not soak" tests/pipelines
 
-test-conformance: $(STAMP) kafka-jars
+test-conformance: $(STAMP) kafka-jars kcat
 	$(PYTEST) -m "not soak" tests/conformance
 
 test-nodes: $(STAMP) kafka-jars
-	$(PYTEST) -m "not soak" tests/cluster tests/cli
+	$(PYTEST) -m "not soak" tests/cluster tests/cli examples
 
-# Runs beside test-nodes when test-conformance, which is shorter, has ended.
 test-hostile: $(STAMP)
 	$(PYTEST) -m "not soak" tests/hostile
 
@@ -56,6 +56,21 @@ lint: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
+.PHONY: man wheel image
+# The manual pages, in build/man; read one with `man build/man/man1/barnabas-topics.1`.
+man: $(STAMP)
+	rm -rf build/man
+	$(BIN)/python -m docs_site.man_pages build/man/man1
+
+# The package in dist/, with the manual pages.
+wheel: man
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+
+# The image of a node; docs/deploying.md says how to use it.
+IMAGE ?= barnabas:latest
+image:
+	docker build --file deploy/docker/Dockerfile --tag $(IMAGE) .
+
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -76,11 +91,17 @@ kafka-jars: .kafka/.installed
 	  mvn --quiet --batch-mode --file peers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/.kafka/lib && touch $@; \
 	else echo "Java or Maven is missing, so comparisons with Apache Kafka are skipped (install a JDK 17 and Maven)."; fi
 
+# kcat, which the tests compare our commands with. They are skipped without it.
+kcat:
+	@command -v kcat >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get install -y -qq kcat >/dev/null 2>&1; } \
+	  || echo "kcat is missing, so comparisons with it are skipped (as root: apt-get install kcat)."
+
 # Resolves the dependencies again. The lock files have hashes, but no addresses of package indexes.
 lock: $(STAMP)
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile pyproject.toml --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/runtime.lock
-	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra tiered --extra docs --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
+	echo hatchling | $(BIN)/uv pip compile - --quiet --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/build.lock
+	$(BIN)/uv pip compile pyproject.toml --quiet --extra test --extra spark --extra sql --extra tiered --extra docs --generate-hashes --no-emit-index-url --no-header --universal --python-version 3.11 --output-file requirements/test.lock
 
 clean:
-	rm -rf $(VENV) .kafka .barnabas .bench site .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .kafka .barnabas .bench site .mypy_cache .ruff_cache .hypothesis

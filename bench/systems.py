@@ -55,6 +55,8 @@ JVM_OPTIONS = [
     "-XX:+ExplicitGCInvokesConcurrent",
     "-Djava.awt.headless=true",
 ]
+# kafka-run-class.sh gives a tool this heap.
+TOOL_JVM_OPTIONS = ["-Xmx256M", *JVM_OPTIONS]
 BROKER_JVM_OPTIONS = ["-Xmx1G", "-Xms1G", *JVM_OPTIONS]
 
 
@@ -130,6 +132,12 @@ class System(ABC):
     @abstractmethod
     def command(self, properties: Path) -> list[str]: ...
 
+    @abstractmethod
+    def version_command(self) -> list[str]: ...
+
+    @abstractmethod
+    def list_topics_command(self, bootstrap: str) -> list[str]: ...
+
     def server(self) -> Server:
         """The long-running server. If it died, that row has failed, and the next row gets a new
         server."""
@@ -197,6 +205,12 @@ class Barnabas(System):
         # peers.apache_kafka gives Apache Kafka the same log level.
         return [sys.executable, "-m", "barnabas", "server", "--no-environment", "--config", str(properties), "--log-level", "WARN"]
 
+    def version_command(self) -> list[str]:
+        return [sys.executable, "-m", "barnabas", "--version"]
+
+    def list_topics_command(self, bootstrap: str) -> list[str]:
+        return [sys.executable, "-m", "barnabas", "topics", "list", "--bootstrap", bootstrap]
+
     def _run(self, *arguments: str) -> None:
         done = subprocess.run([sys.executable, "-m", "barnabas", *arguments], capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -216,3 +230,12 @@ class ApacheKafka(System):
 
     def command(self, properties: Path) -> list[str]:
         return apache_kafka.java("kafka.Kafka", str(properties), options=BROKER_JVM_OPTIONS)
+
+    def version_command(self) -> list[str]:
+        return self._topics_tool("--version")
+
+    def list_topics_command(self, bootstrap: str) -> list[str]:
+        return self._topics_tool("--list", "--bootstrap-server", bootstrap)
+
+    def _topics_tool(self, *arguments: str) -> list[str]:
+        return apache_kafka.java("org.apache.kafka.tools.TopicCommand", *arguments, options=TOOL_JVM_OPTIONS)

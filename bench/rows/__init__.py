@@ -6,6 +6,7 @@ from bench.measurement import Row
 from bench.rows import (
     big_batches,
     cluster_produce,
+    commands,
     compaction,
     failover,
     group_stability,
@@ -28,6 +29,7 @@ from bench.rows import (
 # because its JVM stays.
 ALL: tuple[Row, ...] = (
     *start.ROWS,
+    *commands.ROWS,
     *librdkafka_produce.ROWS,
     *librdkafka_consume.ROWS,
     *java_produce.ROWS,

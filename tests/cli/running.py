@@ -53,7 +53,7 @@ class Finished(NamedTuple):
         assert self.code == 1, self
         assert self.err.count("\n") == 1, self.err
         assert self.err.startswith("barnabas: "), self.err
-        assert self.err.endswith((".\n", "!\n")), self.err
+        assert self.err.endswith((".\n", "!\n", "?\n")), self.err
         return self.err.removeprefix("barnabas: ").rstrip("\n")
 
 

@@ -21,7 +21,7 @@ from barnabas.metadata.cluster import FENCE
 from barnabas.model.errors import ErrorCode
 from barnabas.quorum.metadata_log import MetadataLog
 from barnabas.storage.log_settings import LogSettings
-from barnabas.testing import EmbeddedBroker, embedded_broker
+from barnabas.testing import EmbeddedBroker, node_child, node_thread
 from barnabas.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.metadata_records import BrokerRegistrationChangeRecord, FenceBrokerRecord
@@ -34,8 +34,9 @@ WATCH_SECONDS = 0.25
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_broker, "START_SECONDS_MAX", LONG_PATIENCE_SECONDS)
-    monkeypatch.setattr(embedded_broker, "STOP_SECONDS_MAX", LONG_PATIENCE_SECONDS)
+    for runner in (node_child, node_thread):
+        monkeypatch.setattr(runner, "START_SECONDS_MAX", LONG_PATIENCE_SECONDS)
+        monkeypatch.setattr(runner, "STOP_SECONDS_MAX", LONG_PATIENCE_SECONDS)
 
 
 def create(

@@ -277,6 +277,8 @@ _NOT_DECIDED = (
     ApiKey.DESCRIBE_QUORUM,
     ApiKey.DESCRIBE_CLUSTER,
     ApiKey.ENVELOPE,
+    ApiKey.SASL_AUTHENTICATE,
+    ApiKey.SASL_HANDSHAKE,
     *_ASKED_OF_QUORUMS,
 )
 _DECIDED = tuple(each for each in CONTROLLER_HANDLERS if each not in _NOT_DECIDED)

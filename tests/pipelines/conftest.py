@@ -89,15 +89,20 @@ class ApacheBroker:
     bootstrap: str
 
 
+# Many tests write records with timestamps of years ago. Retention looks at a broker's logs every
+# five minutes, and the broker of a session lives longer than that.
+KEEP_OLD_RECORDS = {"log.retention.ms": "-1"}
+
+
 @contextmanager
 def running_broker() -> Iterator[Broker]:
     """Barnabas, in a process of its own: in this one, Spark's callbacks and the broker would share
     the interpreter's lock. BARNABAS_TEST_BROKER=apache runs the tests with Apache Kafka instead."""
     if os.environ.get("BARNABAS_TEST_BROKER") == "apache":
-        with apache_kafka() as (bootstrap, _):
+        with apache_kafka(extra=KEEP_OLD_RECORDS) as (bootstrap, _):
             yield ApacheBroker(bootstrap)
         return
-    with EmbeddedBroker(process=True) as running:
+    with EmbeddedBroker(process=True, config=KEEP_OLD_RECORDS) as running:
         yield running
 
 

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import platform
 import socket
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_string_to_metric_families
+from prometheus_client.parser import text_string_to_metric_families
 
+from barnabas import __version__
+from barnabas.model.errors import ErrorCode
 from barnabas.records.batch_builder import build_batch
 from barnabas.records.record import Record
 from barnabas.telemetry.catalogue import (
     CATALOGUE,
     DIRECTORY_FULL,
+    GROUP_LAG_RECORDS,
+    GROUP_LAG_SECONDS,
     REMOTE_AUX_STATE_ERRORS,
     REMOTE_AUX_STATES,
     REMOTE_COPY_ERRORS,
     REMOTE_DELETE_ERRORS,
     REMOTE_FETCH_ERRORS,
     REMOTE_FETCHES_EXPIRED,
+    RESPONSE_ERRORS,
 )
 from barnabas.testing import EmbeddedBroker
 from tests.scenarios.client import Client
@@ -75,6 +86,55 @@ def test_work_is_counted(watched: EmbeddedBroker, port: int) -> None:
     assert page['barnabas_network_bytes_in_total{listener="PLAINTEXT"}'] > 500
     assert page["barnabas_controller_active"] == 1
     assert page["barnabas_metadata_offset"] > 3
+
+
+def test_errors_are_counted_by_api_and_code(watched: EmbeddedBroker, port: int) -> None:
+    with Client(watched.bootstrap) as client:
+        client.create_topic("t", 1)
+        assert client.fetch("t", offset=7).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        page = read_page(port)
+    assert page['barnabas_response_errors_total{api="Fetch",error="OFFSET_OUT_OF_RANGE"}'] == 1
+    assert not [name for name in page if "response_errors" in name and 'api="Produce"' in name]
+
+
+def test_the_page_names_the_process_and_its_version(watched: EmbeddedBroker, port: int) -> None:
+    page = read_page(port)
+    (build,) = [name for name in page if name.startswith("barnabas_build_info")]
+    assert f'version="{__version__}"' in build
+    assert f'python="{platform.python_version()}"' in build
+    assert page["process_resident_memory_bytes"] > 1_000_000
+    assert page["process_cpu_seconds_total"] > 0
+    assert 0 < page["process_open_fds"] < page["process_max_fds"]
+
+
+@pytest.mark.parametrize(
+    ("accept", "parse"),
+    [
+        ("text/plain", text_string_to_metric_families),
+        ("application/openmetrics-text; version=1.0.0", openmetrics_string_to_metric_families),
+    ],
+)
+def test_parsers_of_both_formats_accept_the_page(
+    watched: EmbeddedBroker, port: int, accept: str, parse: Callable[[str], Iterator[Any]]
+) -> None:
+    with Client(watched.bootstrap) as client:
+        client.create_topic("t", 2)
+        client.produce("t", [b"x"])
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Accept": accept, "Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+        assert answer.headers["Content-Encoding"] == "gzip"
+        families = {family.name: family for family in parse(gzip.decompress(answer.read()).decode())}
+    for metric in CATALOGUE:
+        family = families.get(metric.name.removesuffix("_total"))
+        if family is not None:
+            assert (family.type, family.documentation) == (metric.kind.value, metric.doc) or metric.name.startswith("process_")
+    assert len(families) > 40
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready"])
+def test_probes_are_on_the_same_port(watched: EmbeddedBroker, port: int, path: str) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE_SECONDS) as answer:
+        assert json.load(answer)["status"] in ("alive", "ready")
 
 
 def test_a_deleted_topic_leaves_the_page(watched: EmbeddedBroker, port: int) -> None:
@@ -139,7 +199,8 @@ def test_everything_in_the_catalogue_is_on_the_page_of_a_node_that_was_used(used
     page = read_page(port)
     names = {name.partition("{")[0] for name in page}
     missing = {metric for metric in CATALOGUE if not any(name.startswith(metric.name) for name in names)}
-    assert missing == TROUBLES
+    # Clients may or may not have met an error by then, and there is no group.
+    assert missing - {RESPONSE_ERRORS} == TROUBLES | {GROUP_LAG_RECORDS, GROUP_LAG_SECONDS}
     assert page["barnabas_log_directories_offline"] == 0
     assert page["barnabas_retention_bytes_total"] > SEGMENT_BYTES
     assert page["barnabas_cleaner_bytes_reclaimed_total"] > 500_000

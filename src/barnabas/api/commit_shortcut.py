@@ -91,7 +91,7 @@ class CommitShortcut:
     # -- remembering -------------------------------------------------------------------------------
 
     def remember(self, frame: memoryview, body: int, request: OffsetCommitRequest, response: OffsetCommitResponse | None) -> None:
-        """The handler has removed partitions that do not exist from the request."""
+        """The handler has removed from the request the partitions that it refused."""
         if self.route.version < _LEADER_EPOCH_VERSION_MIN or len(frame) > REMEMBERED_REQUEST_BYTES_MAX or self._groups.runtime.compresses:
             return
         if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
@@ -128,6 +128,9 @@ class CommitShortcut:
             expected, _ = self.route.decode(frame, body)
             found, _ = self.route.decode(memoryview(changed), body)
         except DECODE_ERRORS:
+            return None
+        if len(expected.topics) != 1 or len(expected.topics[0].partitions) != 1:
+            # The handler refused other partitions, and the response must repeat that.
             return None
         partition = expected.topics[0].partitions[0]
         partition.committed_offset, partition.committed_leader_epoch = offset, leader_epoch

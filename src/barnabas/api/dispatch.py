@@ -18,10 +18,11 @@ from barnabas.api.broker_apis.api_versions import unsupported_version
 from barnabas.api.handler import Handlers
 from barnabas.api.route import Route
 from barnabas.api.shortcuts import Shortcuts
+from barnabas.model.errors import ErrorCode, known_error
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection, Frame, Reply
-from barnabas.telemetry.catalogue import REQUEST_SECONDS, REQUESTS
+from barnabas.telemetry.catalogue import REQUEST_SECONDS, REQUESTS, RESPONSE_ERRORS
 from barnabas.wire.apis import ApiKey, stable_versions
 from barnabas.wire.compiler import DECODE_ERRORS
 from barnabas.wire.headers import read_request_prefix
@@ -54,6 +55,7 @@ class Dispatch:
         if route is None:
             route = self._route(api_key, version)
             if route is None:
+                self._count_error(ApiKey.API_VERSIONS, ErrorCode.UNSUPPORTED_VERSION)
                 return unsupported_version(correlation_id)
         try:
             if route.flexible_request:
@@ -93,10 +95,14 @@ class Dispatch:
             handle,
             metrics.counter(REQUESTS, key.api_name),
             metrics.histogram(REQUEST_SECONDS, key.api_name),
+            lambda code: self._count_error(key, code),
             has_shortcut=self._shortcuts.exist_for(key),
         )
         self._routes[api_key << 16 | version] = route
         return route
+
+    def _count_error(self, key: ApiKey, code: int) -> None:
+        self._broker.metrics.counter(RESPONSE_ERRORS, key.api_name, known_error(code).name).value += 1
 
     def _failed(self, connection: Connection, route: Route, bug: Exception) -> None:
         """Log a bug in a handler and close its connection; other connections continue.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
 from barnabas.api.handler import Handler
+from barnabas.api.response_errors import error_search
 from barnabas.model.promise import Promise
 from barnabas.network.connection import Frame
 from barnabas.telemetry.metrics import Counter, LatencyHistogram
@@ -20,6 +22,7 @@ _CORRELATION_ID = struct.Struct(">i")
 
 class Route:
     __slots__ = (
+        "count_error",
         "decode",
         "encode",
         "flexible_request",
@@ -28,12 +31,21 @@ class Route:
         "has_shortcut",
         "key",
         "requests",
+        "search_errors",
         "seconds",
         "version",
     )
 
     def __init__(
-        self, key: ApiKey, version: int, handle: Handler, requests: Counter, seconds: LatencyHistogram, *, has_shortcut: bool
+        self,
+        key: ApiKey,
+        version: int,
+        handle: Handler,
+        requests: Counter,
+        seconds: LatencyHistogram,
+        count_error: Callable[[int], None],
+        *,
+        has_shortcut: bool,
     ) -> None:
         request, response = messages(key)
         self.key = key
@@ -45,6 +57,8 @@ class Route:
         self.flexible_response = response_header_version(response, version) == 1
         self.requests = requests
         self.seconds = seconds
+        self.count_error = count_error
+        self.search_errors = error_search(response)
         self.has_shortcut = has_shortcut
 
     def answer(self, correlation_id: int, response: Any) -> OutFrame:
@@ -58,7 +72,11 @@ class Route:
 
     def finish(self, started: int, correlation_id: int, response: Any) -> OutFrame | None:
         self.count(started)
-        return self.answer(correlation_id, response) if response is not None else None
+        if response is None:
+            return None
+        if self.search_errors is not None:
+            self.search_errors(response, self.count_error)
+        return self.answer(correlation_id, response)
 
     def finish_later(self, started: int, correlation_id: int, response: Promise[Any]) -> Promise[Frame | None]:
         return response.map(lambda value: self.finish(started, correlation_id, value))

@@ -8,10 +8,11 @@ from collections import Counter
 from typing import Annotated, Any
 
 import typer
-from confluent_kafka import KafkaException
 
 from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
+from barnabas.cli.cluster.topic_metadata import ask_for_all_topics
 from barnabas.cli.errors import Refused
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.model.errors import ErrorCode
@@ -34,7 +35,7 @@ def list_brokers(as_json: AsJson = False, bootstrap: Bootstrap = None, config_fi
     request = DescribeClusterRequest(include_cluster_authorized_operations=False, include_fenced_brokers=True)
     response: DescribeClusterResponse = Brokers(cluster).ask_controller(request, codes=lambda response: [response.error_code])
     refuse_error(response.error_code, response.error_message, "Cannot list the brokers")
-    leads, replicas = _duties(cluster.admin())
+    leads, replicas = _duties(cluster)
     rows: list[dict[str, Any]] = [
         {
             "broker": each.broker_id,
@@ -72,13 +73,10 @@ def unregister(
     typer.echo(f"Broker {broker} is no longer part of the cluster.")
 
 
-def _duties(admin: Admin) -> tuple[Counter[int], Counter[int]]:
+def _duties(cluster: Cluster) -> tuple[Counter[int], Counter[int]]:
     """How many partitions each broker leads, and how many replicas it holds."""
-    try:
-        topics = admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics
-    except KafkaException as error:
-        raise admin.refusal(error, "Cannot list the partitions") from error
-    partitions = [partition for topic in topics.values() for partition in topic.partitions.values()]
-    leads = Counter(each.leader for each in partitions)
-    replicas = Counter(broker for each in partitions for broker in each.replicas)
+    topics = ask_for_all_topics(cluster.reachable, cluster.properties, seconds_max=ANSWER_SECONDS_MAX)
+    partitions = [partition for topic in topics for partition in topic.partitions]
+    leads = Counter(each.leader.id for each in partitions if each.leader is not None)
+    replicas = Counter(node.id for each in partitions for node in each.replicas)
     return leads, replicas

@@ -8,9 +8,10 @@ from pathlib import Path
 import typer
 
 from barnabas.cli.errors import Refused
+from barnabas.cli.node_settings import parse_node_settings, settings_in_file
 from barnabas.cli.terminal.overrides import parse_overrides
+from barnabas.config.environment import read_environment
 from barnabas.config.listeners import advertised_controller_listeners
-from barnabas.config.properties import read_properties
 from barnabas.config.settings import BrokerSettings
 from barnabas.env.clock import SystemClock
 from barnabas.env.disk import disk_sentence
@@ -21,12 +22,15 @@ from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid, parse_uuid, uuid_text
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.initial_voters import WrongVoters, one_voter, parse_initial_voters
-from barnabas.node.process import parse_settings
 from barnabas.quorum.core.voters import Endpoint, VoterSet
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 
 _CONFIG = typer.Option(None, "--config", "-c", help="A server.properties file.")
 _OVERRIDE = typer.Option([], "--override", help="name=value; takes precedence over the file.")
+# `barnabas server` reads the environment unless an option says otherwise, because containers are
+# configured that way. Here a person usually formats by hand, in a shell whose variables may be
+# meant for another node, so the environment counts only on demand.
+_ENVIRONMENT = typer.Option(False, "--environment", help="Also use KAFKA_... variables, as `barnabas server` does.")
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +45,7 @@ def format_storage(
     cluster_id: str = typer.Option(..., "--cluster-id", "-t", help="The cluster's id; `barnabas storage random-uuid` makes one."),
     config: Path | None = _CONFIG,
     override: list[str] = _OVERRIDE,
+    environment: bool = _ENVIRONMENT,
     ignore_formatted: bool = typer.Option(False, "--ignore-formatted", "-g", help="Skip directories that are formatted already."),
     standalone: bool = typer.Option(False, "--standalone", "-s", help="Make this node the first voter of a dynamic quorum."),
     initial_controllers: str | None = typer.Option(
@@ -58,7 +63,7 @@ def format_storage(
         parse_uuid(cluster_id)
     except ValueError as error:
         raise Refused(f"--cluster-id: {error}.") from error
-    settings = _settings(config, override)
+    settings = _settings(config, override, environment=environment)
     voters = _initial_voters(
         settings, standalone=standalone, initial_controllers=initial_controllers, no_initial_controllers=no_initial_controllers
     )
@@ -119,11 +124,11 @@ def _initial_voters(
     return None
 
 
-def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE) -> None:
+def info(config: Path | None = _CONFIG, override: list[str] = _OVERRIDE, environment: bool = _ENVIRONMENT) -> None:
     """Show the identity of the log directories. Exit code 1 when one is not formatted."""
     disk = RealDisk()
     missing = False
-    for path in log_directory_paths(_settings(config, override)):
+    for path in log_directory_paths(_settings(config, override, environment=environment)):
         try:
             meta = read_meta_properties(disk, path) if disk.exists(path) else None
         except MetaPropertiesDamaged as damaged:
@@ -144,11 +149,11 @@ def random_id() -> None:
     typer.echo(uuid_text(Uuid(random_uuid(SystemEntropy()))))
 
 
-def _settings(config: Path | None, override: list[str]) -> BrokerSettings:
+def _settings(config: Path | None, override: list[str], *, environment: bool) -> BrokerSettings:
+    in_file = settings_in_file(config)
     try:
-        properties = read_properties(config.read_text("latin-1")) if config is not None else {}
-        return parse_settings({**properties, **parse_overrides(override)})
-    except OSError as error:
-        raise Refused(f"{config}: {error.strerror}.") from error
+        overrides = parse_overrides(override)
+        from_environment = read_environment(os.environ if environment else {}, {**in_file, **overrides})
+        return parse_node_settings(in_file, from_environment, overrides)
     except CannotStart as error:
         raise Refused(str(error)) from error

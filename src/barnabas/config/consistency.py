@@ -132,12 +132,6 @@ def _inter_broker(settings: BrokerSettings) -> None:
         raise ConfigError(f"inter.broker.listener.name must not be {name}, which only controllers use.")
 
 
-def _only_plaintext(settings: BrokerSettings) -> None:
-    for listener in (*listeners(settings), *advertised_listeners(settings)):
-        if listener.protocol != "PLAINTEXT":
-            raise ConfigError(f"The listener {listener.name} uses {listener.protocol}, but only PLAINTEXT is supported yet.")
-
-
 def _cordoned_directories(settings: BrokerSettings) -> None:
     cordoned = settings.strings("cordoned.log.dirs")
     if "*" in cordoned:
@@ -186,7 +180,6 @@ RULES: Final[tuple[Callable[[BrokerSettings], None], ...]] = (
     _inter_broker,
     _controller_listeners,
     _advertised_listeners,
-    _only_plaintext,
     _cordoned_directories,
     _waiting_requests,
     _connections,

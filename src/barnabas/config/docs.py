@@ -65,7 +65,7 @@ The variables of Kafka's start scripts and images are {start_script}.
 With `--no-environment` the node ignores all variables.
 The nodes of `barnabas up`, which has `--override`, and the brokers of tests (`EmbeddedBroker` and the fixture `kafka`), which have \
 `config`, always ignore them.
-`barnabas storage` reads only the file and `--override`.
+`barnabas storage` reads the file and `--override`, and the variables only with `--environment`.
 """
 
 _SERVICE_LINK: Final = (

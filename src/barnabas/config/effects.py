@@ -6,7 +6,7 @@ key uses any more is deleted.
 
 from __future__ import annotations
 
-from barnabas.config.keys import no_effect
+from barnabas.config.keys import no_effect, refused
 
 ONE_EVENT_LOOP = no_effect("one event loop serves the node, so there are no such threads to count")
 NOTHING_TO_SWEEP = no_effect("a finished request leaves nothing behind to sweep")
@@ -20,13 +20,14 @@ MATCHED_WHEN_TOPICS_CHANGE = no_effect("patterns are matched again whenever topi
 FLUSHED_TOGETHER = no_effect("each decision is written at once, and those that come while the disk is busy are flushed together")
 FILES_GROW = no_effect("files grow as they are written")
 SYSTEM_CHOOSES_BUFFERS = no_effect("the system chooses the buffers of connections between nodes")
+A_JVM_CLASS = refused("it is a JVM class, and ignoring it would check or send other credentials")
+OPENSSL_SERVES_TLS = no_effect("OpenSSL serves TLS, and no JVM")
 NO_DELAY = no_effect("nothing that a node starts needs to wait")
 
 WITH_ACLS = no_effect("arrives with authorization")
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
 WITH_DELEGATION_TOKENS = no_effect("arrives with delegation tokens")
 WITH_QUOTAS = no_effect("arrives with quotas")
-WITH_SASL = no_effect("no SASL listener can be configured yet")
+WITH_SASL = no_effect("arrives with OAUTHBEARER and GSSAPI")
 WITH_SHARE_GROUPS = no_effect("arrives with share groups")
 WITH_STREAMS_GROUPS = no_effect("arrives with streams groups")
-WITH_TLS = no_effect("no TLS listener can be configured yet")

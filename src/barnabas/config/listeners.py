@@ -78,6 +78,11 @@ def inter_broker_listener_name(settings: BrokerSettings) -> str:
     return settings.text("security.inter.broker.protocol") if name is None else name.upper()
 
 
+def controller_listener_name(settings: BrokerSettings) -> str:
+    """The listener on which this node reaches controllers: the first that they have."""
+    return settings.strings("controller.listener.names")[0].upper()
+
+
 def security_protocols(settings: BrokerSettings) -> dict[str, str]:
     """The security protocol of every listener name that has one."""
     protocols = {}

@@ -71,6 +71,7 @@ class BrokerLifecycle:
         self._heartbeats: asyncio.Task[None] | None = None
         self._beat_now = asyncio.Event()
         self.epoch = UNKNOWN_EPOCH
+        self._fenced = True
         # Failed directories that the controller has acknowledged.
         self.reported_offline: frozenset[Uuid] = frozenset()
 
@@ -84,6 +85,7 @@ class BrokerLifecycle:
             error = ErrorCode(answer.error_code)
             if error == ErrorCode.NONE:
                 self.epoch = answer.broker_epoch
+                self._log.info("broker registered", broker_epoch=self.epoch)
                 return self.epoch
             if error not in _RETRIED or asyncio.get_running_loop().time() > give_up:
                 raise RegistrationRefused(f"the controller refuses this broker: {error.name}.")
@@ -100,6 +102,7 @@ class BrokerLifecycle:
             await asyncio.sleep(pause)
             if beat.error_code == ErrorCode.STALE_BROKER_EPOCH:
                 await self.register()
+        self._heard_fenced(fenced=False)
         self._heartbeats = asyncio.get_running_loop().create_task(self._keep_alive())
 
     async def _keep_alive(self) -> None:
@@ -114,6 +117,15 @@ class BrokerLifecycle:
                 if beat.error_code == ErrorCode.STALE_BROKER_EPOCH:
                     await self._register_again()
                 beat = await self._beat()
+            self._heard_fenced(fenced=beat.is_fenced)
+
+    def _heard_fenced(self, *, fenced: bool) -> None:
+        if fenced != self._fenced:
+            self._fenced = fenced
+            if fenced:
+                self._log.warning("broker fenced by the controller", broker_epoch=self.epoch)
+            else:
+                self._log.info("broker unfenced", broker_epoch=self.epoch)
 
     def heartbeat_now(self) -> None:
         """Send the next heartbeat now, because it carries news for the controller."""

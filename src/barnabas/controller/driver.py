@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from barnabas.controller.core.controller import Controller
@@ -78,6 +78,7 @@ class ControllerDriver:
         self._postponed: deque[tuple[Any, Promise[Any]]] = deque()  # until the loop has turned
         self._next_turn: asyncio.Handle | None = None
         self.active = False
+        self.on_active: Callable[[int], None] = lambda _: None
 
     # -- becoming active and resigning ------------------------------------------------------------
 
@@ -100,6 +101,7 @@ class ControllerDriver:
         if records:
             self._append(records)
         self._set_alarm()
+        self.on_active(epoch)
         waiting, self._waiting = self._waiting, []
         for request, answer in waiting:
             self._decide_in_turn(request, answer)

@@ -67,12 +67,16 @@ class CoordinatorDriver(Generic[M]):
         )
         self.coordinator: Coordinator[M] = Coordinator(topic, self.runtime, clock, partition_count)
         self._loading: set[asyncio.Task[None]] = set()
+        # Of the shards that are loaded together, for one line of the log about all of them.
+        self._loading_since_ms = 0
+        self._loaded, self._replayed = 0, 0
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_ms = 0
 
     # -- leadership --------------------------------------------------------------------------------
 
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
+        active, lost = set(self.runtime.active_partitions), 0
         for topic in delta.topics.deleted.values():
             if topic.name == self._topic:
                 for index in topic.partitions:
@@ -82,11 +86,16 @@ class CoordinatorDriver(Generic[M]):
             assert mine is not None
             partition = mine.partitions[index]
             if partition.leader != self._node_id:
+                lost += index in active
                 self.runtime.unload(index)
             elif self.runtime.begin_loading(index, partition.leader_epoch):
+                if not self._loading:
+                    self._loading_since_ms, self._loaded, self._replayed = self._clock.monotonic_ms(), 0, 0
                 task = asyncio.get_running_loop().create_task(self._load(index, partition.leader_epoch))
                 self._loading.add(task)
                 task.add_done_callback(partial(self._load_ended, index, partition.leader_epoch))
+        if lost:
+            self._log.info("coordinator unloaded", topic=self._topic, shards=lost)
 
     async def _load(self, index: int, epoch: int) -> None:
         replica = self._replicas.get(self._topic, index)
@@ -114,9 +123,14 @@ class CoordinatorDriver(Generic[M]):
                     return
                 raise OSError(EIO, f"nothing can be read at offset {offset}", log.directory)
         self.runtime.finish_loading(index, epoch, offset, self._clock.wall_ms())
+        self._loaded += 1
+        self._replayed += offset - log.log_start_offset
 
     def _load_ended(self, index: int, epoch: int, task: asyncio.Task[None]) -> None:
         self._loading.discard(task)
+        if not self._loading and self._loaded:
+            seconds = (self._clock.monotonic_ms() - self._loading_since_ms) / 1000
+            self._log.info("coordinator loaded", topic=self._topic, shards=self._loaded, records=self._replayed, seconds=seconds)
         failure = None if task.cancelled() else task.exception()
         if failure is None:
             return

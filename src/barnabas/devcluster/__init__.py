@@ -6,6 +6,7 @@ Read in this order:
     development_cluster  DevelopmentCluster: chooses ports, formats directories, starts and stops
     child_node           ChildNode: one ``barnabas server`` process, and its events
     kept_ports           KeptPorts: ports reserved for nodes that do not listen at the moment
+    ephemeral            a cluster that ends with its parent and leaves nothing behind
 
 Invariants: a child takes its settings from its properties file alone, and ends with its parent.
 The voters of a cluster never change after its first start.

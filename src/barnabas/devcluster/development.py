@@ -34,7 +34,7 @@ def development_properties(
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAINTEXT://{host}:{port},CONTROLLER://{host}:0",
         "log.dirs": data_dir,
-        **_replication(1),
+        **replication_properties(1),
         "group.initial.rebalance.delay.ms": "0",
         **(overrides or {}),
     }
@@ -60,13 +60,14 @@ def cluster_properties(
         "listeners": listeners,
         "log.dirs": data_dir,
         "default.replication.factor": str(min(_REPLICAS_MAX, len(ports))),
-        **_replication(len(ports)),
+        **replication_properties(len(ports)),
         "group.initial.rebalance.delay.ms": "0",
         **overrides,
     }
 
 
-def _replication(brokers: int) -> dict[str, str]:
+def replication_properties(brokers: int) -> dict[str, str]:
+    """Of the topics that a cluster of this many brokers creates for itself."""
     replicas, min_isr = str(min(_REPLICAS_MAX, brokers)), str(min(_MIN_ISR_MAX, brokers))
     return {
         "offsets.topic.replication.factor": replicas,

@@ -38,7 +38,7 @@ STOP_SECONDS_MAX = 45.0
 # How often :meth:`DevelopmentCluster.stop` looks whether the nodes have ended.
 _POLL_SECONDS = 0.01
 # Settings of which each node must have its own value.
-_OF_ONE_NODE = ("node.id", "process.roles", "listeners", "advertised.listeners", "controller.quorum.voters", "log.dir", "log.dirs")
+OF_ONE_NODE = ("node.id", "process.roles", "listeners", "advertised.listeners", "controller.quorum.voters", "log.dir", "log.dirs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class DevelopmentCluster:
         ``on_line`` receives each line that a node logs; the default writes it to stderr of this
         process.
         """
-        for name in _OF_ONE_NODE:
+        for name in OF_ONE_NODE:
             if name in (overrides or {}):
                 raise CannotStart(f"{name} cannot be the same for {brokers} brokers.")
         self.events: SimpleQueue[NodeReady | NodeEnded | StopAsked] = SimpleQueue()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.network.connection import Connection
-from barnabas.security.principal import ANONYMOUS, Principal
+from barnabas.security.principal import Principal
 
 
 class Caller:
@@ -21,14 +21,14 @@ class Caller:
         version: int,
         correlation_id: int,
         client_id: str | None,
-        principal: Principal = ANONYMOUS,
+        principal: Principal | None = None,
         address: str | None = None,
     ) -> None:
         self.connection = connection
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id
-        self.principal = principal
+        self.principal = connection.principal if principal is None else principal
         self.address = connection.peer_address[0] if address is None else address
 
     @property

@@ -8,7 +8,8 @@ the order. The code that serves a request may also answer it at the end of the l
 
 Responses leave in one of two ways. Small ones are written to the transport, which sends them at the
 end of the loop's turn, together with those of other connections. Responses with file regions go
-through :class:`~barnabas.network.sender.Sender`, which sends straight from the file.
+through :class:`~barnabas.network.sender.Sender`, which sends straight from the file, or under TLS
+through :class:`~barnabas.network.copying_sender.CopyingSender`.
 
 Each of these limits stops reading until the peer has caught up, so that the kernel's window slows
 it down:
@@ -31,7 +32,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.model.promise import Promise
+from barnabas.network.copying_sender import CopyingSender
 from barnabas.network.sender import UNSENT_BYTES_MAX, Sender
+from barnabas.security.principal import ANONYMOUS
 from barnabas.wire.frames import FrameReader, OutFrame
 from barnabas.wire.tagged_fields import MalformedMessage
 
@@ -64,15 +67,18 @@ class Connection(asyncio.BufferedProtocol):
     def __init__(self, listener: Listener, serve: ServeFrame) -> None:
         self.listener = listener
         self._serve = serve
+        self._own_serve = serve
+        self._wrap: Callable[[ServeFrame], ServeFrame] | None = None
         self._loop = listener.loop
-        self._reader = FrameReader(listener.receive_buffer, listener.limits.request_bytes_max)
+        self._reader = FrameReader(listener.receive_buffer, listener.first_request_bytes_max)
         self._replies: deque[Promise[Frame | None]] = deque()
         self._held: deque[memoryview] = deque()
         self._turn_comes = False
-        self._sender: Sender | None = None
+        self._sender: Sender | CopyingSender | None = None
         self._transport: asyncio.Transport | None = None
         self._reading = True
         self._paused_by_peer = False
+        self._muted = False
         self._heard = True  # since the last sweep for idle connections
         self._untaken_bytes = 0  # at the last sweep
         self.silent_since = self._loop.time()
@@ -80,6 +86,7 @@ class Connection(asyncio.BufferedProtocol):
         self.shortcut: Shortcut | None = None
         self.peer_address: tuple[str, int] = ("", 0)
         self.local_address: tuple[str, int] = ("", 0)
+        self.principal = ANONYMOUS
         self.client_software: tuple[str, str] = ("", "")  # name and version, from ApiVersions
 
     # -- the transport's side
@@ -91,6 +98,14 @@ class Connection(asyncio.BufferedProtocol):
         self.peer_address = (transport.get_extra_info("peername") or ("", 0))[:2]
         self.local_address = (transport.get_extra_info("sockname") or ("", 0))[:2]
         self.listener.opened(self)
+        tls = self.listener.tls
+        if tls is not None:
+            principal = tls.principal(transport.get_extra_info("ssl_object"))
+            if principal is None:
+                self.refuse("ssl.principal.mapping.rules have no name for the client's certificate")
+                self.abort()
+                return
+            self.principal = principal
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._sender is not None:
@@ -157,6 +172,28 @@ class Connection(asyncio.BufferedProtocol):
         if self._reader.fault is not None and not self._held:
             self.refuse(self._reader.fault)
 
+    def serve_with(self, serve: ServeFrame, *, request_bytes_max: int) -> None:
+        """From the next frame on."""
+        self._own_serve = serve
+        self.intercept(self._wrap)
+        self._reader.size_bytes_max = request_bytes_max
+
+    def intercept(self, wrap: Callable[[ServeFrame], ServeFrame] | None) -> None:
+        """Put ``wrap`` in front of the function that serves this connection, also of later ones;
+        None removes it. Faults of tests do so; without them a request takes no extra step.
+        """
+        self._wrap = wrap
+        self._serve = self._own_serve if wrap is None else wrap(self._own_serve)
+
+    def mute(self) -> None:
+        """Read nothing more until :meth:`unmute`."""
+        self._muted = True
+        self._adjust_reading()
+
+    def unmute(self) -> None:
+        self._muted = False
+        self._adjust_reading()
+
     def refuse(self, reason: str) -> None:
         """Close the connection of a peer that does not speak the protocol."""
         self._held.clear()
@@ -210,14 +247,19 @@ class Connection(asyncio.BufferedProtocol):
             transport.write(frame)
             return
         if sender is None:
-            sender = self._sender = Sender(self._loop, transport, self._adjust_reading, self.listener.duplicates)
+            sender = self._sender = self._make_sender(transport)
         sender.send(frame)
+
+    def _make_sender(self, transport: asyncio.Transport) -> Sender | CopyingSender:
+        if self.listener.tls is not None:
+            return CopyingSender(self._loop, transport, self._adjust_reading)
+        return Sender(self._loop, transport, self._adjust_reading, self.listener.duplicates)
 
     @property
     def _has_room(self) -> bool:
         """Whether this peer may send more requests."""
         unsent = self._sender.unsent_bytes if self._sender is not None else 0
-        return not self._paused_by_peer and len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
+        return not self._paused_by_peer and not self._muted and len(self._replies) <= REPLIES_WAITING_MAX and unsent <= UNSENT_BYTES_MAX
 
     def _adjust_reading(self) -> None:
         transport = self._transport

@@ -21,11 +21,15 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from barnabas.env.descriptors import NONE_LEFT, Descriptors, descriptors
 from barnabas.network.connection import Connection, ServeFrame
 from barnabas.network.sender import Duplicates
 from barnabas.wire.frames import ReceiveBuffer
+
+if TYPE_CHECKING:
+    from barnabas.network.tls.server_tls import ServerTls
 
 ACCEPTED_AT_ONCE = 64  # a flood of new connections must not starve the existing ones
 SWEEP_SECONDS_MIN = 0.5
@@ -33,6 +37,8 @@ SWEEP_SECONDS_MIN = 0.5
 SAY_SECONDS = 60.0
 # Short for a client that waits, and long enough that the loop does other work.
 PAUSE_SECONDS = 0.1
+# From the connection to the end of the TLS handshake: two round trips and a signature.
+HANDSHAKE_SECONDS_MAX = 10.0
 _NO_LIMIT = 2**31 - 1
 
 
@@ -79,12 +85,14 @@ class Listener:
         for_controllers: bool,
         report: Callable[[str, str], None],
         budget: Descriptors = descriptors,
+        tls: ServerTls | None = None,
     ) -> None:
         """``apis`` are the keys that :attr:`serve` knows, which is set before :meth:`start`.
         ``report(address, reason)`` is called when a connection is refused, and ``at_limit`` at most
         every :data:`SAY_SECONDS`.
         """
         self.name = name
+        self.tls = tls
         # Whether only nodes of the cluster connect here, so that clients cannot use up this
         # listener's connections.
         self.for_nodes = for_controllers
@@ -101,6 +109,8 @@ class Listener:
         self.apis = apis
         self.for_controllers = for_controllers
         self.limits = limits
+        # The largest request of a connection that has not authenticated yet.
+        self.first_request_bytes_max = limits.request_bytes_max
         self.serve: ServeFrame
         self._report = report
         self._socket = _bind(host, port, limits)
@@ -215,9 +225,17 @@ class Listener:
 
     async def _connect(self, accepted: socket.socket, address: str) -> None:
         try:
-            await self.loop.connect_accepted_socket(lambda: Connection(self, self.serve), accepted)
-        except OSError:
+            await self.loop.connect_accepted_socket(
+                lambda: Connection(self, self.serve),
+                accepted,
+                ssl=self.tls.context if self.tls is not None else None,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX if self.tls is not None else None,
+            )
+        except OSError as error:
             accepted.close()
+            if self.tls is not None:
+                self.connections_refused += 1
+                self._report(address, f"the TLS handshake failed: {handshake_reason(error)}")
             self._left(address)
 
     # -- callbacks of connections
@@ -283,6 +301,14 @@ class Listener:
             self._budget.give_back()
         self._counted = 0
         self.duplicates.forget()
+
+
+def handshake_reason(error: OSError) -> str:
+    """Short, and without the peer's bytes: OpenSSL's reason, or the system's."""
+    reason = getattr(error, "reason", None)
+    if isinstance(reason, str) and reason:
+        return reason.replace("_", " ").lower()
+    return error.strerror or "the peer left or took too long"
 
 
 def _bind(host: str, port: int, limits: ConnectionLimits) -> socket.socket:

@@ -1,9 +1,9 @@
 """One connection to another node: requests out, responses in, in the same order.
 
 It begins with ApiVersions; from then on every request uses the highest version that both sides
-know. The peer is not trusted: a response with another correlation id than that of the oldest
-request, a response that does not decode, and a frame that is too large end the connection, and all
-waiting calls fail.
+know. Where the listener has SASL, this node logs in next. The peer is not trusted: a response with
+another correlation id than that of the oldest request, a response that does not decode, and a frame
+that is too large end the connection, and all waiting calls fail.
 
 Connecting and retrying are not here: see :mod:`~barnabas.network.peers`.
 """
@@ -15,17 +15,20 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version as package_version
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from barnabas.env.descriptors import descriptors
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
+from barnabas.security.sasl.exchange import ClientExchange, ServerRefused
 from barnabas.wire.apis import ApiKey, messages, stable_versions
 from barnabas.wire.compiler import DECODE_ERRORS, FieldNotInVersion, decoder, encoder
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.frames import FrameReader, OutFrame, ReceiveBuffer
 from barnabas.wire.headers import request_header_version, response_header_version
 from barnabas.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
 from barnabas.wire.versions import Versions
 
@@ -84,6 +87,17 @@ class _Expected:
         self.version = version
 
 
+class Login(NamedTuple):
+    """How this node authenticates to others."""
+
+    mechanism: str
+    exchange: Callable[[], ClientExchange]
+
+
+# A session that ends is replaced after this part of its life, as Java's clients do.
+SESSION_PART_USED = 0.85
+
+
 class PeerConnection(asyncio.BufferedProtocol):
     def __init__(
         self,
@@ -93,8 +107,9 @@ class PeerConnection(asyncio.BufferedProtocol):
         on_ready: Callable[[], None],
         on_lost: Callable[[str], None],
         answer_bytes_max: int = ANSWER_BYTES_MAX,
+        login: Login | None = None,
     ) -> None:
-        """``on_ready`` is called once the peer has sent its versions; ``on_lost`` once with the
+        """``on_ready`` is called once requests may be sent; ``on_lost`` once with the
         reason, at the end.
         """
         self._reader = FrameReader(buffer, answer_bytes_max)
@@ -106,17 +121,22 @@ class PeerConnection(asyncio.BufferedProtocol):
         self._next_id = 0
         self._fault: str | None = None
         self._counted = False
+        self._login = login
+        # Whether requests could be sent at some time.
+        self.became_ready = False
+        # The loop's time at which the session should be replaced; None if it does not end.
+        self.retires_at: float | None = None
         # None until the peer has sent them.
         self.versions: dict[int, Versions] | None = None
-        # Whether the peer has answered any request besides ApiVersions.
+        # Whether the peer has answered any request besides those of the beginning.
         self.useful = False
 
     @property
     def open(self) -> bool:
-        """Whether requests may be sent: the peer has sent its versions, and neither side has
-        closed.
+        """Whether requests may be sent: the peer has sent its versions and accepted this node, and
+        neither side has closed.
         """
-        return self.versions is not None and self._fault is None and self._transport is not None and not self._transport.is_closing()
+        return self.became_ready and self._fault is None and self._transport is not None and not self._transport.is_closing()
 
     @property
     def unanswered(self) -> int:
@@ -216,7 +236,7 @@ class PeerConnection(asyncio.BufferedProtocol):
         if expected.response is ApiVersionsResponse and self.versions is None:
             outcome: Any = _read_api_versions(frame, expected.version)
         else:
-            self.useful = True
+            self.useful = self.useful or self.became_ready
             outcome = None if call.unwanted else _read_answer(frame, expected)
         # Removed only now: a request whose response could not be read must be among those that
         # fail.
@@ -242,7 +262,55 @@ class PeerConnection(asyncio.BufferedProtocol):
             self.close(f"ApiVersions was answered with error {answer.error_code}")
         else:
             self.versions = offered
-            self._on_ready()
+            if self._login is None:
+                self._become_ready()
+            else:
+                self._log_in(self._login)
+
+    def _become_ready(self) -> None:
+        self.became_ready = True
+        self._on_ready()
+
+    # -- SASL
+
+    def _log_in(self, login: Login) -> None:
+        def chosen(answer: SaslHandshakeResponse | ErrorCode) -> None:
+            if isinstance(answer, ErrorCode):
+                self.close("the peer does not answer SaslHandshake")
+            elif answer.error_code != ErrorCode.NONE:
+                self.close(f"the peer accepts {', '.join(answer.mechanisms)}, and not {login.mechanism}")
+            else:
+                exchange = login.exchange()
+                self._authenticate(exchange, exchange.first())
+
+        call = Call(SaslHandshakeRequest(mechanism=login.mechanism), None)
+        call.answer.then(chosen)
+        self.send(call)
+
+    def _authenticate(self, exchange: ClientExchange, token: bytes) -> None:
+        def answered(answer: SaslAuthenticateResponse | ErrorCode) -> None:
+            if isinstance(answer, ErrorCode):
+                self.close("the peer does not answer SaslAuthenticate")
+                return
+            if answer.error_code != ErrorCode.NONE:
+                self.close(f"the peer refused this node: {answer.error_message}")
+                return
+            try:
+                following = exchange.step(bytes(answer.auth_bytes))
+            except ServerRefused as error:
+                self.close(str(error))
+                return
+            if following is not None:
+                self._authenticate(exchange, following)
+                return
+            if answer.session_lifetime_ms > 0:
+                lifetime = answer.session_lifetime_ms / 1000 * SESSION_PART_USED
+                self.retires_at = asyncio.get_running_loop().time() + lifetime
+            self._become_ready()
+
+        call = Call(SaslAuthenticateRequest(auth_bytes=token), None)
+        call.answer.then(answered)
+        self.send(call)
 
     # -- the end
 

@@ -16,13 +16,14 @@ twice.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
-from barnabas.network.peer_connection import ANSWER_BYTES_MAX, Call, PeerConnection
+from barnabas.network.peer_connection import ANSWER_BYTES_MAX, Call, Login, PeerConnection
 from barnabas.wire.frames import ReceiveBuffer
 from barnabas.wire.versions import Versions
 
@@ -54,6 +55,8 @@ class Peer:
         *,
         answer_bytes_max: int,
         setup_timeout_ms: int,
+        tls: ssl.SSLContext | None = None,
+        login: Login | None = None,
     ) -> None:
         self.host = host
         self.port = port
@@ -62,6 +65,8 @@ class Peer:
         self._report = report
         self._answer_bytes_max = answer_bytes_max
         self._setup_timeout_ms = setup_timeout_ms
+        self._tls = tls
+        self._login = login
         self._waiting: deque[Call] = deque()
         # Set from the start of dialling; see the table above.
         self._connection: PeerConnection | None = None
@@ -80,6 +85,8 @@ class Peer:
         unanswered = len(self._waiting) + (connection.unanswered if connection is not None else 0)
         if self._closed or unanswered >= CALLS_WAITING_MAX:
             return Promise.kept(ErrorCode.NETWORK_EXCEPTION)
+        if connection is not None and connection.retires_at is not None:
+            connection = self._unless_retired(connection, connection.retires_at)
         call = Call(request, version_max)
         call.timer = asyncio.get_running_loop().call_later(max(0, timeout_ms) / 1000, self._timed_out, call)
         if connection is not None and connection.open and not self._waiting:
@@ -88,6 +95,15 @@ class Peer:
             self._waiting.append(call)
             self._dial()
         return call.answer
+
+    def _unless_retired(self, connection: PeerConnection, retires_at: float) -> PeerConnection | None:
+        """The connection, or None when its session is nearly over and it has nothing to answer:
+        then the next one logs in again."""
+        if connection.unanswered or asyncio.get_running_loop().time() < retires_at:
+            return connection
+        self._connection = None
+        connection.close("the session is nearly over")
+        return None
 
     @property
     def versions(self) -> dict[int, Versions] | None:
@@ -117,6 +133,7 @@ class Peer:
             on_ready=self._send_waiting,
             on_lost=self._lost,
             answer_bytes_max=self._answer_bytes_max,
+            login=self._login,
         )
         loop = asyncio.get_running_loop()
         self._setup = loop.call_later(self._setup_timeout_ms / 1000, self._setup_timed_out)
@@ -124,7 +141,11 @@ class Peer:
 
     async def _connect(self, connection: PeerConnection) -> None:
         try:
-            await asyncio.get_running_loop().create_connection(lambda: connection, self.host, self.port)
+            loop = asyncio.get_running_loop()
+            if self._tls is None:
+                await loop.create_connection(lambda: connection, self.host, self.port)
+            else:
+                await loop.create_connection(lambda: connection, self.host, self.port, ssl=self._tls, server_hostname=self.host)
         # The address is unchecked: it came from a registration, and a resolver may refuse it.
         except (OSError, ValueError, OverflowError) as error:
             self._lost(str(error))
@@ -138,7 +159,7 @@ class Peer:
         if self._dialling is not None and not self._dialling.done():
             self._dialling.cancel()
         elif self._connection is not None:
-            self._connection.close("no response to ApiVersions in time")
+            self._connection.close("no connection that can be used in time")
 
     def _send_waiting(self) -> None:
         self._stop_setup_timer()
@@ -166,7 +187,7 @@ class Peer:
             self._report(f"{self.host}:{self.port}", reason)
         if self._backoff_ms:
             self._backing_off = asyncio.get_running_loop().call_later(self._backoff_ms / 1000, self._backed_off)
-        if connection.versions is None:
+        if not connection.became_ready:
             # Fail the calls that waited for this connection. A call that is added from now on, even
             # from inside these callbacks, waits for the next connection.
             failed, self._waiting = self._waiting, deque()
@@ -206,6 +227,9 @@ class Peers:
     own: a fetch that waits at the peer for records must not delay a heartbeat.
     """
 
+    # The peers of a test can be cut off.
+    peer_class: type[Peer] = Peer
+
     def __init__(
         self,
         client_id: str,
@@ -213,6 +237,8 @@ class Peers:
         report: Report | None = None,
         answer_bytes_max: int = ANSWER_BYTES_MAX,
         setup_timeout_ms: int = SETUP_TIMEOUT_MS,
+        tls: ssl.SSLContext | None = None,
+        login: Login | None = None,
     ) -> None:
         """``report(address, reason)`` is called when a connection could not be made or ended, but
         not again while it keeps failing for the same reason.
@@ -221,6 +247,8 @@ class Peers:
         self._report = report or _ignore
         self._answer_bytes_max = answer_bytes_max
         self._setup_timeout_ms = setup_timeout_ms
+        self._tls = tls
+        self._login = login
         self._buffer = ReceiveBuffer()
         self._peers: dict[tuple[str, int, str], Peer] = {}
         self._closed = False
@@ -230,7 +258,7 @@ class Peers:
         if peer is None:
             if len(self._peers) >= PEERS_MAX:
                 self._forget_idle()
-            peer = Peer(
+            peer = self.peer_class(
                 host,
                 port,
                 self._client_id,
@@ -238,6 +266,8 @@ class Peers:
                 self._report,
                 answer_bytes_max=self._answer_bytes_max,
                 setup_timeout_ms=self._setup_timeout_ms,
+                tls=self._tls,
+                login=self._login,
             )
             if self._closed:
                 peer.close()

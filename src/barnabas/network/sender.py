@@ -31,7 +31,7 @@ UNSENT_BYTES_MAX = 1024 * 1024
 BURST_BYTES_MAX = 4 * 1024 * 1024
 
 
-class _Region:
+class Region:
     """The progress of sending one region."""
 
     __slots__ = ("end", "position", "source")
@@ -40,6 +40,21 @@ class _Region:
         self.source = source
         self.position = source.position
         self.end = source.position + len(source)
+
+
+def queue_pieces(frame: OutFrame | bytes, queue: deque[memoryview | Region]) -> int:
+    """Append the pieces of a frame, in memory and in files, in their order. Returns their bytes."""
+    start, size_bytes = 0, len(frame)
+    view = memoryview(frame)
+    for position, source in frame.cuts if isinstance(frame, OutFrame) else ():
+        if position > start:
+            queue.append(view[start:position])
+        queue.append(Region(source))
+        size_bytes += len(source)
+        start = position
+    if start < len(frame):
+        queue.append(view[start:])
+    return size_bytes
 
 
 class Duplicates:
@@ -100,7 +115,7 @@ class Sender:
         self._progressed = progressed
         self._duplicates = duplicates
         self._socket: socket.socket | None = None
-        self._queue: deque[memoryview | _Region] = deque()
+        self._queue: deque[memoryview | Region] = deque()
         self._watching = False
         self._waiting_for_transport = False
         self._closed = False
@@ -113,17 +128,7 @@ class Sender:
 
     def send(self, frame: OutFrame | bytes) -> None:
         was_idle = not self._queue
-        start = 0
-        view = memoryview(frame)
-        for position, source in frame.cuts if isinstance(frame, OutFrame) else ():
-            if position > start:
-                self._queue.append(view[start:position])
-            self._queue.append(_Region(source))
-            self.unsent_bytes += len(source)
-            start = position
-        if start < len(frame):
-            self._queue.append(view[start:])
-        self.unsent_bytes += len(frame)
+        self.unsent_bytes += queue_pieces(frame, self._queue)
         if was_idle:
             self._pump()
         else:
@@ -193,7 +198,7 @@ class Sender:
 
     def _send_first(self, duplicate: socket.socket) -> int:
         first = self._queue[0]
-        if isinstance(first, _Region):
+        if isinstance(first, Region):
             size = min(first.end - first.position, BURST_BYTES_MAX)
             sent = os.sendfile(duplicate.fileno(), first.source.descriptor(), first.position, size)
             if sent == 0:
@@ -219,7 +224,7 @@ class Sender:
             assert self._socket is not None
             self._watch(self._socket, False)
         for item in self._queue:
-            if isinstance(item, _Region):
+            if isinstance(item, Region):
                 item.source.release()
         self._queue.clear()
         self._duplicates.in_use(self)

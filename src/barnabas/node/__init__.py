@@ -15,9 +15,14 @@ Read in this order:
     connection_limits, connection_limits_publisher
                     limits of listeners, from the settings in force
     metrics         metrics that are read when Prometheus scrapes
+    group_lag       GroupLag: how far groups are behind, measured now and then
+    pages           NodePages: the HTTP pages of metrics, health and readiness
+    readiness       Readiness: the reasons why a node is not ready
     format, initial_voters
                     ``storage format``: identities, bootstrap records and the first voters
     process         a node as a process: signals, event loop, exit code
+    service_notification
+                    tells systemd that the node is ready, or that it stops
 
 Invariants:
 

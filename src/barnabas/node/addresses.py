@@ -13,6 +13,7 @@ from barnabas.config.listeners import (
     controller_listeners,
     inter_broker_listener_name,
     listeners,
+    security_protocols,
 )
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.core.features import REGISTERED_FEATURES
@@ -21,6 +22,7 @@ from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.listener import AtLimit, Listener
 from barnabas.network.sender import Duplicates
 from barnabas.node.connection_limits import connection_limits
+from barnabas.node.tls import server_tls
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, Feature, Listener as RegisteredListener
 from barnabas.wire.messages.controller_registration import (
     ControllerRegistrationRequest,
@@ -28,7 +30,8 @@ from barnabas.wire.messages.controller_registration import (
     Listener as ControllerListener,
 )
 
-_PROTOCOL_PLAINTEXT = 0
+# As registrations name them.
+_PROTOCOL_NUMBERS = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
 
 
 class OwnAddresses:
@@ -63,6 +66,7 @@ class OwnAddresses:
                 apis=frozenset(handlers),
                 for_controllers=belongs_to_controllers,
                 report=report,
+                tls=server_tls(settings, address),
             )
             made.at_limit = at_limit
             # Where clients have a separate listener, they must not exhaust that of the brokers.
@@ -77,6 +81,9 @@ class OwnAddresses:
     def bootstrap(self) -> str:
         """The address for bootstrap.servers; empty for a node without a listener for clients."""
         return next((f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for _, host, port in self.for_clients()), "")
+
+    def _protocol(self, name: str) -> int:
+        return _PROTOCOL_NUMBERS[security_protocols(self._settings)[name]]
 
     def for_clients(self) -> Iterator[tuple[str, str, int]]:
         return self._reachable(advertised_listeners(self._settings))
@@ -101,7 +108,7 @@ class OwnAddresses:
             cluster_id=cluster_id,
             incarnation_id=incarnation_id,
             listeners=[
-                RegisteredListener(name=name, host=host, port=port, security_protocol=_PROTOCOL_PLAINTEXT)
+                RegisteredListener(name=name, host=host, port=port, security_protocol=self._protocol(name))
                 for name, host, port in self.for_clients()
             ],
             features=[
@@ -119,7 +126,7 @@ class OwnAddresses:
             incarnation_id=incarnation_id,
             zk_migration_ready=False,
             listeners=[
-                ControllerListener(name=name, host=host, port=port, security_protocol=_PROTOCOL_PLAINTEXT)
+                ControllerListener(name=name, host=host, port=port, security_protocol=self._protocol(name))
                 for name, host, port in self.for_controllers()
             ],
             features=[

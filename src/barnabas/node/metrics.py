@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
 from collections.abc import Sequence
 
+from barnabas import __version__
 from barnabas.api.broker import Broker
 from barnabas.env.descriptors import descriptors
 from barnabas.env.real_disk import open_files
@@ -16,6 +18,8 @@ from barnabas.telemetry import catalogue
 from barnabas.telemetry.metrics import Metrics
 
 _REPLICATION = (catalogue.REPLICATION_BYTES_IN, catalogue.REPLICATION_BYTES_OUT, catalogue.REPLICATION_FAILURES)
+
+_BUILD = (__version__, platform.python_version(), platform.python_implementation(), platform.platform(terse=True))
 
 
 def register_readings(
@@ -68,6 +72,7 @@ def register_readings(
     _register_coordinators(metrics, broker)
     metrics.reading(catalogue.METADATA_OFFSET, lambda: [((), applier.image.provenance.offset)])
     metrics.reading(catalogue.CONTROLLER_ACTIVE, lambda: [((), int(quorum.leading))])
+    metrics.reading(catalogue.BUILD_INFO, lambda: [(_BUILD, 1.0)])
     metrics.reading(catalogue.QUORUM_EPOCH, lambda: [((), quorum.epoch)])
 
 

@@ -15,11 +15,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from barnabas import __version__
+from barnabas.api.authentication import Authentication
 from barnabas.api.broker import Broker
 from barnabas.api.broker_apis import BROKER_HANDLERS
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.api.dispatch import Dispatch
-from barnabas.config.addresses import host_and_port
+from barnabas.config.listeners import controller_listener_name, inter_broker_listener_name, security_protocols
+from barnabas.config.sasl import SaslSettings
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.broker_lifecycle import RegistrationRefused
 from barnabas.controller.channel import ControllerChannel
@@ -35,14 +38,20 @@ from barnabas.logcare.directories.node_directories import NodeDirectories, log_d
 from barnabas.metadata.applier import MetadataApplier
 from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid
+from barnabas.network.connection import ServeFrame
 from barnabas.network.listener import AtLimit, Listener, PortTaken
 from barnabas.network.peers import Peers
 from barnabas.node.addresses import OwnAddresses
 from barnabas.node.broker import BrokerRole
 from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
 from barnabas.node.format import FormatRefused, read_bootstrap
+from barnabas.node.group_lag import GroupLag
 from barnabas.node.metrics import register_readings
+from barnabas.node.pages import NodePages
 from barnabas.node.quorum_events import QuorumEvents
+from barnabas.node.readiness import JOINING, OPENING_LOGS, STOPPING, Readiness
+from barnabas.node.sasl import WITH_SASL, client_login, server_mechanisms
+from barnabas.node.tls import client_tls
 from barnabas.node_context import NodeContext
 from barnabas.quorum.core.quorum_state import QuorumStateDamaged
 from barnabas.quorum.delivery import MetadataDelivery
@@ -55,7 +64,6 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
-from barnabas.telemetry.prometheus import PrometheusPage
 
 # The threads only wait for the disk; the second lets a checkpoint pass a long flush.
 DISK_THREADS = 2
@@ -74,6 +82,7 @@ class Ready:
     node_id: int
     cluster_id: str
     prometheus_port: int | None
+    health_port: int | None = None
 
 
 class Node:
@@ -104,7 +113,8 @@ class Node:
         self._metadata_executor = ThreadPoolExecutor(METADATA_DISK_THREADS, thread_name_prefix="metadata-disk")
         self._directories = NodeDirectories(settings, self.node_id, self._disk, self.log)
         self._addresses: OwnAddresses | None = None
-        self._page: PrometheusPage | None = None
+        self._readiness = Readiness(self.node_id, self._clock)
+        self._pages = NodePages(settings, self.metrics, self._readiness, self.log)
         self._role: BrokerRole | None = None
         self._metadata_log: MetadataLog | None = None
         roles = settings.strings("process.roles")
@@ -124,6 +134,8 @@ class Node:
             return await self._start_or_fail()
         except BaseException as wrong:
             await self._undo()
+            if isinstance(wrong, asyncio.CancelledError):
+                self.log.info("node stopped before it was ready")
             if isinstance(wrong, _REFUSALS):
                 raise CannotStart(str(wrong)) from wrong
             if isinstance(wrong, OSError):
@@ -150,7 +162,7 @@ class Node:
             await asyncio.gather(starting, failed, return_exceptions=True)
 
     async def _start(self) -> Ready:
-        settings, now_ms = self.settings, self._clock.wall_ms()
+        settings, now_ms, started_ms = self.settings, self._clock.wall_ms(), self._clock.monotonic_ms()
         self._addresses = addresses = OwnAddresses(
             settings,
             for_clients=BROKER_HANDLERS,
@@ -159,23 +171,35 @@ class Node:
             at_limit=self._connections_at_limit,
             listen=self._listen,
         )
+        self._pages.open()
         directories = self._directories
         directories.open()
         self.cluster_id = directories.cluster_id
+        self._log_start(addresses)
+        self._readiness.identity = {**self._readiness.identity, "cluster_id": self.cluster_id}
+        self._readiness.phase = OPENING_LOGS
         clean, previous_epoch = directories.take_clean_shutdown()
+        opening_ms = self._clock.monotonic_ms()
         found = directories.open_logs(clean=clean, now_ms=now_ms)
+        self.log.info(
+            "logs opened",
+            partitions=len(found.replicas),
+            clean=clean,
+            repaired=directories.repaired,
+            bytes_truncated=directories.bytes_truncated,
+            seconds=self._seconds_since(opening_ms),
+        )
 
         self._metadata_log = metadata_log = MetadataLog(
             self._disk, directories.metadata_path, self._metadata_log_settings(), clean=clean, now_ms=now_ms
         )
+        self._readiness.phase = JOINING
+        self.log.info("node joins the metadata quorum", offset=metadata_log.end_offset)
         context = self._context()
         applier = MetadataApplier(settings, self.node_id, self._fatal)
-        peers = self._dial(
-            f"node-{self.node_id}",
-            report=self._peer_failed,
-            setup_timeout_ms=settings.integer("socket.connection.setup.timeout.ms"),
-        )
-        quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, peers)
+        to_controllers = self._peers_on(controller_listener_name(settings), "sasl.mechanism.controller.protocol")
+        to_brokers = self._peers_on(inter_broker_listener_name(settings), "sasl.mechanism.inter.broker.protocol")
+        quorum = self._quorum = self._make_quorum(metadata_log, directories, addresses, to_controllers)
         controller = ControllerDriver(
             Controller(self.node_id, self.cluster_id, settings, self._entropy, quorum),
             quorum,
@@ -186,23 +210,32 @@ class Node:
         channel = ControllerChannel(
             self.node_id,
             quorum,
-            peers,
+            to_controllers,
             self.log,
             local=controller if self._is_controller else None,
             timeout_ms=settings.integer("controller.socket.timeout.ms"),
         )
         role = self._role = BrokerRole(
-            context, directories, found, applier, channel, quorum, peers, addresses, previous_epoch=previous_epoch
+            context, directories, found, applier, channel, quorum, to_brokers, addresses, previous_epoch=previous_epoch
         )
         self.broker = role.broker
         applier.publishers = [ConnectionLimitsPublisher(addresses.all), *(role.publishers if self._is_broker else [])]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
         delivery = MetadataDelivery(metadata_log, applier, snapshots)
         self._serve(addresses, controller)
-        self._stops = [controller.stop, role.stop, applier.stop, channel.close, snapshots.stop, quorum.close, peers.close]
+        self._stops = [
+            controller.stop,
+            role.stop,
+            applier.stop,
+            channel.close,
+            snapshots.stop,
+            quorum.close,
+            to_controllers.close,
+            to_brokers.close,
+        ]
 
         delivery.begin()
-        quorum.start(QuorumEvents(delivery, controller, channel, self.log, self._fatal))
+        quorum.start(QuorumEvents(delivery, controller, channel, quorum, self.log, self._fatal))
         for listener in addresses:
             if listener.for_controllers:
                 listener.start()
@@ -218,10 +251,39 @@ class Node:
             if not listener.for_controllers:
                 listener.start()
         register_readings(self.metrics, self.broker, quorum, applier, addresses.all)
-        self._start_page()
+        if self._is_broker and self._pages.prometheus_port is not None:
+            lag = GroupLag(context, self.broker)
+            lag.start()
+            self._stops.insert(0, lag.stop)
+        self._readiness.watch(quorum, applier, directories, broker_epoch=(lambda: role.lifecycle.epoch) if self._is_broker else None)
         snapshots.start()
         controller.keep_log_moving(settings.integer("metadata.max.idle.interval.ms"))
-        return Ready(addresses.bootstrap, self.node_id, self.cluster_id, self._page.port if self._page else None)
+        self._readiness.phase = None
+        self.log.info("node ready", bootstrap=addresses.bootstrap, seconds=self._seconds_since(started_ms))
+        return Ready(addresses.bootstrap, self.node_id, self.cluster_id, self._pages.prometheus_port, self._pages.health_port)
+
+    def _peers_on(self, listener: str, mechanism_key: str) -> Peers:
+        """The other nodes, as they are reached on a listener of this name."""
+        return self._dial(
+            f"node-{self.node_id}",
+            report=self._peer_failed,
+            setup_timeout_ms=self.settings.integer("socket.connection.setup.timeout.ms"),
+            tls=client_tls(self.settings, listener),
+            login=client_login(self.settings, listener, mechanism_key, self._entropy),
+        )
+
+    def _log_start(self, addresses: OwnAddresses) -> None:
+        self.log.info(
+            "node starts",
+            version=__version__,
+            cluster_id=self.cluster_id,
+            roles=list(self.settings.strings("process.roles")),
+            listeners=[f"{each.name}://{each.host}:{each.port}" for each in addresses],
+            directories=[directory.path for directory in self._directories],
+        )
+
+    def _seconds_since(self, monotonic_ms: int) -> float:
+        return (self._clock.monotonic_ms() - monotonic_ms) / 1000
 
     def _context(self) -> NodeContext:
         return NodeContext(
@@ -262,7 +324,18 @@ class Node:
         serve_clients = Dispatch(self.broker, BROKER_HANDLERS).serve
         serve_controllers = Dispatch(replace(self.broker, controller=controller), CONTROLLER_HANDLERS).serve
         for listener in addresses:
-            listener.serve = serve_controllers if listener.for_controllers else serve_clients
+            serve = serve_controllers if listener.for_controllers else serve_clients
+            listener.serve = self._authenticated(listener, serve)
+
+    def _authenticated(self, listener: Listener, serve: ServeFrame) -> ServeFrame:
+        """``serve``, after authentication where the listener asks for it."""
+        settings = self.settings
+        if security_protocols(settings)[listener.name] not in WITH_SASL:
+            return serve
+        mechanisms = server_mechanisms(settings, listener.name, self.broker.metadata, self._entropy)
+        listener.first_request_bytes_max = SaslSettings(settings, listener.name).receive_bytes_max
+        delay_ms = settings.integer("connection.failed.authentication.delay.ms")
+        return Authentication(lambda: mechanisms, serve, self._clock, self.log, failed_delay_ms=delay_ms).serve
 
     def _peer_failed(self, address: str, reason: str) -> None:
         self.log.info("connection failed", peer=address, reason=reason)
@@ -280,21 +353,13 @@ class Node:
             advice=said.advice,
         )
 
-    def _start_page(self) -> None:
-        address = self.settings.text("barnabas.prometheus.listener")
-        if not address:
-            return
-        parsed = host_and_port(address)
-        assert parsed is not None, "checked when the setting was parsed"
-        try:
-            self._page = PrometheusPage(self.metrics, *parsed)
-        except OSError as error:
-            raise CannotStart(f"cannot serve Prometheus on {address}: {error.strerror}.") from error
-
     # -- stopping ----------------------------------------------------------------------------------
 
     async def stop(self) -> None:
         """Clean shutdown: accept no work, write everything, and mark the clean shutdown last."""
+        started_ms = self._clock.monotonic_ms()
+        self.log.info("node stops")
+        self._readiness.phase = STOPPING
         role = self._role
         assert role is not None
         assert self._addresses is not None
@@ -316,7 +381,8 @@ class Node:
         await asyncio.sleep(0)
         for executor in (self._metadata_executor, self._executor):
             executor.shutdown(wait=True)
-        if self.failure is None:
+        clean = self.failure is None
+        if clean:
             assert self._metadata_log is not None
             try:
                 self._metadata_log.close()
@@ -324,13 +390,14 @@ class Node:
             except OSError as error:
                 # The disk may be full. Without the mark of a clean shutdown the next start
                 # recovers.
+                clean = False
                 self.log.error("node could not be stopped cleanly", error=str(error))
         await self._undo()
+        self.log.info("node stopped", clean=clean, seconds=self._seconds_since(started_ms))
 
     async def _undo(self) -> None:
         """Release ports, files and threads, at any stage of the start."""
-        if self._page is not None:
-            self._page.close()
+        self._pages.close()
         if self._registering is not None:
             self._registering.cancel()
         for stop in self._stops:

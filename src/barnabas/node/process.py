@@ -19,6 +19,7 @@ from barnabas.model.cannot_start import CannotStart
 from barnabas.model.ids import NodeId, Uuid, uuid_text
 from barnabas.node.format import FormatRefused, format_directories
 from barnabas.node.node import Node, Ready
+from barnabas.node.service_notification import READY, STOPPING, notify
 from barnabas.storage.meta_properties import MetaPropertiesDamaged, read_meta_properties
 from barnabas.telemetry.logs import EventLog
 
@@ -72,9 +73,10 @@ def ensure_formatted(settings: BrokerSettings, *, cluster_id: str | None = None)
 
 
 async def run_until_stopped(
-    settings: BrokerSettings, log: EventLog, on_ready: Callable[[Ready], None], *, watch_stdin: bool = False
+    settings: BrokerSettings, log: EventLog, on_ready: Callable[[Ready], None], *, watch_stdin: bool = False, hurry: bool = True
 ) -> int:
-    """Returns the exit code. SIGTERM and SIGINT stop cleanly; a second one exits at once.
+    """Returns the exit code. SIGTERM and SIGINT stop cleanly; a second one exits at once, unless
+    ``hurry`` is False.
 
     With ``watch_stdin`` the end of the standard input stops cleanly as well: the parent holds the
     other end, and has then died.
@@ -83,7 +85,7 @@ async def run_until_stopped(
     stop = asyncio.Event()
 
     def asked_to_stop() -> None:
-        if stop.is_set():
+        if stop.is_set() and hurry:
             os._exit(1)
         stop.set()
 
@@ -106,9 +108,11 @@ async def run_until_stopped(
         await asyncio.wait([starting])
         return 0
     on_ready(starting.result())
+    notify(READY)
     failed = asyncio.ensure_future(node.failed.wait())
     await asyncio.wait([stopped, failed], return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
     failed.cancel()
+    notify(STOPPING)
     await asyncio.wait_for(node.stop(), STOP_SECONDS_MAX)
     return 0 if node.failure is None else 1

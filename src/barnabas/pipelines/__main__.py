@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from barnabas.pipelines.declaration.pipeline_declaration import DEFAULT_METRICS_HOST, MetricsAddress
 from barnabas.pipelines.errors import PipelineError
 from barnabas.pipelines.running.job import run_files
 
@@ -18,9 +19,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--master")
     parser.add_argument("--available-now", action="store_true")
     parser.add_argument("--checkpoint", metavar="DIR")
+    parser.add_argument("--metrics-port", type=int, metavar="PORT")
+    parser.add_argument("--metrics-host", default=DEFAULT_METRICS_HOST, metavar="HOST")
     options = parser.parse_args(arguments)
     try:
-        run_files(options.files, master=options.master, available_now=options.available_now, checkpoint=options.checkpoint)
+        run_files(
+            options.files,
+            master=options.master,
+            available_now=options.available_now,
+            checkpoint=options.checkpoint,
+            metrics=None if options.metrics_port is None else MetricsAddress(options.metrics_port, options.metrics_host),
+        )
     except PipelineError as error:
         sys.stderr.write(f"barnabas: {error}\n")
         return 1

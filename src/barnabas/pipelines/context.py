@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.kafka_settings import for_librdkafka, for_spark
-from barnabas.pipelines.kept_text import KeptText
+from barnabas.pipelines.kept_text import KeptText, TrialText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +34,12 @@ class RunContext:
     beside: dict[str, Callable[[], StreamingQuery]] = field(default_factory=dict)
     # New columns (source and column) that were logged already.
     announced: set[tuple[str, str]] = field(default_factory=set)
+    # By part and batch: rows that a sink has written, where Spark does not count them.
+    rows_written: dict[str, dict[int, int]] = field(default_factory=dict)
+    # In a check that must leave no trace: texts are read here, beside the checkpoint of real runs,
+    # and those that a run would write stay in memory.
+    trial_of: str | None = None
+    trial_texts: dict[str, str] = field(default_factory=dict)
     # Called when all frames are built and no query has started.
     before_start: list[Callable[[], None]] = field(default_factory=list)
 
@@ -55,6 +61,11 @@ class RunContext:
 
     def frame(self, name: str) -> DataFrame:
         return self.frames[name]
+
+    def counts_rows(self, part: str) -> dict[int, int]:
+        """The rows that a sink writes, by batch. The runner takes them out with the report of the
+        batch."""
+        return self.rows_written.setdefault(part, {})
 
     # -- the cluster --------------------------------------------------------------------------
 
@@ -78,6 +89,8 @@ class RunContext:
     def kept(self, name: str) -> KeptText:
         """A text that is decided once and kept beside the queries' checkpoints, under a name that
         no sink can have."""
+        if self.trial_of is not None:
+            return TrialText(self.session, f"{self.trial_of.rstrip('/')}/{self.name}/-kept/{name}", self.trial_texts)
         return KeptText(self.session, self.checkpoint_of(f"-kept/{name}"))
 
     def writer(self, frame: DataFrame, part: str, mode: str = "append") -> DataStreamWriter:

@@ -61,6 +61,7 @@ def start(undecodable: DataFrame, source: SourceDeclaration, context: RunContext
         producer={},
         checkpoint=context.checkpoint_of(part),
         writers=context.session.sparkContext.defaultParallelism,
+        rows_written=context.counts_rows(part),
     )
     return sink.start(letters, writer)
 

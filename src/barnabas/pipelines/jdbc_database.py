@@ -156,8 +156,8 @@ class JdbcConnection:
 
 def declare_database(own: Fields) -> JdbcDatabase:
     url = own.text("url")
-    if not url.startswith(tuple(DIALECTS)):
-        raise own.error(f"'url' of {own.what} begins with {', '.join(DIALECTS)}; not {url!r}.", "url")
+    if url and not url.startswith(tuple(DIALECTS)):
+        own.report(f"'url' of {own.what} begins with {', '.join(DIALECTS)}; not {url!r}.", "url")
     return JdbcDatabase(url, own.optional_text("user"), own.optional_text("password"), tuple(own.optional_texts_by_name("options").items()))
 
 

@@ -78,6 +78,20 @@ class KeptText:
         return jvm, configuration, jvm.org.apache.hadoop.fs.Path(self.path)
 
 
+class TrialText(KeptText):
+    """Reads what a run has kept, and writes only to ``texts``."""
+
+    def __init__(self, session: SparkSession, path: str, texts: dict[str, str]) -> None:
+        super().__init__(session, path)
+        self._texts = texts
+
+    def read(self) -> str | None:
+        return self._texts[self.path] if self.path in self._texts else super().read()
+
+    def write(self, text: str) -> None:
+        self._texts[self.path] = text
+
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _LOCAL = re.compile(r"file:(?://(?:localhost)?)?(?=/)")
 

@@ -33,7 +33,7 @@ Model = TypeVar("Model", bound=Callable[..., Any])
 
 class Pipeline:
     """``settings`` are the fields at the top of a file: bootstrap, checkpoint, kafka, spark,
-    trigger."""
+    trigger, metrics."""
 
     def __init__(self, name: str, **settings: Any) -> None:
         self._place = _caller()
@@ -61,14 +61,13 @@ class Pipeline:
         return self._put(self._sources, "source", name, fields)
 
     def step(self, view: str, **fields: Any) -> Self:
-        self._steps.append(located({"view": view, **fields}, _caller()))
-        return self
+        return self._step(_caller(), {"view": view, **fields})
 
     def model(self, function: Model) -> Model:
         """A decorator: the function becomes a step of the same name."""
         inputs = list(inspect.signature(function).parameters)
         place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
-        self._steps.append(located({"view": function.__name__, "python": function, "inputs": inputs}, place))
+        self._step(place, {"view": function.__name__, "python": function, "inputs": inputs})
         return function
 
     def sink(self, name: str, *, from_: str, **fields: Any) -> Self:
@@ -80,10 +79,10 @@ class Pipeline:
         if self._file is not None:
             return self._file
         whole = {
-            **{name: located(value, self._place) for name, value in self._settings.items()},
-            "sources": Located(self._sources, self._place),
-            "steps": Located(self._steps, self._place),
-            "sinks": Located(self._sinks, self._place),
+            **{name: located(value, self._place.of(name)) for name, value in self._settings.items()},
+            "sources": Located(self._sources, self._place.of("sources")),
+            "steps": Located(self._steps, self._place.of("steps")),
+            "sinks": Located(self._sinks, self._place.of("sinks")),
         }
         return declare_pipeline(Located(whole, self._place))
 
@@ -99,16 +98,18 @@ class Pipeline:
         ``session`` is used as it is and not stopped."""
         from barnabas.pipelines.running.heartbeat import heartbeats
         from barnabas.pipelines.running.job import run_declarations
+        from barnabas.pipelines.running.metrics_page import served_metrics
         from barnabas.pipelines.running.runner import start
 
         if session is None:
             run_declarations([self.declaration()], master=master, available_now=available_now, checkpoint=checkpoint)
             return
-        with heartbeats([self.declaration()], checkpoint) as heart:
+        with heartbeats([self.declaration()], checkpoint) as heart, served_metrics([self.declaration()]) as served:
             run = start([self.declaration()], session, checkpoint=checkpoint, available_now=available_now)
             heart.running()
+            served.running(run)
             try:
-                run.wait()
+                run.wait(served.observers)
             finally:
                 run.stop()
 
@@ -116,7 +117,11 @@ class Pipeline:
         place = _caller()
         if name in into:
             raise place.error(f"there is already a {noun} {name!r}, from line {into[name].place.line}.")
-        into[name] = located(fields, place)
+        into[name] = located(fields, place.of(f"{noun}s").of(name))
+        return self
+
+    def _step(self, place: Place, fields: dict[str, Any]) -> Self:
+        self._steps.append(located(fields, place.of("steps").of(len(self._steps))))
         return self
 
 

@@ -24,7 +24,7 @@ from barnabas.env.clock import Clock
 from barnabas.env.disk import out_of_room
 from barnabas.metadata.snapshot import SnapshotId
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import ZERO_UUID
+from barnabas.model.ids import NO_NODE, ZERO_UUID
 from barnabas.model.promise import Promise
 from barnabas.network.peer_ports import PeersPort
 from barnabas.quorum.core.control_history import kraft_version_value, voters_value
@@ -306,6 +306,8 @@ class QuorumDriver:
             case Persist(state):
                 voters = None if self._core.quorum.history.dynamic else list(self._core.voters)
                 self._log.write_quorum_state(state, voters)
+                if state.voted_id == self._core.node_id and state.leader_id == NO_NODE:
+                    self._listener.became_candidate(state.epoch)
             case WriteControl(epoch, base_offset, records):
                 assert base_offset == self._log.end_offset
                 self._log.write_control(records, epoch=epoch, now_ms=now_ms)

@@ -11,6 +11,9 @@ class QuorumListener(Protocol):
     def committed(self, high_watermark: int) -> None:
         """A majority of the voters has everything below ``high_watermark`` on its disks."""
 
+    def became_candidate(self, epoch: int) -> None:
+        """This node has voted for itself, and asks the other voters for their votes."""
+
     def became_leader(self, epoch: int, epoch_start_offset: int) -> None: ...
 
     def resigned(self, epoch: int) -> None: ...

@@ -19,7 +19,7 @@ from barnabas.model.ids import Uuid
 from barnabas.replication.isr import REPORTED_RECOVERY_STATE, IsrAnswer, IsrChange
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
-from barnabas.telemetry.logs import EventLog
+from barnabas.telemetry.logs import NAMED_MAX, EventLog
 from barnabas.wire.messages.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -60,6 +60,7 @@ class IsrReports:
         self._under_way = False
         self._timers: set[asyncio.TimerHandle] = set()
         self._stopped = False
+        self._agreed = 0  # In the response that is being applied, to log the first few only.
 
     def start(self) -> None:
         """Look for lagging replicas twice in the time that they are allowed to lag."""
@@ -81,11 +82,13 @@ class IsrReports:
 
     def _check(self) -> None:
         now_ms = self._clock.monotonic_ms()
-        for partition in list(self._replicas):
-            change = partition.check_isr(now_ms)
-            if change is not None:
-                removed = sorted(set(partition.isr) - change.members)
-                self._log.info("isr shrinks", partition=str(partition.partition), removed=removed, left=sorted(change.members))
+        shrinks = [(each, change) for each in list(self._replicas) if (change := each.check_isr(now_ms)) is not None]
+        for partition, change in shrinks[:NAMED_MAX]:
+            removed = sorted(set(partition.isr) - change.members)
+            self._log.info("isr shrinks", partition=str(partition.partition), removed=removed, left=sorted(change.members))
+        if len(shrinks) > NAMED_MAX:
+            removed = sorted({each for partition, change in shrinks for each in set(partition.isr) - change.members})
+            self._log.info("isr shrinks for more partitions", partitions=len(shrinks) - NAMED_MAX, removed=removed)
         self._later(self._check_seconds, self._check)
 
     # -- requests ---------------------------------------------------------------------------------
@@ -128,11 +131,14 @@ class IsrReports:
             self._retry(sent)
             return
         answers = dict(_partitions(response))
+        self._agreed = 0
         missing = {}
         for key, (partition, change) in sent.items():
             answer = answers.get(key)
             if answer is None or not self._apply(partition, change, answer):
                 missing[key] = (partition, change)
+        if self._agreed > NAMED_MAX:
+            self._log.info("isr changed for more partitions", partitions=self._agreed - NAMED_MAX)
         self._retry(missing)
 
     def _apply(self, partition: Partition, change: IsrChange, answer: ResponsePartitionData) -> bool:
@@ -142,7 +148,10 @@ class IsrReports:
             self._log.info("isr change refused", partition=str(partition.partition), error=code.name)
             return not partition.isr_refused(change, code)
         if partition.isr_agreed(change, IsrAnswer(tuple(answer.isr), answer.leader_epoch, answer.partition_epoch)):
-            self._log.info("isr changed", partition=str(partition.partition), isr=list(answer.isr), partition_epoch=answer.partition_epoch)
+            self._agreed += 1
+            if self._agreed <= NAMED_MAX:
+                name, isr = str(partition.partition), list(answer.isr)
+                self._log.info("isr changed", partition=name, isr=isr, partition_epoch=answer.partition_epoch)
         return True
 
     def _retry(self, missing: dict[Key, tuple[Partition, IsrChange]]) -> None:

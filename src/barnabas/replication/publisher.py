@@ -33,6 +33,7 @@ from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
 from barnabas.telemetry.catalogue import STRAY_DIRECTORIES
+from barnabas.telemetry.logs import named
 
 # The worker thread gets this many new directories at a time, so that one giant topic does not
 # occupy it for seconds.
@@ -93,6 +94,9 @@ class ReplicaPublisher:
         replicas.on_damage = observer.damaged
         self._removals = removals
         self._counters: dict[str, TopicCounters] = {}
+        # Leaderships that have changed since the last line about them.
+        self._taken: list[Partition] = []
+        self._lost: list[Partition] = []
         self._retry: asyncio.TimerHandle | None = None
         # Replicas to create when there is room.
         self._unmade: dict[TopicPartition, _Wanted] = {}
@@ -107,6 +111,7 @@ class ReplicaPublisher:
     async def publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         async with self._publishing:
             await self._publish(delta, image, effective)
+            self._report_leadership()
 
     async def _publish(self, delta: MetadataDelta, image: MetadataImage, effective: EffectiveConfigs) -> None:
         self._effective = effective
@@ -122,6 +127,8 @@ class ReplicaPublisher:
                 self._unmade.pop(TopicPartition(topic.name, index), None)
                 if known is not None:
                     moved.append(known)
+                    if known.leads:
+                        self._lost.append(known)
             elif known is not None:
                 self._follow(known, partition)
             else:
@@ -134,6 +141,13 @@ class ReplicaPublisher:
                 replica.brokers_changed()
         for start in range(0, len(wanted), CREATED_AT_ONCE):
             await self._create(wanted[start : start + CREATED_AT_ONCE], effective)
+
+    def _report_leadership(self) -> None:
+        """One line for all partitions of a change of the metadata."""
+        for event, changed in (("leadership of partitions taken", self._taken), ("leadership of partitions lost", self._lost)):
+            if changed:
+                self._log.info(event, count=len(changed), partitions=named([str(each.partition) for each in changed]))
+                changed.clear()
 
     def _throttle(self, delta: MetadataDelta, effective: EffectiveConfigs) -> None:
         throttles, changed = self._replicas.throttles, delta.configs.changed
@@ -208,6 +222,7 @@ class ReplicaPublisher:
         async with self._publishing:
             assert self._effective is not None
             await self._create(list(self._unmade.values()), self._effective)
+            self._report_leadership()
 
     def _claim(self, partition: TopicPartition, topic_id: Uuid, image: PartitionImage) -> FoundIn | None:
         """The log that was found at start and belongs to this topic id.
@@ -308,6 +323,7 @@ class ReplicaPublisher:
         self._resume_move(replica)
 
     def _follow(self, replica: Partition, image: PartitionImage) -> None:
+        led = replica.leads
         try:
             replica.follow_metadata(image, self._clock.monotonic_ms())
         except OSError as error:
@@ -318,6 +334,8 @@ class ReplicaPublisher:
             # again.
             self._observer.placed(replica.topic_id, replica.partition.partition, replica.directory)
         self._observer.role_changed(replica)
+        if replica.leads != led:
+            (self._lost if led else self._taken).append(replica)
 
     # -- removing ----------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.connection import LATER, Connection, ServeFrame
 from barnabas.network.listener import ConnectionLimits
+from barnabas.security.principal import ANONYMOUS
 from barnabas.simulation.host import Host
 from barnabas.simulation.network import Address, Network
 from barnabas.wire.apis import ApiKey, messages, stable_versions
@@ -51,6 +52,7 @@ class _Connection:
         self.listener = listener
         self.shortcut: Any = None
         self.peer_address = ("10.0.0.1", 1)
+        self.principal = ANONYMOUS
         self.local_address = (listener.host, listener.port)
         self.client_software = ("", "")
         self._waiting: deque[Promise[Any]] = deque()
@@ -103,7 +105,10 @@ class SimulatedListener:
         apis: frozenset[int],
         for_controllers: bool,
         report: Callable[[str, str], None],
+        tls: None,
     ) -> None:
+        """Nothing is encrypted here: TLS changes no decision of a node."""
+        assert tls is None
         self._network = network
         self._own = own
         self.name = name

@@ -99,6 +99,9 @@ class QuorumProcess:
     def committed(self, high_watermark: int) -> None:
         self.world.has_committed(self, high_watermark)
 
+    def became_candidate(self, epoch: int) -> None:
+        pass
+
     def became_leader(self, epoch: int, epoch_start_offset: int) -> None:
         self.world.became_leader(self, epoch)
 

@@ -14,6 +14,13 @@ REQUEST_SECONDS = Metric(
     "From the last byte of a request to its response, waiting included.",
     ("api",),
 )
+RESPONSE_ERRORS = Metric(
+    "barnabas_response_errors_total",
+    _COUNTER,
+    "errors",
+    "Error codes in responses: one for a whole response, or one for each topic, group or partition in it.",
+    ("api", "error"),
+)
 NETWORK_BYTES_IN = Metric("barnabas_network_bytes_in_total", _COUNTER, "bytes", "Bytes received from clients.", ("listener",))
 NETWORK_BYTES_OUT = Metric(
     "barnabas_network_bytes_out_total", _COUNTER, "bytes", "Bytes sent to clients, record batches from files not counted.", ("listener",)
@@ -156,5 +163,41 @@ COORDINATOR_SHARDS = Metric(
 )
 GROUPS = Metric("barnabas_groups", _GAUGE, "groups", "Groups that this node coordinates.", ("protocol", "state"))
 TRANSACTIONS = Metric("barnabas_transactional_ids", _GAUGE, "ids", "Transactional ids that this node coordinates.", ("state",))
+
+GROUP_LAG_RECORDS = Metric(
+    "barnabas_group_lag_records",
+    _GAUGE,
+    "records",
+    "Records between the committed offset of a group and the end of the partition, on the group's coordinator.",
+    ("group", "topic", "partition"),
+)
+GROUP_LAG_SECONDS = Metric(
+    "barnabas_group_lag_seconds",
+    _GAUGE,
+    "seconds",
+    "Age of the first record that a group has not consumed, by its timestamp; 0 when the group has consumed all.",
+    ("group", "topic", "partition"),
+)
+GROUP_LAG_UNKNOWN = Metric(
+    "barnabas_group_lag_unknown_partitions",
+    _GAUGE,
+    "partitions",
+    "Partitions with committed offsets that have no lag on this page: their leader did not answer, or there are too many.",
+)
+
+BUILD_INFO = Metric(
+    "barnabas_build_info",
+    _GAUGE,
+    "constant",
+    "Always 1; the labels say what runs.",
+    ("version", "python", "implementation", "platform"),
+)
+# prometheus-client reads these from /proc; other systems than Linux lack most of them.
+PROCESS_CPU = Metric("process_cpu_seconds_total", _COUNTER, "seconds", "Processor time of the process, user and system.")
+PROCESS_RESIDENT = Metric("process_resident_memory_bytes", _GAUGE, "bytes", "Memory of the process that is in RAM.")
+PROCESS_VIRTUAL = Metric("process_virtual_memory_bytes", _GAUGE, "bytes", "Address space of the process.")
+PROCESS_START = Metric("process_start_time_seconds", _GAUGE, "seconds", "Start of the process, since 1970.")
+PROCESS_OPEN_FDS = Metric("process_open_fds", _GAUGE, "descriptors", "Descriptors that are open now.")
+PROCESS_MAX_FDS = Metric("process_max_fds", _GAUGE, "descriptors", "Descriptors that the process may open.")
 
 CATALOGUE: tuple[Metric, ...] = tuple(value for value in list(globals().values()) if isinstance(value, Metric))

@@ -1,27 +1,54 @@
-"""A real broker inside a test.
+"""Real brokers inside a test.
 
     with EmbeddedBroker() as kafka:
         producer = Producer({"bootstrap.servers": kafka.bootstrap})
 
-It is the broker that runs in production, on a free port, with its data in a temporary directory
-that is removed afterwards. pytest users get one from the fixture ``kafka``.
+They are the brokers that run in production, on free ports, with their data in a temporary directory
+that is removed afterwards. pytest users get them from the fixtures ``kafka``, ``kafka_session`` and
+``kafka_cluster``.
+
+Read in this order:
+
+    embedded_cluster  EmbeddedCluster: starts, stops and kills brokers, and sets faults
+    embedded_broker   EmbeddedBroker: a cluster of one
+    properties        the settings of the nodes
+    node_thread       NodeThread: a node in a thread of this process
+    node_child        NodeChild: a node in a child process, and node_process, which runs there
+    client            topics, records and groups in one call each
+    faults            errors, delays and cut networks, for tests of an application
+    pytest_plugin     the fixtures
+
+Nothing here runs in a broker outside of tests.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from barnabas.testing.client.helper_client import KafkaRefused
+    from barnabas.testing.client.messages import ConsumedRecord, Message, Position
     from barnabas.testing.embedded_broker import EmbeddedBroker
+    from barnabas.testing.embedded_cluster import EmbeddedCluster
+    from barnabas.testing.faults.fault import Fault
 
-__all__ = ["EmbeddedBroker"]
+__all__ = ["EmbeddedBroker", "EmbeddedCluster", "Fault", "Message", "ConsumedRecord", "Position", "KafkaRefused"]
+
+_MODULES = {
+    "EmbeddedBroker": "embedded_broker",
+    "EmbeddedCluster": "embedded_cluster",
+    "Fault": "faults.fault",
+    "Message": "client.messages",
+    "ConsumedRecord": "client.messages",
+    "Position": "client.messages",
+    "KafkaRefused": "client.helper_client",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Every pytest run loads our plugin, and with it this package; only tests that use a broker pay
     for importing one."""
-    if name == "EmbeddedBroker":
-        from barnabas.testing.embedded_broker import EmbeddedBroker
-
-        return EmbeddedBroker
-    raise AttributeError(name)
+    if name not in _MODULES:
+        raise AttributeError(name)
+    return getattr(import_module(f"barnabas.testing.{_MODULES[name]}"), name)

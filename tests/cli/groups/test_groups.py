@@ -244,9 +244,11 @@ def test_contradicting_options_never_reach_the_broker(tmp_path: Path) -> None:
     assert "'sleepy'" in nowhere("groups", "list", "--state", "sleepy").complaint
 
 
-def test_group_commands_refuse_an_encrypted_connection(kafka: EmbeddedBroker, cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "client.properties").write_text("security.protocol=SSL\n")
-    assert "plain connection" in cli("groups", "list", "--config-file", tmp_path / "client.properties").complaint
+def test_group_commands_refuse_other_logins(kafka: EmbeddedBroker, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.cli.cluster.reach.probe", lambda place, *, tls: None)
+    monkeypatch.setattr("barnabas.cli.cluster.client.check_login", lambda cluster: None)
+    (tmp_path / "client.properties").write_text("security.protocol=SASL_SSL\nsasl.mechanism=GSSAPI\n")
+    assert "logs in with PLAIN or SCRAM" in cli("groups", "list", "--config-file", tmp_path / "client.properties").complaint
 
 
 def test_a_spare_member_is_shown_without_a_partition(kafka: EmbeddedBroker, cli: Cli) -> None:

@@ -45,12 +45,42 @@ def test_files_are_checked_without_spark(tmp_path: Path) -> None:
     assert barnabas("pipelines", "validate", str(good)).text == f"{good}: pipeline 'p' is valid: 1 source, 1 step, 1 sink.\n"
     both = barnabas("pipelines", "validate", str(bad), str(good))
     assert both.code == 1
-    assert both.err == f"barnabas: {bad}:9: sink 'out' reads 'evn', but there is no source or step of that name; did you mean 'even'?\n"
+    assert both.err.splitlines() == [
+        f"{bad}:9:9: sinks.out.from: sink 'out' reads 'evn', but there is no source or step of that name; did you mean 'even'?",
+        "barnabas: 1 of 2 files is invalid: 1 mistake.",
+    ]
     assert "is valid" in both.out.decode(), "an invalid file does not hide a valid one"
     (row,) = barnabas("pipelines", "list", str(good), "--json").json
     assert (row["name"], row["sources"], row["steps"], row["sinks"]) == ("p", ["numbers"], ["even"], ["out"])
     assert barnabas("pipelines", "packages", str(good)).text == "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0\n"
     assert Path(barnabas("pipelines", "submit-script").text.strip()).is_file()
+
+
+def test_folders_are_checked_and_mistakes_are_json_for_programs(tmp_path: Path) -> None:
+    text = FILE.format(name="p", bootstrap="b", numbers="n", out="o", guarantee="exactly_once")
+    (tmp_path / "below").mkdir()
+    write(tmp_path, text, "b.yaml")
+    write(tmp_path / "below", text.replace("topic: n", "topik: n").replace("guarantee", "garantee"), "a.yml")
+    write(tmp_path, "not a pipeline", "notes.txt")
+    finished = barnabas("pipelines", "validate", str(tmp_path), str(tmp_path / "b.yaml"), "--json")
+    assert (finished.code, finished.err) == (1, "")
+    good, bad = json.loads(finished.out)
+    assert (good["file"], good["valid"], good["pipeline"], good["mistakes"]) == (f"{tmp_path}/b.yaml", True, "p", [])
+    assert (bad["file"], bad["valid"], bad["sinks"]) == (f"{tmp_path}/below/a.yml", False, [])
+    assert [(each["line"], each["column"], each["field"]) for each in bad["mistakes"]] == [
+        (5, 13, "sources.numbers.topik"),
+        (9, len("  out: {from: even, topic: o, ") + 1, "sinks.out.garantee"),
+    ]
+    assert bad["mistakes"][0]["message"] == "source 'numbers' has no field 'topik'; did you mean 'topic'?"
+    (tmp_path / "empty").mkdir()
+    assert barnabas("pipelines", "validate", str(tmp_path / "empty")).complaint == f"The folder {tmp_path}/empty has no YAML file."
+
+
+def test_a_run_of_an_invalid_file_names_the_first_mistake_and_where_all_are(tmp_path: Path) -> None:
+    file = write(tmp_path, "name: p\nsources: {t: {generator: {}, x: 1}}\nsinks: {o: {from: t, consle: {}}}\n")
+    complaint = barnabas("pipelines", "run", str(file)).complaint
+    assert complaint.startswith(f"{file}:2: source 't' has no field 'x'")
+    assert complaint.endswith(f"`barnabas pipelines validate {file}` shows 1 more mistake.")
 
 
 def test_missing_pyspark_or_java_is_reported_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

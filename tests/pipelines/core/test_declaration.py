@@ -68,14 +68,15 @@ def test_a_valid_file_becomes_its_declaration() -> None:
 @pytest.mark.parametrize(
     ("line", "text", "expected"),
     [
-        (1, "nam: alerts", "alerts.yaml:1: the pipeline lacks 'name': a text."),
+        (1, "nam: alerts", "alerts.yaml:1: the pipeline has no field 'nam'; did you mean 'name'?"),
+        (1, "# no name", "alerts.yaml:2: the pipeline lacks 'name': a text."),
         (1, "name: a b", "alerts.yaml:1: the name 'a b' may only have letters"),
         (2, "boostrap: x", "alerts.yaml:2: the pipeline has no field 'boostrap'; did you mean 'bootstrap'?"),
         (2, "bootstrap: ${NOWHERE}", "alerts.yaml:2: the environment has no NOWHERE; set it, or give a default as in ${NOWHERE:-default}."),
         (3, "kafka: [1]", "alerts.yaml:3: 'kafka' of the pipeline is a mapping of names to values, not a list."),
         (3, "trigger: 1 second", "alerts.yaml:4: 'trigger' is here twice; it was first given on line 3."),
         (4, "trigger: soon", "alerts.yaml:4: 'trigger' (a duration, available_now or continuous) is a duration such as '10 seconds'"),
-        (7, "    topik: payments", "alerts.yaml:6: source 'payments' reads one of topic, topics, pattern,"),
+        (7, "    topik: payments", "alerts.yaml:7: source 'payments' has no field 'topik'; did you mean 'topic'?"),
         (7, "    topic: pay ments", "alerts.yaml:7: 'topic' of source 'payments' names no topic: 'pay ments' has characters other than"),
         (7, "    topics: [a, ..]", "alerts.yaml:7: 'topics' of source 'payments' names no topic: '..' is not a topic name."),
         (7, "    topic: ''", "alerts.yaml:7: 'topic' of source 'payments' is a text, not ''."),
@@ -91,10 +92,12 @@ def test_a_valid_file_becomes_its_declaration() -> None:
         (10, "    format: {json: {x: 1}}", "alerts.yaml:10: format 'json' of source 'payments' has no field 'x'."),
         (10, "    tolerance: some", "alerts.yaml:10: 'tolerance' of source 'payments' is one of none, all, not 'some'."),
         (10, "    schema_changes: ask", "alerts.yaml:10: 'schema_changes' of source 'payments' is one of stop, accept, not 'ask'."),
-        (11, "    watermark: {colum: at}", "alerts.yaml:11: 'watermark' of source 'payments' lacks 'column': a text."),
+        (11, "    watermark: {colum: at}", "alerts.yaml:11: 'watermark' of source 'payments' has no field 'colum'; did you mean 'column'?"),
+        (11, "    watermark: {}", "alerts.yaml:11: 'watermark' of source 'payments' lacks 'column': a text."),
         (11, "    watermark: {column: at, delay: 10}", "alerts.yaml:11: 'delay' of 'watermark' of source 'payments' is a duration"),
         (13, '  - {view: a-b, sql: "SELECT 1"}', "alerts.yaml:13: step 'a-b': a name has letters, digits and underscores"),
-        (13, "  - {view: large, slq: SELECT 1}", "alerts.yaml:13: step 'large' is one of sql,"),
+        (13, "  - {view: large, slq: SELECT 1}", "alerts.yaml:13: step 'large' has no field 'slq'; did you mean 'sql'?"),
+        (13, "  - {view: large}", "alerts.yaml:13: step 'large' is one of sql,"),
         (13, "  - {view: large, sql: SELECT * FROM payment}", "alerts.yaml:13: step 'large' reads 'payment', but there is no"),
         (13, "  - {view: large, sql: SELECT * FROM once}", "alerts.yaml:13: step 'large' reads 'once', which is only made below."),
         (13, "  - {view: payments, sql: SELECT 1}", "alerts.yaml:13: there is already a source or step called 'payments', on line 6."),
@@ -114,7 +117,8 @@ def test_a_valid_file_becomes_its_declaration() -> None:
             "  out: {from: once, topic: t, console: {}}",
             "alerts.yaml:17: sink 'out' writes to one of topic, jdbc, lake, files, console, but it has topic and console.",
         ),
-        (17, "  out: {from: once, consol: {}}", "alerts.yaml:17: sink 'out' writes to one of topic,"),
+        (17, "  out: {from: once, consol: {}}", "alerts.yaml:17: sink 'out' has no field 'consol'; did you mean 'console'?"),
+        (17, "  out: {from: once}", "alerts.yaml:17: sink 'out' writes to one of topic,"),
         (17, "  out: {from: once, topic: t", "alerts.yaml:18: this is not YAML"),
         (17, "  out: text", "alerts.yaml:17: sink 'out' is a mapping of names to values, not 'text'."),
     ],
@@ -128,7 +132,7 @@ def test_a_misspelt_name_gets_a_suggestion() -> None:
 
 
 def test_a_pipeline_needs_a_source_and_a_sink() -> None:
-    assert complaint("name: a") == "alerts.yaml:1: the pipeline has no sources, so there is nothing to read."
+    assert complaint("name: a").startswith("alerts.yaml:1: the pipeline has no sources, so there is nothing to read.")
     assert complaint("name: a\nsources: {t: {generator: {}}}") == "alerts.yaml:1: the pipeline has no sinks, so nothing would be written."
     assert complaint("") == "alerts.yaml:1: the file is empty; a pipeline has a name, sources and sinks."
 

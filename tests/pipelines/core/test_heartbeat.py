@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.pipelines.declaration.read import read_pipeline
+from barnabas.pipelines.display_text import to_the_second
 from barnabas.pipelines.running.heartbeat import (
     SILENT_SECONDS_MAX,
     Heartbeat,
@@ -91,7 +92,8 @@ def test_status_reports_at_once_that_a_killed_run_died(tmp_path: Path, at_last: 
     assert found.state == "died"
     assert found.reason is not None
     assert found.reason.startswith(f"Process {run.pid} on ")
-    assert f"its last heartbeat was at {found.alive_at}" in found.reason
+    assert found.alive_at is not None
+    assert f"its last heartbeat was at {to_the_second(found.alive_at)}" in found.reason
 
 
 def test_another_process_with_the_same_pid_is_not_the_run() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from barnabas.pipelines import Pipeline
-from barnabas.pipelines.running.live_table import LiveTable, size
+from barnabas.pipelines.display_text import size
+from barnabas.pipelines.running.live_table import LiveTable
 from barnabas.pipelines.running.progress import progress_of
 
 REPORT: dict[str, Any] = {
@@ -53,7 +54,7 @@ def test_the_table_shows_the_newest_numbers() -> None:
         table(progress_of("alerts", "out", REPORT | {"batchId": 6}))
         table(progress_of("alerts", "out", REPORT))
     last = screen.getvalue().splitlines()[-3:]
-    assert any("alerts.out" in line and " 7 " in line and "500 ms" in line and "payments 8" in line and "3 KiB" in line for line in last)
+    assert any("alerts.out" in line and " 7 " in line and "0.50 s" in line and " 8 " in line and "3 KiB" in line for line in last)
     assert any("alerts.more" in line and "starting" in line for line in last)
 
 

@@ -11,7 +11,8 @@ import yaml
 
 PAGE = Path(__file__).parents[3] / "docs" / "pipelines.md"
 TABLES = ("### Kafka Streams", "### Connect's transforms")
-_MARK = "<!-- The test reads the next block and the two tables below. -->"
+_MARK = "<!-- The test reads the next block, the two tables below, and the block of longer steps. -->"
+LONGER = "[below](#longer-steps)"
 _CODE = re.compile(r"`([^`]*)`")
 
 
@@ -44,7 +45,14 @@ def rows() -> list[Row]:
 def _row(line: str) -> Row:
     cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
     assert len(cells) == 3, line
-    return Row(cells[0], _cell(cells[1]), _cell(cells[2]))
+    step = longer_steps()[_CODE.findall(cells[0])[0]] if cells[1] == LONGER else _cell(cells[1])
+    return Row(cells[0], step, _cell(cells[2]))
+
+
+def longer_steps() -> dict[str, dict[str, Any]]:
+    """Steps that do not fit a row, by the operation's name."""
+    block = PAGE.read_text("utf-8").partition("#### Longer steps\n")[2].partition("```yaml\n")[2].partition("```")[0]
+    return _parsed(block)
 
 
 def _cell(text: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from barnabas.pipelines import Pipeline
-from barnabas.pipelines.errors import CannotRun, DeclarationError
+from barnabas.pipelines.errors import DeclarationError
 from barnabas.pipelines.running.runner import start
 from tests.pipelines.topics import Topics
 from tests.waiting import until
@@ -120,5 +120,5 @@ def test_impossible_joins_are_refused(spark: SparkSession, topics: Topics, check
         .step("j", join={"stream": "a", "table": "b", "on": "k"})
         .sink("s", from_="j", console={})
     )
-    with pytest.raises(CannotRun, match="which is not a source of the kind 'table'"):
+    with pytest.raises(DeclarationError, match="which is not a source of the kind 'table'"):
         pipeline.run(session=spark, checkpoint=checkpoint, available_now=True)

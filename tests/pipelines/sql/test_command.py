@@ -31,7 +31,7 @@ def test_a_query_is_answered_on_the_command_line(broker: Broker, topics: Topics,
     orders = topics.create("orders")
     topics.send(orders, [{"status": "paid"}, {"status": "open"}, {"status": "paid"}])
     query = f"SELECT status, count(*) AS n FROM `{orders}` WHERE _timestamp > now() - INTERVAL 1 HOUR GROUP BY 1 ORDER BY 1"
-    answered = ask(tmp_path, query, "--json", "--bootstrap", broker.bootstrap)
+    answered = ask(tmp_path, query, "--json", "--engine", "spark", "--bootstrap", broker.bootstrap)
     assert answered.returncode == 0, answered.stderr
     assert [json.loads(line) for line in answered.stdout.splitlines()] == [{"status": "open", "n": 1}, {"status": "paid", "n": 2}]
     assert answered.stderr == ""
@@ -51,7 +51,7 @@ def test_invalid_queries_are_refused_before_spark_starts(broker: Broker, tmp_pat
         1,
         "barnabas: --json and --csv are two ways to print the same rows: give one of them.\n",
     )
-    refused = ask(tmp_path, "SELECT 1", "--bootstrap", broker.bootstrap, JAVA_HOME=str(tmp_path))
+    refused = ask(tmp_path, "SELECT 1", "--engine", "spark", "--bootstrap", broker.bootstrap, JAVA_HOME=str(tmp_path))
     assert refused.returncode == 1
     assert "Java" in refused.stderr
     assert refused.stderr.count("\n") == 1

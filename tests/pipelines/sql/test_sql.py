@@ -153,7 +153,7 @@ def test_a_stream_continues_to_answer(topics: Topics, query: TopicQuery) -> None
     found: list[Any] = []
 
     def show(batch: Any) -> None:
-        found.extend(each.twice for each in batch)
+        found.extend(twice for (twice,) in batch)
         if len(found) == 3:
             topics.send(orders, [{"n": 10}, {"n": 11}])
 
@@ -169,7 +169,7 @@ def test_a_stream_of_counts_returns_changed_rows(topics: Topics, query: TopicQue
     found: list[Any] = []
 
     def show(batch: Any) -> None:
-        found.extend(tuple(each) for each in batch)
+        found.extend(batch)
         if len(found) == 1:
             topics.send(orders, [{"status": "paid"}])
 

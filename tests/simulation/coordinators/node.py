@@ -43,6 +43,7 @@ from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.other_brokers import OtherBrokers
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_counters import TopicCounters
+from barnabas.security.principal import ANONYMOUS
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
@@ -222,7 +223,7 @@ class Node:
     def handle(self, request: bytes, api: ApiKey, version: int, client_id: str) -> Promise[Any]:
         """The decoded response; like the request it goes through its bytes."""
         request_class, response_class = messages(api)
-        connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name="PLAINTEXT"))
+        connection = SimpleNamespace(peer_address=("127.0.0.1", 1), principal=ANONYMOUS, listener=SimpleNamespace(name="PLAINTEXT"))
         context = Caller(cast(Any, connection), version, 0, client_id)
         # As from a socket: producers' batches are changed in place.
         received = memoryview(bytearray(request))

@@ -13,6 +13,7 @@ from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.network.connection import Connection
+from barnabas.security.principal import ANONYMOUS
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
 from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest
@@ -47,7 +48,9 @@ def seat(image: MetadataImage, node_id: int = HERE) -> Broker:
 
 
 def client(version: int, listener: str = "PLAINTEXT") -> Caller:
-    connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name=listener, for_controllers=False))
+    connection = SimpleNamespace(
+        peer_address=("127.0.0.1", 1), principal=ANONYMOUS, listener=SimpleNamespace(name=listener, for_controllers=False)
+    )
     return Caller(cast(Connection, connection), version, 1, "client")
 
 

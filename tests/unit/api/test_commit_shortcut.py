@@ -19,6 +19,7 @@ from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.connection import Connection
+from barnabas.security.principal import ANONYMOUS
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.apis import ApiKey
 from barnabas.wire.compiler import decode, encoder
@@ -47,7 +48,7 @@ class Client:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self.connection = SimpleNamespace(shortcut=None, peer_address=("", 0), close=self._closed)
+        self.connection = SimpleNamespace(shortcut=None, peer_address=("", 0), principal=ANONYMOUS, close=self._closed)
         clock = SimpleNamespace(wall_ms=lambda: desk.now_ms)
         metadata = SimpleNamespace()
         # The parts of a broker that OffsetCommit needs.
@@ -294,3 +295,13 @@ def test_repeated_commits_keep_a_member_alive_as_heartbeats_do(client: Client) -
         assert client.commit(offset, **me) is ErrorCode.NONE
     client.desk.wait(11_000)
     assert client.commit(11, **me) is not ErrorCode.NONE
+
+
+def test_a_commit_of_which_the_handler_refused_a_part_is_not_remembered() -> None:
+    client = Client(Desk())
+    request = commit_of(5)
+    request.topics += commit_of(1, partition=7).topics
+    for _ in range(2):
+        answered = client.send(request).value.topics
+        outcomes = sorted(each.error_code for topic in answered for each in topic.partitions)
+        assert outcomes == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]

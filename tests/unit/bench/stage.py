@@ -28,6 +28,12 @@ class StagedSystem(System):
     def command(self, properties: Path) -> list[str]:
         raise AssertionError("a staged system is not started")
 
+    def version_command(self) -> list[str]:
+        raise AssertionError("a staged system has no commands")
+
+    def list_topics_command(self, bootstrap: str) -> list[str]:
+        raise AssertionError("a staged system has no commands")
+
 
 OURS = StagedSystem("barnabas", "Barnabas")
 THEIRS = StagedSystem("kafka", "Apache Kafka")

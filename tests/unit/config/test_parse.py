@@ -163,14 +163,6 @@ def test_listeners_may_have_any_name_and_host() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (
-            {"listeners": "SSL://:9092,CONTROLLER://:9093", MAP: "SSL:SSL,CONTROLLER:PLAINTEXT", "inter.broker.listener.name": "SSL"},
-            "The listener SSL uses SSL, but only PLAINTEXT is supported yet.",
-        ),
-        (
-            {MAP: "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT"},
-            "The listener CONTROLLER uses SASL_PLAINTEXT, but only PLAINTEXT is supported yet.",
-        ),
         ({MAP: "PLAINTEXT:PLAINTEXT"}, f"listeners has the listener CONTROLLER, but {MAP} does not give its security protocol."),
         (
             {MAP: "PLAINTEXT:PLAIN,CONTROLLER:PLAINTEXT"},
@@ -194,10 +186,7 @@ def test_listeners_may_have_any_name_and_host() -> None:
             "controller.quorum.voters must include this node, 1, because it is a controller.",
         ),
         ({"log.retention.ms": "0"}, "log.retention.ms must be -1 for no limit, or at least 1, but comes to 0."),
-        (
-            {"security.inter.broker.protocol": "SSL"},
-            "security.inter.broker.protocol cannot be set: connections between brokers support only PLAINTEXT yet.",
-        ),
+        ({"security.inter.broker.protocol": "SSL"}, "inter.broker.listener.name must be one of the advertised PLAINTEXT, but is SSL."),
     ],
 )
 def test_settings_that_cannot_hold_together_are_refused_in_a_sentence(changes: dict[str, str], sentence: str) -> None:

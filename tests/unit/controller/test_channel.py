@@ -68,6 +68,7 @@ class Local:
 
 class _Peer:
     peer_address = ("10.1.2.3", 5555)
+    principal = ANONYMOUS
 
 
 def client(version: int = 7) -> Caller:

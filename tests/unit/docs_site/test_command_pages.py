@@ -26,8 +26,8 @@ def test_commands_below_a_command_have_a_heading_on_its_page() -> None:
 
 def test_an_option_is_a_row_with_its_default_in_the_notes() -> None:
     page = pages()[f"{FOLDER}/up.md"]
-    (row,) = (line for line in page.splitlines() if line.startswith("| `--port "))
-    assert row.endswith("| default: 9092 |")
+    (row,) = (line for line in page.splitlines() if line.startswith("| `--host "))
+    assert row.endswith("| default: 127.0.0.1 |")
 
 
 def test_bars_in_an_option_do_not_split_its_row() -> None:

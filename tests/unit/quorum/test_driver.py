@@ -79,6 +79,7 @@ class RunningNode:
         self.quorum = quorum
         self.node_id = node_id
         self.high_watermark = 0
+        self.candidacies: list[int] = []
         self.offices: list[int] = []
         self.snapshots: list[SnapshotId] = []
         disk = quorum.disks.setdefault(node_id, SimulatedDisk(Random(node_id)))
@@ -101,6 +102,9 @@ class RunningNode:
 
     def misbehaved(self, problem: str) -> None:
         pass
+
+    def became_candidate(self, epoch: int) -> None:
+        self.candidacies.append(epoch)
 
     def became_leader(self, epoch: int, epoch_start_offset: int) -> None:
         self.offices.append(epoch)
@@ -206,6 +210,7 @@ def test_a_leader_that_stops_hands_over_first() -> None:
             await awaited(old.driver.stop())
             await until_async(lambda: quorum.leader not in (None, old), "another node leads")
             assert old.offices == [old.offices[0], -old.offices[0]]
+            assert old.offices[0] in old.candidacies
 
     simulated.run(run())
 

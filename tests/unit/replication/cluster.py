@@ -30,6 +30,7 @@ from barnabas.replication.isr import IsrAnswer, IsrChange
 from barnabas.replication.local_replicas import LocalReplicas
 from barnabas.replication.partition import Partition
 from barnabas.replication.topic_counters import TopicCounters
+from barnabas.security.principal import ANONYMOUS
 from barnabas.simulation.disk import SimulatedDisk
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.storage.log_settings import LogSettings
@@ -279,7 +280,7 @@ class Cluster:
         self._later(arrive)
 
     def _serve(self, leader: Node, request: Request) -> Any:
-        connection = SimpleNamespace(peer_address=("127.0.0.1", 1), listener=SimpleNamespace(name="X"))
+        connection = SimpleNamespace(peer_address=("127.0.0.1", 1), principal=ANONYMOUS, listener=SimpleNamespace(name="X"))
         broker = cast(Broker, leader.broker)
         context = Caller(cast(Any, connection), FETCH_VERSION if isinstance(request, FetchRequest) else 9, 1, "follower")
         if not isinstance(request, FetchRequest):

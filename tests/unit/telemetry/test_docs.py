@@ -9,10 +9,27 @@ import pytest
 
 from barnabas.config.broker_keys import BROKER_KEYS
 from barnabas.config.topic_keys import TOPIC_KEYS
+from barnabas.node.group_lag import INTERVAL_SECONDS, SERIES_MAX
 from barnabas.telemetry.catalogue import CATALOGUE
+from barnabas.telemetry.docs import page, section_of
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGES = ["log_life.md", "tiered_storage.md"]
+
+
+def test_the_page_of_metrics_is_what_the_catalogue_prints() -> None:
+    assert (DOCS / "metrics.md").read_text() == page(), "run: python -m barnabas.telemetry.docs > docs/metrics.md"
+
+
+def test_the_page_of_metrics_has_every_metric_in_one_section() -> None:
+    text = page()
+    for metric in CATALOGUE:
+        assert section_of(metric) is not None, metric.name
+        assert text.count(f"- `{metric.name}`: ") == 1
+
+
+def test_the_page_of_metrics_states_the_limits_in_force() -> None:
+    assert f"every {INTERVAL_SECONDS:g} s, for at most {SERIES_MAX:,} partitions" in page()
 
 
 @pytest.mark.parametrize("page", PAGES)

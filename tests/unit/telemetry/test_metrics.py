@@ -32,7 +32,7 @@ def test_every_metric_is_declared_once_with_a_valid_prometheus_name() -> None:
     names = [metric.name for metric in CATALOGUE]
     assert len(set(names)) == len(names)
     for metric in CATALOGUE:
-        assert re.fullmatch(r"barnabas_[a-z_]+", metric.name)
+        assert re.fullmatch(r"(barnabas|process)_[a-z_]+", metric.name)
         assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
         assert metric.unit
         assert metric.doc.endswith(".")

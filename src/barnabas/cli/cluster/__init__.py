@@ -1,12 +1,22 @@
 """How commands talk to a cluster.
 
-Read :mod:`~.client` first: the options ``--bootstrap`` and ``--config-file``, and
-:class:`~.client.Cluster`, from which librdkafka clients are made. :mod:`~.admin_request` sends one
-request of our own to one broker, for requests that librdkafka does not support.
-:mod:`~.broker_requests` builds on it and finds the right broker: a coordinator, a leader or the
-controller. :mod:`~.topic_metadata` describes topics.
+Read :mod:`~.reach` first: :func:`~.reach.reach` turns the options of a command into a
+:class:`~.reach.Cluster`, from which clients are made.
 
-Invariants: a command checks that a broker listens before it creates a client; every wait has a
+==========================  ===================================================================
+:mod:`~.options`            the options of every command that has a cluster
+:mod:`~.choice`             which of several sources names the cluster
+:mod:`~.client_properties`  Java's names of client properties, as librdkafka's
+:mod:`~.probe`              what listens at an address: a broker, or another server
+:mod:`~.completion`         names of topics, groups and settings for the shell
+:mod:`~.client`             librdkafka clients; loaded only where one is needed
+:mod:`~.admin_request`      one request of our own to one broker
+:mod:`~.secure_connection`  TLS and passwords for such a request
+:mod:`~.broker_requests`    finds the broker for it: a coordinator, a leader or the controller
+:mod:`~.topic_metadata`     topics as the brokers describe them
+==========================  ===================================================================
+
+Invariants: a command checks that a broker answers before it creates a client; every wait has a
 limit; every failure is a ``Refused`` that names the address or the broker.
 
 Not here: requests that only one command needs; they are in that command's package.

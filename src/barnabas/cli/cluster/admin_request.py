@@ -5,8 +5,9 @@ brokers, a broker's loggers and the subscriptions to client metrics: it refuses 
 name and knows only three of Kafka's resource types. These requests go through this module, with the
 messages that the node itself is built from.
 
-This is not a client: there are no retries, no metadata and no records. It connects without
-encryption only, and refuses with a sentence when the client's properties ask for more.
+This is not a client: there are no retries, no metadata and no records. Connections are plain or as
+:mod:`~.secure_connection` makes them; it refuses with a sentence when the client's properties ask
+for more.
 """
 
 from __future__ import annotations
@@ -34,7 +35,13 @@ _API_VERSIONS_VERSION = 0
 
 
 def may_ask(properties: Mapping[str, str]) -> bool:
-    return properties.get("security.protocol", "plaintext").lower() == "plaintext"
+    return "security.protocol" not in properties or _may_secure(properties)
+
+
+def _may_secure(properties: Mapping[str, str]) -> bool:
+    from barnabas.cli.cluster.secure_connection import is_supported
+
+    return is_supported(properties)
 
 
 def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_max: float, version_max: int | None = None) -> Any:
@@ -44,11 +51,14 @@ def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_ma
     ``version_max`` is for requests whose newer versions have other fields, such as those that name
     topics by their ids."""
     if not may_ask(properties):
-        raise Refused(f"This request works only over a plain connection, but security.protocol is {properties['security.protocol']}.")
+        raise Refused(
+            "This request logs in with PLAIN or SCRAM, and uses TLS with files of certificates, "
+            "but the client's properties ask for another way."
+        )
     place = host_and_port(address)
     assert place is not None, f"{address!r} was checked before"
     try:
-        with socket.create_connection(place, timeout=seconds_max) as connection:
+        with _connected(place, address, properties, seconds_max) as connection:
             version = _newest_version(connection, _key_of(request), address, version_max)
             return _exchange(connection, request, version)
     except TimeoutError as error:
@@ -57,6 +67,21 @@ def ask(address: str, properties: Mapping[str, str], request: Any, *, seconds_ma
         raise Refused(f"{address} cannot be reached: {error.strerror or error}.") from error
     except MalformedMessage as error:
         raise Refused(f"The response of {address} is not Kafka's protocol: {error}.") from error
+
+
+def _connected(place: tuple[str, int], address: str, properties: Mapping[str, str], seconds_max: float) -> socket.socket:
+    connection = socket.create_connection(place, timeout=seconds_max)
+    if "security.protocol" not in properties:
+        return connection
+    from barnabas.cli.cluster.secure_connection import encrypted, log_in
+
+    try:
+        connection = encrypted(connection, place[0], properties)
+        log_in(lambda request, version: _exchange(connection, request, version), address, properties)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def error_words(code: int) -> str:

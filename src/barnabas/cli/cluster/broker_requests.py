@@ -5,7 +5,7 @@ For requests that librdkafka does not support, or answers only in part: it lists
 no others, and it has no requests for transactions of other producers, the quorum or reassignments.
 A coordinator that is moving or still loading its log returns a retriable error, and so does a
 controller that has just lost its leadership. Such a request is sent again until
-:data:`~barnabas.cli.cluster.client.ANSWER_SECONDS_MAX` have passed.
+:data:`~barnabas.cli.cluster.reach.ANSWER_SECONDS_MAX` have passed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from barnabas.cli.cluster.admin_request import ask, error_words
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Cluster
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster
 from barnabas.cli.errors import Refused
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse

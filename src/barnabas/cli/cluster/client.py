@@ -1,8 +1,7 @@
 """librdkafka clients for the commands, and their errors as one sentence.
 
-All commands reach a cluster through :func:`reach`, which first opens a plain connection to each
-bootstrap address in turn. librdkafka itself waits for a broker that may yet come up, while a user
-at a terminal wants to know at once that no broker listens, and why.
+Import this module only where librdkafka is needed; :mod:`~.reach` and :mod:`~.options` have the
+rest and load faster. Commands that always need librdkafka may import all from here.
 
 librdkafka's log is dropped. It goes to stderr by default, several lines for one refused connection.
 The errors that matter are returned by the call or passed to the error callback; :class:`Admin` adds
@@ -12,109 +11,60 @@ the last of those when a response never arrives.
 from __future__ import annotations
 
 import logging
-import os
-import socket
+import re
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
-import typer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicCollection
 from confluent_kafka.admin import AdminClient
 
 from barnabas.cli.cluster.admin_request import error_words, may_ask
+from barnabas.cli.cluster.options import DEFAULT_BOOTSTRAP, Bootstrap, ConfigFile
+from barnabas.cli.cluster.probe import CONNECT_SECONDS_MAX
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
 from barnabas.cli.cluster.topic_metadata import TopicDescription, ask_for_topics, from_librdkafka
 from barnabas.cli.errors import Refused
-from barnabas.config.addresses import host_and_port
-from barnabas.config.keys import ConfigError
-from barnabas.config.properties import read_properties
 from barnabas.model.errors import ErrorCode
 
-DEFAULT_BOOTSTRAP = "localhost:9092"
-# A broker on the same continent accepts in a fraction of this.
-CONNECT_SECONDS_MAX = 5.0
-# The longest a request may take. The slowest requests wait for a new leader after a broker was
-# killed, and the session of that broker alone takes nine seconds to expire.
-ANSWER_SECONDS_MAX = 30.0
+__all__ = [
+    "ANSWER_SECONDS_MAX",
+    "CONNECT_SECONDS_MAX",
+    "DEFAULT_BOOTSTRAP",
+    "PARTITION_EOF",
+    "Admin",
+    "Bootstrap",
+    "Cluster",
+    "ConfigFile",
+    "Message",
+    "check_login",
+    "error_of",
+    "make_admin",
+    "make_consumer",
+    "make_producer",
+    "phrase",
+    "reach",
+    "refusal",
+]
+
 # How long to wait for a response before the error callback gets a turn.
 _PATIENCE_SECONDS = 0.2
-
-Bootstrap = Annotated[
-    str | None,
-    typer.Option(
-        "--bootstrap",
-        envvar="BARNABAS_BOOTSTRAP",
-        metavar="HOST:PORT,...",
-        help=f"Addresses of the cluster; {DEFAULT_BOOTSTRAP} if neither this nor the config file has any.",
-    ),
-]
-ConfigFile = Annotated[
-    Path | None, typer.Option("--config-file", metavar="FILE", help="Properties for the client, with librdkafka's names.")
-]
+# The same for a login, which takes a few round trips.
+_LOGIN_SECONDS = 1.0
 
 # confluent-kafka's annotations make every field of a message optional, also those that are always
 # set.
 Message: TypeAlias = Any
 # librdkafka's own errors begin with an underscore, which does not make them private.
 PARTITION_EOF = KafkaError._PARTITION_EOF  # noqa: SLF001
+_REFUSED_LOGIN = frozenset({KafkaError._AUTHENTICATION, KafkaError._SSL})  # noqa: SLF001
 _UNANSWERED = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT})  # noqa: SLF001
 
 _silence = logging.getLogger("barnabas.librdkafka")
 _silence.addHandler(logging.NullHandler())
 _silence.propagate = False
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """The addresses of a cluster and the properties for its clients. Clients are made from it, each
-    with settings of its own."""
-
-    bootstrap: str
-    reachable: str  # the first bootstrap address that took a connection
-    properties: Mapping[str, str]
-
-    @property
-    def addresses(self) -> list[str]:
-        """All bootstrap addresses, the one that took a connection first."""
-        return list(dict.fromkeys([self.reachable, *(each.strip() for each in self.bootstrap.split(","))]))
-
-    def admin(self) -> Admin:
-        complaints: list[KafkaError] = []
-        client = _make(AdminClient, self._settings({"error_cb": complaints.append}))
-        return Admin(self, client, complaints)
-
-    def producer(self, settings: Mapping[str, Any]) -> Producer:
-        # librdkafka's default partitioner assigns keys to other partitions than Java's producers
-        # do.
-        made: Producer = _make(Producer, {"partitioner": "murmur2_random", **self._settings(settings)})
-        return made
-
-    def consumer(self, settings: Mapping[str, Any]) -> Consumer:
-        """A consumer with assigned partitions: it joins no group and commits nothing, although
-        librdkafka requires a group id."""
-        own = {"group.id": "barnabas-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}
-        made: Consumer = _make(Consumer, self._settings({**own, **settings}))
-        return made
-
-    def refusal(self, exception: KafkaException, doing: str, complaints: Sequence[KafkaError] = ()) -> Refused:
-        """``doing`` begins the sentence: "Cannot create topic t"."""
-        error = error_of(exception)
-        if error.code() in _UNANSWERED:
-            last = f", and {phrase(complaints[-1])}" if complaints else ""
-            return Refused(f"{doing}: no answer from {self.bootstrap} within {ANSWER_SECONDS_MAX:g} seconds{last}.")
-        return Refused(f"{doing}: {phrase(error)}.")
-
-    def _settings(self, more: Mapping[str, Any]) -> dict[str, Any]:
-        return {**self.properties, "bootstrap.servers": self.bootstrap, "logger": _silence, **more}
-
-
-def reach(bootstrap: str | None, config_file: Path | None) -> Cluster:
-    """The cluster that the options name. Raises ``Refused`` when no broker listens there."""
-    properties = _read_config_file(config_file) if config_file is not None else {}
-    addresses = bootstrap or properties.get("bootstrap.servers") or DEFAULT_BOOTSTRAP
-    return Cluster(addresses, _first_reachable(addresses), properties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +94,7 @@ class Admin:
 
     def refusal(self, exception: KafkaException, doing: str) -> Refused:
         self.client.poll(0)
-        return self.cluster.refusal(exception, doing, self.complaints)
+        return refusal(self.cluster, exception, doing, self.complaints)
 
     def describe_topics(self, names: list[str], *, missing_ok: bool = False) -> dict[str, TopicDescription]:
         """Raises ``Refused`` when a topic does not exist. Never creates a topic, as asking a
@@ -180,6 +130,56 @@ class Admin:
         return described
 
 
+def make_admin(cluster: Cluster) -> Admin:
+    complaints: list[KafkaError] = []
+    client = _make(AdminClient, _settings(cluster, {"error_cb": complaints.append}))
+    return Admin(cluster, client, complaints)
+
+
+def check_login(cluster: Cluster) -> None:
+    """Raises ``Refused`` when the broker refuses the login or the certificates. librdkafka would
+    try again for as long as a request may take, because it takes no refusal for final."""
+    admin = make_admin(cluster)
+    deadline = time.monotonic() + ANSWER_SECONDS_MAX
+    while True:
+        try:
+            admin.client.list_topics(timeout=_LOGIN_SECONDS)
+        except KafkaException as error:
+            admin.client.poll(0)
+            for complaint in admin.complaints:
+                if complaint.code() in _REFUSED_LOGIN:
+                    raise Refused(f"{cluster.reachable} refuses this client: {_without_place(phrase(complaint))}.") from error
+            if error_of(error).code() not in _UNANSWERED or time.monotonic() > deadline:
+                raise admin.refusal(error, "Cannot connect") from error
+        else:
+            return
+
+
+def make_producer(cluster: Cluster, settings: Mapping[str, Any]) -> Producer:
+    # librdkafka's default partitioner assigns keys to other partitions than Java's producers do.
+    made: Producer = _make(Producer, {"partitioner": "murmur2_random", **_settings(cluster, settings)})
+    return made
+
+
+def make_consumer(cluster: Cluster, settings: Mapping[str, Any]) -> Consumer:
+    own = {"group.id": "barnabas-cli", "enable.auto.commit": False, "enable.auto.offset.store": False}
+    made: Consumer = _make(Consumer, _settings(cluster, {**own, **settings}))
+    return made
+
+
+def refusal(cluster: Cluster, exception: KafkaException, doing: str, complaints: Sequence[KafkaError] = ()) -> Refused:
+    """``doing`` begins the sentence: "Cannot create topic t"."""
+    error = error_of(exception)
+    if error.code() in _UNANSWERED:
+        last = f", and {phrase(complaints[-1])}" if complaints else ""
+        return Refused(f"{doing}: no answer from {cluster.bootstrap} within {ANSWER_SECONDS_MAX:g} seconds{last}.")
+    return Refused(f"{doing}: {phrase(error)}.")
+
+
+def _settings(cluster: Cluster, more: Mapping[str, Any]) -> dict[str, Any]:
+    return {**cluster.properties, "bootstrap.servers": cluster.bootstrap, "logger": _silence, **more}
+
+
 def error_of(exception: KafkaException) -> KafkaError:
     error: KafkaError = exception.args[0]
     return error
@@ -194,6 +194,11 @@ def phrase(error: KafkaError) -> str:
     return text.rstrip(".!") or error.name()
 
 
+def _without_place(text: str) -> str:
+    """librdkafka writes the broker before its error, and the state of the connection after it."""
+    return re.sub(r"^\w+://\S+: ", "", re.sub(r" \(after \d+ms in state .*\)$", "", text))
+
+
 def _make(client: Any, settings: dict[str, Any]) -> Any:
     try:
         return client(settings)
@@ -201,33 +206,3 @@ def _make(client: Any, settings: dict[str, Any]) -> Any:
         raise Refused(f"The client cannot be configured: {phrase(error_of(error))}.") from error
     except (TypeError, ValueError) as error:
         raise Refused(f"The client cannot be configured: {error}.") from error
-
-
-def _read_config_file(path: Path) -> dict[str, str]:
-    try:
-        return read_properties(path.read_text("utf-8"))
-    except OSError as error:
-        raise Refused(f"{path}: {error.strerror}.") from error
-    except (ConfigError, UnicodeDecodeError) as error:
-        raise Refused(f"{path} is not a properties file: {error}.") from error
-
-
-def _first_reachable(bootstrap: str) -> str:
-    reasons = []
-    for text in bootstrap.split(","):
-        place = host_and_port(text.strip())
-        if place is None or not place[0]:
-            raise Refused(f"--bootstrap takes host:port, several separated by commas, but was given {bootstrap!r}.")
-        try:
-            socket.create_connection(place, timeout=CONNECT_SECONDS_MAX).close()
-        except OSError as error:
-            reasons.append(f"{text.strip()} ({_reason(error)})")
-        else:
-            return text.strip()
-    raise Refused(f"No broker can be reached at {', '.join(reasons)}.")
-
-
-def _reason(error: OSError) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no connection within {CONNECT_SECONDS_MAX:g} seconds"
-    return (error.strerror or os.strerror(error.errno or 0)).lower()

@@ -46,7 +46,20 @@ def ask_for_topics(
     address: str, properties: Any, names: list[str], *, seconds_max: float
 ) -> tuple[dict[str, TopicDescription], dict[str, ErrorCode | int]]:
     """The topics that exist, in the order of ``names``, and the error codes of the others."""
-    request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=False)
+    found, errors = _ask(address, properties, [MetadataRequestTopic(name=name) for name in names], seconds_max)
+    return {name: found[name] for name in names if name in found}, errors
+
+
+def ask_for_all_topics(address: str, properties: Any, *, seconds_max: float) -> list[TopicDescription]:
+    """All topics by name. A topic that is being deleted is left out."""
+    found, _ = _ask(address, properties, None, seconds_max)
+    return [found[name] for name in sorted(found)]
+
+
+def _ask(
+    address: str, properties: Any, topics: list[MetadataRequestTopic] | None, seconds_max: float
+) -> tuple[dict[str, TopicDescription], dict[str, ErrorCode | int]]:
+    request = MetadataRequest(topics=topics, allow_auto_topic_creation=False)
     response: MetadataResponse = ask(address, properties, request, seconds_max=seconds_max)
     nodes = {each.node_id: NodeAddress(each.node_id, each.host, each.port) for each in response.brokers}
 
@@ -65,7 +78,7 @@ def ask_for_topics(
             for each in sorted(topic.partitions, key=lambda each: each.partition_index)
         ]
         found[name] = TopicDescription(name, uuid_text(topic.topic_id), topic.is_internal, partitions)
-    return {name: found[name] for name in names if name in found}, errors
+    return found, errors
 
 
 def from_librdkafka(given: Any) -> TopicDescription:

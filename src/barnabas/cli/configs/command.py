@@ -4,11 +4,14 @@ value.
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
 
-from barnabas.cli.cluster.client import Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.completion import complete_groups, complete_setting_values, complete_settings, complete_topics
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import reach
 from barnabas.cli.configs.resources import Change, ConfigResource, Operation, ResourceKind, Setting, alter_settings, describe_settings
 from barnabas.cli.errors import Refused
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
@@ -16,11 +19,11 @@ from barnabas.cli.terminal.overrides import parse_pairs
 
 _HIDDEN = "(hidden)"
 
-Topic = Annotated[str | None, typer.Option("--topic", metavar="NAME", help="A topic.")]
+Topic = Annotated[str | None, typer.Option("--topic", metavar="NAME", help="A topic.", autocompletion=complete_topics)]
 Broker = Annotated[int | None, typer.Option("--broker", metavar="ID", help="One broker.")]
 BrokerDefaults = Annotated[bool, typer.Option("--broker-defaults", help="The defaults of brokers without a value of their own.")]
 BrokerLogger = Annotated[int | None, typer.Option("--broker-logger", metavar="ID", help="The log levels of one broker.")]
-Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="A consumer or share group.")]
+Group = Annotated[str | None, typer.Option("--group", metavar="NAME", help="A consumer or share group.", autocompletion=complete_groups)]
 ClientMetrics = Annotated[str | None, typer.Option("--client-metrics", metavar="NAME", help="A subscription to clients' metrics.")]
 Pairs = list[str]
 
@@ -56,10 +59,19 @@ def describe(
     settings = [each for each in describe_settings(admin, resource) if everything or _is_set(each, resource)]
     if as_json:
         print_json([_as_json(each) for each in settings])
-    elif settings:
-        print_table(
-            ("Setting", "Value", "Source", "Synonyms"), [(each.name, _value(each), each.source, _synonyms(each)) for each in settings]
-        )
+        return
+    # Kafka's names of sources are for programs: four such columns do not fit a terminal.
+    people = sys.stdout.isatty()
+    print_table(
+        ("Setting", "Value", "Source", "Otherwise" if people else "Synonyms"),
+        [
+            (each.name, _value(each), _source_words(each.source), _weaker_values(each))
+            if people
+            else (each.name, _value(each), each.source, _synonyms(each))
+            for each in settings
+        ],
+        empty=f"All settings of {resource} have their defaults; --all lists them.",
+    )
 
 
 def alter(
@@ -69,10 +81,17 @@ def alter(
     broker_logger: BrokerLogger = None,
     group: Group = None,
     client_metrics: ClientMetrics = None,
-    assign: Annotated[Pairs, typer.Option("--set", metavar="NAME=VALUE", help="Set a value.")] = [],  # noqa: B006
-    delete: Annotated[Pairs, typer.Option("--delete", metavar="NAME", help="Remove a value, so that the default applies.")] = [],  # noqa: B006
-    append: Annotated[Pairs, typer.Option("--append", metavar="NAME=VALUE", help="Append to a list.")] = [],  # noqa: B006
-    subtract: Annotated[Pairs, typer.Option("--subtract", metavar="NAME=VALUE", help="Remove from a list.")] = [],  # noqa: B006
+    assign: Annotated[Pairs, typer.Option("--set", metavar="NAME=VALUE", help="Set a value.", autocompletion=complete_setting_values)] = [],  # noqa: B006
+    delete: Annotated[
+        Pairs,
+        typer.Option("--delete", metavar="NAME", help="Remove a value, so that the default applies.", autocompletion=complete_settings),
+    ] = [],  # noqa: B006
+    append: Annotated[
+        Pairs, typer.Option("--append", metavar="NAME=VALUE", help="Append to a list.", autocompletion=complete_setting_values)
+    ] = [],  # noqa: B006
+    subtract: Annotated[
+        Pairs, typer.Option("--subtract", metavar="NAME=VALUE", help="Remove from a list.", autocompletion=complete_setting_values)
+    ] = [],  # noqa: B006
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
@@ -124,6 +143,18 @@ def _value(setting: Setting) -> str | None:
 
 def _synonyms(setting: Setting) -> str:
     return ", ".join(f"{each.source}:{each.name}={'' if each.value is None else each.value}" for each in setting.synonyms)
+
+
+def _source_words(source: str) -> str:
+    return source.removesuffix("_CONFIG").replace("_", " ").lower()
+
+
+def _weaker_values(setting: Setting) -> str:
+    """The values that would replace the effective one, which is the first synonym."""
+    return ", ".join(
+        f"{each.value or 'empty'} ({_source_words(each.source)}{'' if each.name == setting.name else f': {each.name}'})"
+        for each in setting.synonyms[1:]
+    )
 
 
 def _as_json(setting: Setting) -> dict[str, Any]:

@@ -11,18 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple
-
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import (  # type: ignore[attr-defined]
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource as RdkafkaResource,
-    ResourceType as RdkafkaResourceType,
-)
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from barnabas.cli.cluster.admin_request import ask, may_ask
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, error_of, phrase
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.errors import Refused
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.describe_configs import (
@@ -37,6 +29,9 @@ from barnabas.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster.client import Admin
 
 
 class ResourceKind(IntEnum):
@@ -112,11 +107,7 @@ class Change(NamedTuple):
     value: str | None
 
 
-_RDKAFKA_TYPES = {
-    ResourceKind.TOPIC: RdkafkaResourceType.TOPIC,
-    ResourceKind.BROKER: RdkafkaResourceType.BROKER,
-    ResourceKind.GROUP: RdkafkaResourceType.GROUP,
-}
+_KNOWN_TO_LIBRDKAFKA = frozenset({ResourceKind.TOPIC, ResourceKind.BROKER, ResourceKind.GROUP})
 
 
 def describe_settings(admin: Admin, resource: ConfigResource) -> list[Setting]:
@@ -134,12 +125,14 @@ def alter_settings(admin: Admin, resource: ConfigResource, changes: list[Change]
 
 
 def _librdkafka_knows(resource: ConfigResource) -> bool:
-    return resource.kind in _RDKAFKA_TYPES and bool(resource.name)
+    return resource.kind in _KNOWN_TO_LIBRDKAFKA and bool(resource.name)
 
 
 def _describe_by_librdkafka(admin: Admin, resource: ConfigResource) -> list[Setting]:
     _check_broker(admin, resource)
-    target = RdkafkaResource(_RDKAFKA_TYPES[resource.kind], resource.name)
+    from confluent_kafka.admin import ConfigResource as RdkafkaResource, ResourceType  # type: ignore[attr-defined]
+
+    target = RdkafkaResource(ResourceType[resource.kind.name], resource.name)
     (future,) = admin.client.describe_configs([target], request_timeout=ANSWER_SECONDS_MAX).values()
     return [_from_librdkafka(entry) for entry in admin.answer(future, f"Cannot describe {resource}").values()]
 
@@ -166,11 +159,21 @@ def _from_response(config: DescribeConfigsResourceResult) -> Setting:
 
 
 def _alter_by_librdkafka(admin: Admin, resource: ConfigResource, changes: list[Change]) -> None:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import (  # type: ignore[attr-defined]
+        AlterConfigOpType,
+        ConfigEntry,
+        ConfigResource as RdkafkaResource,
+        ResourceType,
+    )
+
+    from barnabas.cli.cluster.client import error_of, phrase
+
     entries = [ConfigEntry(change.name, change.value, incremental_operation=AlterConfigOpType[change.operation.name]) for change in changes]
     doing = f"Cannot alter {resource}"
     _check_broker(admin, resource)
     try:
-        target = RdkafkaResource(_RDKAFKA_TYPES[resource.kind], resource.name, incremental_configs=entries)
+        target = RdkafkaResource(ResourceType[resource.kind.name], resource.name, incremental_configs=entries)
         (future,) = admin.client.incremental_alter_configs([target], request_timeout=ANSWER_SECONDS_MAX).values()
     except KafkaException as error:
         raise Refused(f"{doing}: {phrase(error_of(error))}.") from error

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from barnabas.cli.cluster.broker_requests import Brokers, CoordinatorOf, refuse_error
-from barnabas.cli.cluster.client import Admin, Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import reach
 from barnabas.cli.errors import Refused
 from barnabas.cli.groups.description import GroupDescription, GroupKind, GroupMember, GroupState, Partitions, describe_group
 from barnabas.cli.groups.offsets import Group, Partition, Topics, committed_offsets, delete_offsets, log_ends, parse_partitions
@@ -17,6 +18,9 @@ from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.model.errors import ErrorCode
 from barnabas.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from barnabas.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster.client import Admin
 
 _MISSING = "-"
 
@@ -62,11 +66,12 @@ def list_groups(
     rows.sort(key=lambda row: row["group"])
     if as_json:
         print_json(rows)
-    elif rows:
-        print_table(
-            ("Group", "Protocol type", "Kind", "State"),
-            [(row["group"], row["protocol_type"] or _MISSING, row["kind"], row["state"]) for row in rows],
-        )
+        return
+    print_table(
+        ("Group", "Protocol type", "Kind", "State"),
+        [(row["group"], row["protocol_type"] or _MISSING, row["kind"], row["state"]) for row in rows],
+        empty="There are no such groups." if state or kind else "There are no groups.",
+    )
 
 
 def describe(

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from itertools import groupby
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
-from confluent_kafka import TopicPartition as RdkafkaPartition
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from barnabas.cli.cluster.broker_requests import Brokers, CoordinatorOf, refuse_error
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.cluster.topic_metadata import TopicDescription
 from barnabas.cli.errors import Refused
 from barnabas.model.errors import ErrorCode
@@ -32,6 +30,11 @@ from barnabas.wire.messages.offset_delete import (
     OffsetDeleteResponse,
 )
 from barnabas.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+    from barnabas.cli.cluster.client import Admin
 
 _LAST_FETCH_BY_NAME = 9
 _LAST_COMMIT_BY_NAME = 9
@@ -132,7 +135,7 @@ class LogEnds(NamedTuple):
 def log_ends(admin: Admin, partitions: Collection[Partition]) -> dict[Partition, LogEnds]:
     """The ends of partitions that exist and have a leader; the others are left out, because no
     broker can report them."""
-    specs: Any = OffsetSpec
+    specs = _offset_specs()
     led = led_partitions(admin, partitions)
     starts, ends = list_offsets(admin, led, specs.earliest()), list_offsets(admin, led, specs.latest())
     return {each: LogEnds(starts[each], ends[each]) for each in led}
@@ -140,7 +143,7 @@ def log_ends(admin: Admin, partitions: Collection[Partition]) -> dict[Partition,
 
 def offsets_at(admin: Admin, partitions: Collection[Partition], timestamp_ms: int) -> dict[Partition, int | None]:
     """The offset of the first record at or after a time; None for a partition without one."""
-    specs: Any = OffsetSpec
+    specs = _offset_specs()
     found = list_offsets(admin, partitions, specs.for_timestamp(timestamp_ms))
     return {each: None if offset == _NO_OFFSET else offset for each, offset in found.items()}
 
@@ -154,6 +157,8 @@ def led_partitions(admin: Admin, partitions: Collection[Partition]) -> list[Part
 def list_offsets(admin: Admin, partitions: Collection[Partition], spec: OffsetSpec) -> dict[Partition, int]:
     if not partitions:
         return {}
+    from confluent_kafka import TopicPartition as RdkafkaPartition
+
     wanted = {RdkafkaPartition(each.topic, each.number): spec for each in partitions}
     futures = admin.client.list_offsets(wanted, request_timeout=ANSWER_SECONDS_MAX)
     found = {}
@@ -161,6 +166,12 @@ def list_offsets(admin: Admin, partitions: Collection[Partition], spec: OffsetSp
         partition = Partition(place.topic, place.partition)
         found[partition] = admin.answer(future, f"Cannot fetch an offset of {partition}").offset
     return found
+
+
+def _offset_specs() -> Any:
+    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+    return OffsetSpec
 
 
 def parse_partitions(texts: Iterable[str]) -> dict[str, set[int]]:

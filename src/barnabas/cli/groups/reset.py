@@ -9,12 +9,13 @@ import io
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.cluster.broker_requests import Brokers
-from barnabas.cli.cluster.client import Admin, Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import reach
 from barnabas.cli.errors import Refused
 from barnabas.cli.groups.description import describe_group
 from barnabas.cli.groups.offsets import (
@@ -46,6 +47,9 @@ from barnabas.cli.groups.reset_target import (
     plan_reset,
 )
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster.client import Admin
 
 _MISSING = "-"
 

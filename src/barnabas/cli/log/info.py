@@ -84,6 +84,7 @@ def info(
     print_table(
         ("Partition", "Segments", "Bytes", "Start offset", "Local start", "End offset", "Oldest", "Newest", "Directory"),
         [_row(each) for each in partitions],
+        empty="There are no partitions in these directories.",
     )
     if segments:
         for each in partitions:

@@ -18,10 +18,10 @@ import typer
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from barnabas.cli.cluster.client import PARTITION_EOF, Bootstrap, ConfigFile, Message, error_of, phrase, reach
-from barnabas.cli.consume import AtEarliest, choose_partitions, ends_of
+from barnabas.cli.consume.assignment import choose_partitions, ends_of
 from barnabas.cli.errors import Refused
 from barnabas.cli.perf.measurements import Spread, Throughput, spread_of
-from barnabas.cli.produce import DELIVERY_SECONDS_MAX, Acks, Compression, check_topic
+from barnabas.cli.produce.delivery import DELIVERY_SECONDS_MAX, Acks, Compression, check_topic
 from barnabas.cli.terminal.output import AsJson, print_json, print_table, progress
 
 # A consumer that gets nothing for this long has read all records; a record that is not back by then
@@ -92,11 +92,11 @@ def consume(
 ) -> None:
     """Read a topic from its beginning. The clock starts with the first fetch."""
     cluster = reach(bootstrap, config_file)
-    partitions = choose_partitions(cluster, topic, [])
+    partitions = choose_partitions(cluster, topic)
     consumer = cluster.consumer({"auto.offset.reset": "error", "error_cb": lambda _: None, "enable.partition.eof": True})
     try:
         total = records if records is not None else _records_in(consumer, topic, partitions)
-        consumer.assign(AtEarliest().resolve(consumer, topic, partitions))
+        consumer.assign([TopicPartition(topic, each, ends_of(consumer, topic, each).low) for each in partitions])
         with progress("Consuming", total) as show:
             measured = _read(consumer, total, None if records is not None else len(partitions), show)
     except KafkaException as error:
@@ -120,7 +120,7 @@ def latency(
     """Send a record, wait until a consumer has it, send the next. The topic's first partition is
     used."""
     cluster = reach(bootstrap, config_file)
-    partition = choose_partitions(cluster, topic, [])[0]
+    partition = choose_partitions(cluster, topic)[0]
     producer = cluster.producer({"acks": acks.value, "linger.ms": 0, "message.timeout.ms": int(IDLE_SECONDS_MAX * 1000)})
     consumer = cluster.consumer({"auto.offset.reset": "error", "error_cb": lambda _: None})
     try:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from barnabas.cli.errors import Refused
 from barnabas.cli.pipelines.redrive import redrive
+from barnabas.cli.pipelines.status import status
+from barnabas.cli.pipelines.validate import validate
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.pipelines.errors import PipelineError
 
@@ -41,33 +42,16 @@ def register(app: typer.Typer) -> None:
     app.add_typer(pipelines, name="pipelines")
 
 
-def validate(files: Files) -> None:
-    """Check files without running them; needs no Spark. Reports every invalid file."""
-    from barnabas.pipelines.declaration.read import read_pipeline
-
-    invalid = 0
-    for path in files:
-        try:
-            pipeline = read_pipeline(path)
-        except PipelineError as error:
-            invalid += 1
-            typer.echo(f"barnabas: {error}", err=True)
-        else:
-            counts = ((len(pipeline.sources), "source"), (len(pipeline.steps), "step"), (len(pipeline.sinks), "sink"))
-            typer.echo(
-                f"{path}: pipeline {pipeline.name!r} is valid: "
-                + ", ".join(f"{count} {noun}{'s' * (count != 1)}" for count, noun in counts)
-                + "."
-            )
-    if invalid:
-        raise typer.Exit(1)
-
-
 def run(
     files: Files,
     master: Master = None,
     available_now: Annotated[bool, typer.Option("--available-now", help="Process the data available now, then end.")] = False,
     checkpoint: Checkpoint = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option("--metrics-port", min=0, max=65_535, help="Port for Prometheus to scrape; 0 for a free one; default: none."),
+    ] = None,
+    metrics_host: Annotated[str, typer.Option("--metrics-host", metavar="HOST", help="Address for --metrics-port.")] = "127.0.0.1",
 ) -> None:
     """Run pipelines until they are stopped; with --available-now, until they have processed all
     available data.
@@ -75,9 +59,11 @@ def run(
     Ctrl-C and SIGTERM stop them: exit code 0.
     """
     with refusals():
+        from barnabas.pipelines.declaration.pipeline_declaration import MetricsAddress
         from barnabas.pipelines.running.job import run_files
 
-        run_files(files, master=master, available_now=available_now, checkpoint=checkpoint)
+        metrics = None if metrics_port is None else MetricsAddress(metrics_port, metrics_host)
+        run_files(files, master=master, available_now=available_now, checkpoint=checkpoint, metrics=metrics)
 
 
 def explain(files: Files, master: Master = None) -> None:
@@ -110,25 +96,6 @@ def list_pipelines(files: Files, as_json: AsJson = False) -> None:
     columns = ("name", "file", "sources", "steps", "sinks")
     texts = [[", ".join(row[each]) if isinstance(row[each], list) else row[each] for each in columns] for row in rows]
     print_table(("Pipeline", "File", "Sources", "Steps", "Sinks"), texts)
-
-
-def status(files: Files, checkpoint: Checkpoint = None, as_json: AsJson = False) -> None:
-    """Show the state of pipelines (starting, running, ended, failed, died) and their progress.
-    Needs no Spark."""
-    with refusals():
-        from barnabas.pipelines.running.status import status_of
-
-        found = [each for pipeline in read_all(files) for each in status_of(pipeline, checkpoint)]
-    if as_json:
-        print_json([asdict(each) for each in found])
-        return
-    print_table(
-        ("Pipeline", "Query", "State", "Batch", "Lag", "Rows/s", "Last report"),
-        [(each.pipeline, each.query, each.state, each.batch, each.lag, each.rows_per_second, each.at) for each in found],
-    )
-    # A process that died or failed gives its reason once, not for each of its queries.
-    for reason in dict.fromkeys(each.reason for each in found if each.reason is not None):
-        typer.echo(reason)
 
 
 def accept_schema(files: Files, checkpoint: Checkpoint = None, master: Master = None) -> None:

@@ -12,11 +12,11 @@ from typing import Annotated, Any
 import typer
 
 from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
-from barnabas.cli.cluster.client import Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import reach
 from barnabas.cli.errors import Refused
 from barnabas.cli.quorum.description import cluster_id, describe_quorum, directory_of, replication_rows, status_of
-from barnabas.cli.quorum.voter_identity import VoterIdentity, voter_of_properties
-from barnabas.cli.terminal.output import AsJson, print_json, print_table
+from barnabas.cli.terminal.output import AsJson, duration_text, print_json, print_table
 from barnabas.cli.terminal.overrides import parse_overrides
 from barnabas.config.addresses import host_and_port
 from barnabas.env.clock import SystemClock
@@ -91,6 +91,8 @@ def add(
     config_file: ConfigFile = None,
 ) -> None:
     """Add a controller to the voters of the quorum. It must be running already, as an observer."""
+    from barnabas.cli.quorum.voter_identity import VoterIdentity, voter_of_properties
+
     if config is not None:
         if voter is not None or directory_id is not None or listener:
             raise Refused("--config names the voter, so --voter, --directory-id and --listener cannot be given with it.")
@@ -151,8 +153,8 @@ def _print_status(status: dict[str, Any]) -> None:
     typer.echo(f"Cluster           {status['cluster_id']}")
     typer.echo(f"Leader            node {status['leader']}, epoch {status['epoch']}")
     typer.echo(f"High watermark    {status['high_watermark']}")
-    lag, lag_ms = _shown(status["follower_lag_max"]), _shown(status["follower_lag_ms_max"])
-    typer.echo(f"Followers' lag    {lag} records, {lag_ms} ms at most")
+    lag, lag_ms = _shown(status["follower_lag_max"]), status["follower_lag_ms_max"]
+    typer.echo(f"Followers' lag    {lag} records, {_MISSING if lag_ms is None else duration_text(lag_ms)} at most")
     for title, nodes in (("Voters", status["voters"]), ("Observers", status["observers"])):
         for index, node in enumerate(nodes):
             words = [str(node["node"]), *([node["directory_id"]] if node["directory_id"] else []), *node["endpoints"]]
@@ -177,7 +179,7 @@ def _parse_listener(text: str) -> tuple[str, str, int]:
 def _ago(timestamp_ms: int | None, now_ms: int) -> str:
     """The leader's timestamp compared with our clock, which may differ: negative ages become
     zero."""
-    return _MISSING if timestamp_ms is None else f"{max(now_ms - timestamp_ms, 0)} ms ago"
+    return _MISSING if timestamp_ms is None else f"{duration_text(max(now_ms - timestamp_ms, 0))} ago"
 
 
 def _shown(number: int | None) -> object:

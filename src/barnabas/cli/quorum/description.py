@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
 from barnabas.cli.errors import Refused
-from barnabas.cli.quorum.voter_identity import bracketed
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, Uuid, uuid_text
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -137,3 +136,8 @@ def directory_of(quorum: Quorum, voter: int) -> Uuid:
 
 def _known(number: int) -> int | None:
     return None if number == _UNKNOWN else number
+
+
+def bracketed(host: str) -> str:
+    """A host in an address: IPv6 hosts contain colons and need brackets."""
+    return f"[{host}]" if ":" in host else host

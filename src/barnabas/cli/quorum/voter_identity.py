@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.cli.errors import Refused
+from barnabas.cli.quorum.description import bracketed
 from barnabas.config.keys import ConfigError
 from barnabas.config.listeners import advertised_controller_listeners
 from barnabas.config.parse import parse_broker_config
@@ -51,8 +52,3 @@ def voter_of_properties(path: Path, overrides: Mapping[str, str]) -> VoterIdenti
         raise Refused(f"{directory} is not formatted; `barnabas storage format` does that.")
     places = tuple((each.name, each.host or "localhost", each.port) for each in listeners)
     return VoterIdentity(settings.integer("node.id"), meta.directory_id, places)
-
-
-def bracketed(host: str) -> str:
-    """A host in an address: IPv6 hosts contain colons and need brackets."""
-    return f"[{host}]" if ":" in host else host

@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from barnabas.cli.cluster.broker_requests import Broker, Brokers
-from barnabas.cli.cluster.client import Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import reach
 from barnabas.cli.errors import Refused
 from barnabas.cli.reassign.plan import (
     Assignment,
@@ -239,11 +240,12 @@ def list_ongoing(as_json: AsJson = False, bootstrap: Bootstrap = None, config_fi
     under_way = ongoing_reassignments(Brokers(reach(bootstrap, config_file)))
     if as_json:
         print_json([{"topic": each.topic, "partition": each.number, **ongoing._asdict()} for each, ongoing in under_way.items()])
-    elif under_way:
-        print_table(
-            ("Topic", "Partition", "Replicas", "Adding", "Removing"),
-            [(*each, _ids(ongoing.replicas), _ids(ongoing.adding), _ids(ongoing.removing)) for each, ongoing in under_way.items()],
-        )
+        return
+    print_table(
+        ("Topic", "Partition", "Replicas", "Adding", "Removing"),
+        [(*each, _ids(ongoing.replicas), _ids(ongoing.adding), _ids(ongoing.removing)) for each, ongoing in under_way.items()],
+        empty="No partition is being reassigned.",
+    )
 
 
 def _moves(target: Assignment, before: Assignment, under_way: dict[PartitionName, Ongoing]) -> dict[PartitionName, Move]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.cli.cluster.admin_request import error_words
 from barnabas.cli.cluster.broker_requests import Broker, Brokers, refuse_error
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.configs.resources import Operation, ResourceKind
 from barnabas.cli.errors import Refused
 from barnabas.cli.reassign.plan import Assignment, Move, PartitionName
@@ -29,6 +29,9 @@ from barnabas.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
 )
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster.client import Admin
 
 LEADER_REPLICAS, FOLLOWER_REPLICAS = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
 LEADER_RATE, FOLLOWER_RATE = "leader.replication.throttled.rate", "follower.replication.throttled.rate"

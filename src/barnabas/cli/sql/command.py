@@ -1,4 +1,4 @@
-"""``barnabas sql``: a query over topics, answered once or continuously."""
+"""``barnabas sql``: a query over topics, answered once or continuously, or a shell."""
 
 from __future__ import annotations
 
@@ -6,32 +6,41 @@ import sys
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from confluent_kafka import KafkaException
 
-from barnabas.cli.cluster.client import Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.client import Bootstrap, ConfigFile, error_of, phrase, reach
 from barnabas.cli.errors import Refused
 from barnabas.cli.sql.rows import Format, RowPrinter
 from barnabas.pipelines.errors import PipelineError
+from barnabas.pipelines.sql.answering import EngineChoice
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from barnabas.cli.sql.sql_session import SqlSession
+
 DEFAULT_SAMPLE = 1000
-# Rows of a table without --limit: all rows must be in memory to compute the width of the columns.
-# JSON and CSV have no such limit.
-TABLE_ROWS_MAX = 1000
 # The exit code of shells for a command that Ctrl-C ended: 128 and the signal's number.
 INTERRUPTED = 130
 
-Query = Annotated[str, typer.Argument(metavar="QUERY", help="The query. Topics are its tables; put names with dashes in `backquotes`.")]
+Query = Annotated[
+    str | None,
+    typer.Argument(metavar="QUERY", help="The query. Topics are its tables; put names with dashes in `backquotes`. None: a shell."),
+]
 Stream = Annotated[bool, typer.Option("--stream", help="Keep answering as new records arrive.")]
 FromBeginning = Annotated[bool, typer.Option("--from-beginning", help="With --stream: start with the records that exist already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object for each row.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values with a header line.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Print at most this many rows.")]
 Sample = Annotated[int, typer.Option("--sample", min=1, help="How many records of a topic are read to find its columns.")]
+Engine = Annotated[
+    EngineChoice, typer.Option("--engine", help="The engine: embedded is fast for few records, spark knows all of SQL; auto chooses.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Say on stderr which engine answered, and how long it took.")]
 Master = Annotated[str | None, typer.Option("--master", metavar="URL", help="Spark's master; default: this machine.")]
 
 
@@ -40,75 +49,80 @@ def register(app: typer.Typer) -> None:
 
 
 def sql(
-    query: Query,
+    query: Query = None,
     stream: Stream = False,
     from_beginning: FromBeginning = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     limit: Limit = None,
     sample: Sample = DEFAULT_SAMPLE,
+    engine: Engine = EngineChoice.AUTO,
+    verbose: Verbose = False,
     master: Master = None,
     bootstrap: Bootstrap = None,
     config_file: ConfigFile = None,
 ) -> None:
     """Query topics in SQL. Columns are the fields of JSON values, and _key, _partition, _offset,
-    _timestamp and _headers."""
+    _timestamp and _headers. Without a query, a shell; from a pipe, statements that end with
+    semicolons."""
     if as_json and as_csv:
         raise Refused("--json and --csv are two ways to print the same rows: give one of them.")
     if from_beginning and not stream:
         raise Refused("--from-beginning goes with --stream; without --stream, a query reads all records anyway.")
-    printer = RowPrinter(Format.JSON if as_json else Format.CSV if as_csv else Format.TABLE)
-    from barnabas.pipelines.kafka_settings import for_librdkafka, for_spark
-    from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
-    from barnabas.pipelines.session import check_spark, close_session, open_session
-    from barnabas.pipelines.sql.topic_query import PACKAGES, TopicQuery
+    if stream and query is None:
+        raise Refused("--stream needs a query.")
+    if stream and engine is EngineChoice.EMBEDDED:
+        raise Refused("Streams run on Spark: leave out --engine embedded.")
+    if find_spec("duckdb") is None and find_spec("pyspark") is None:
+        raise Refused(
+            "SQL needs an engine, and none is installed: pip install 'barnabas[sql]' for quick queries, 'barnabas[spark]' for all of SQL."
+        )
+    output = Format.JSON if as_json else Format.CSV if as_csv else Format.TABLE
+    from barnabas.cli.sql.sql_session import SqlSession
 
     try:
-        check_spark()
         cluster = reach(bootstrap, config_file)
-        stop_asked = threading.Event()
-        with ExitStack() as at_end:
-            if stream:
-                # The signal ends a query that is answered once: half an answer must not look like a
-                # whole one.
-                at_end.enter_context(stop_signals(stop_asked))
-                at_end.enter_context(ignore_failures_while_stopping(stop_asked))
-            if stop_asked.is_set():
-                return
-            session = open_session([], master, packages=PACKAGES)
-            at_end.callback(close_session, session)
-            if stop_asked.is_set():
-                return
-            topics = TopicQuery(
-                session,
-                spark_options=for_spark(cluster.bootstrap, cluster.properties),
-                client_config=for_librdkafka(cluster.bootstrap, cluster.properties),
-            )
-            if stream:
-                print_stream(topics.stream(query, sample=sample, from_beginning=from_beginning), printer, limit, stop_asked)
+        with SqlSession(cluster, engine=engine, sample=sample, master=master, limit=limit, verbose=verbose) as session:
+            if query is None:
+                take_statements(session, output)
+            elif stream:
+                session.topic_sql.check(query)
+                stream_answer(session, query, RowPrinter(output), limit, sample=sample, from_beginning=from_beginning)
             else:
-                print_batch(topics.batch(query, sample=sample), printer, limit)
+                session.run(query, RowPrinter(output))
     except PipelineError as error:
         raise Refused(str(error)) from error
+    except KafkaException as error:
+        raise Refused(f"The cluster refuses: {phrase(error_of(error))}.") from error
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 
 
-def print_batch(frame: DataFrame, printer: RowPrinter, limit: int | None) -> None:
-    from barnabas.pipelines.sql.answers import batch_rows
+def take_statements(session: SqlSession, output: Format) -> None:
+    from barnabas.cli.sql.shell import interact, run_piped
 
-    rows = batch_rows(frame, limit if limit is not None or printer.format is not Format.TABLE else TABLE_ROWS_MAX + 1)
-    if printer.format is not Format.TABLE:
-        printer.print(frame.columns, rows)
-        return
-    held = list(rows)
-    printer.print(frame.columns, held[: limit or TABLE_ROWS_MAX])
-    if limit is None and len(held) > TABLE_ROWS_MAX:
-        typer.echo(f"These are the first {TABLE_ROWS_MAX} rows; --limit, --json and --csv print more.", err=True)
+    if sys.stdin.isatty():
+        interact(session, output)
+    elif not run_piped(session, sys.stdin, output):
+        raise typer.Exit(1)
+
+
+def stream_answer(session: SqlSession, query: str, printer: RowPrinter, limit: int | None, *, sample: int, from_beginning: bool) -> None:
+    """Until a signal, or until ``limit`` rows are printed."""
+    from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
+
+    stop_asked = threading.Event()
+    # Without --stream the signal ends the process: half an answer must not look like a whole one.
+    with ExitStack() as at_end:
+        at_end.enter_context(stop_signals(stop_asked))
+        at_end.enter_context(ignore_failures_while_stopping(stop_asked))
+        at_end.callback(session.close_spark)
+        topics = session.spark()
+        if not stop_asked.is_set():
+            print_stream(topics.stream(query, sample=sample, from_beginning=from_beginning), printer, limit, stop_asked)
 
 
 def print_stream(frame: DataFrame, printer: RowPrinter, limit: int | None, stop_asked: threading.Event) -> None:
-    """Until ``stop_asked``, or until ``limit`` rows are printed."""
     from barnabas.pipelines.sql.answers import StreamedAnswer
 
     def show(rows: Sequence[Any]) -> None:

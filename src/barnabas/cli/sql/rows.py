@@ -7,6 +7,7 @@ import csv
 import datetime
 import decimal
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
@@ -15,6 +16,10 @@ from typing import Any
 import typer
 
 from barnabas.cli.terminal.output import print_table
+
+# Cells are folded when a table is too wide, but not to less than this.
+FOLDED_WIDTH_MIN = 16
+SPACE_BETWEEN = 2
 
 
 class Format(Enum):
@@ -31,30 +36,60 @@ class RowPrinter:
         self.format = format
         self._named = False
 
-    def print(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def print(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+        """The number of printed rows."""
         match self.format:
             case Format.TABLE:
-                print_table(columns, [[_cell(each) for each in row] for row in rows])
+                return _print_table(columns, [[_cell(each) for each in row] for row in rows])
             case Format.JSON:
-                for row in rows:
-                    typer.echo(json.dumps({name: plain(each) for name, each in zip(columns, row, strict=True)}, ensure_ascii=False))
+                return self._print_json(columns, rows)
             case Format.CSV:
-                self._print_csv(columns, rows)
+                return self._print_csv(columns, rows)
 
-    def _print_csv(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    def _print_json(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+        count = 0
+        for count, row in enumerate(rows, 1):  # noqa: B007 - counts
+            typer.echo(json.dumps({name: plain(each) for name, each in zip(columns, row, strict=True)}, ensure_ascii=False))
+        return count
+
+    def _print_csv(self, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         if not self._named:
             writer.writerow(columns)
             self._named = True
-        for row in rows:
+        count = 0
+        for count, row in enumerate(rows, 1):  # noqa: B007
             writer.writerow(["" if each is None else _cell(each) for each in row])
+        return count
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """On a terminal that is too narrow for the columns, each row is a block with a line for each
+    column."""
+    if sys.stdout.isatty() and not rows:
+        typer.echo("The answer has no rows.")
+    elif sys.stdout.isatty() and _width(columns, rows) > shutil.get_terminal_size().columns:
+        for number, row in enumerate(rows, 1):
+            typer.echo(f"-- row {number}")
+            print_table(("column", "value"), list(zip(columns, row, strict=True)))
+    else:
+        print_table(columns, rows)
+    return len(rows)
+
+
+def _width(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> int:
+    """The width of a table in which long cells are folded, but words and numbers are not."""
+    widths = [
+        max(len(name), *(min(len(str(row[index])), FOLDED_WIDTH_MIN) for row in rows)) + SPACE_BETWEEN for index, name in enumerate(columns)
+    ]
+    return sum(widths)
 
 
 def plain(value: Any) -> Any:
     """A value as JSON: times in ISO 8601, bytes in base64, structures as objects."""
     match value:
         case datetime.datetime():
-            # Spark returns times in the session's zone, UTC, without a zone attached.
+            # Both engines return times in UTC, without a zone attached.
             return value.isoformat() + ("" if value.tzinfo else "Z")
         case datetime.date():
             return value.isoformat()

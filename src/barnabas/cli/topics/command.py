@@ -4,21 +4,25 @@ partitions.
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]
 
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, error_of, reach
-from barnabas.cli.cluster.topic_metadata import TopicDescription
+from barnabas.cli.cluster.admin_request import may_ask
+from barnabas.cli.cluster.completion import complete_topic_settings
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
+from barnabas.cli.cluster.topic_metadata import TopicDescription, ask_for_all_topics
 from barnabas.cli.errors import Refused
 from barnabas.cli.terminal.output import AsJson, print_json, print_table
 from barnabas.cli.terminal.overrides import parse_pairs
-from barnabas.cli.topics.description import details, print_details, summary
 from barnabas.cli.topics.leader_election import elect_leaders
-from barnabas.cli.topics.partition_health import Trouble, troubled_partitions
-from barnabas.cli.topics.sizes import ask_for_sizes
+from barnabas.cli.topics.listing import summary
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster.client import Admin
+    from barnabas.cli.topics.partition_health import Trouble
 
 _BROKER_DEFAULT = -1
 
@@ -60,17 +64,19 @@ def list_topics(
     config_file: ConfigFile = None,
 ) -> None:
     """List the topics, or only those with unhealthy partitions, internal topics included."""
-    admin = reach(bootstrap, config_file).admin()
+    cluster = reach(bootstrap, config_file)
     if troubles := _troubles(under_replicated, unavailable, under_min_isr, at_min_isr):
-        _list_troubled(admin, troubles, as_json)
+        _list_troubled(cluster.admin(), troubles, as_json)
         return
-    rows = [summary(topic) for topic in _existing(admin) if internal or not topic.is_internal]
+    rows = [summary(topic) for topic in _existing(cluster) if internal or not topic.is_internal]
     if as_json:
         print_json(rows)
-    elif rows:
-        print_table(
-            ("Topic", "Partitions", "Replication factor"), [(row["name"], row["partitions"], row["replication_factor"]) for row in rows]
-        )
+        return
+    print_table(
+        ("Topic", "Partitions", "Replication factor"),
+        [(row["name"], row["partitions"], row["replication_factor"]) for row in rows],
+        empty="There are no topics." if internal else "There are no topics; --internal lists internal ones too.",
+    )
 
 
 def create(
@@ -79,7 +85,9 @@ def create(
     replication_factor: Annotated[
         int | None, typer.Option("--replication-factor", min=1, help="Default: the broker's default.replication.factor.")
     ] = None,
-    config: Annotated[list[str], typer.Option("--config", metavar="NAME=VALUE", help="A setting of the topic.")] = [],  # noqa: B006
+    config: Annotated[
+        list[str], typer.Option("--config", metavar="NAME=VALUE", help="A setting of the topic.", autocompletion=complete_topic_settings)
+    ] = [],  # noqa: B006
     assignment: Assignment = None,
     if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Do nothing if the topic exists.")] = False,
     bootstrap: Bootstrap = None,
@@ -88,6 +96,11 @@ def create(
     """Create a topic."""
     if assignment is not None and (partitions is not None or replication_factor is not None):
         raise Refused("--assignment sets the partitions and replicas, so --partitions and --replication-factor cannot be given with it.")
+    from confluent_kafka import KafkaError, KafkaException
+    from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+
+    from barnabas.cli.cluster.client import error_of
+
     settings = dict(parse_pairs("--config", config))
     if assignment is not None:
         replicas = parse_assignment(assignment)
@@ -129,12 +142,17 @@ def describe(
 
     The size of a partition is its leader's; --json has that of every replica. Segments are counted
     by `barnabas log info`."""
-    admin = reach(bootstrap, config_file).admin()
+    from barnabas.cli.topics.description import details, print_details
+    from barnabas.cli.topics.partition_health import troubled_partitions
+    from barnabas.cli.topics.sizes import ask_for_sizes
+
+    cluster = reach(bootstrap, config_file)
+    admin = cluster.admin()
     troubles = _troubles(under_replicated, unavailable, under_min_isr, at_min_isr)
     if names:
         topics = list(admin.describe_topics(list(dict.fromkeys(names))).values())
     else:
-        topics = [topic for topic in _existing(admin) if troubles or not topic.is_internal]
+        topics = [topic for topic in _existing(cluster) if troubles or not topic.is_internal]
     troubled = troubled_partitions(admin, topics, troubles)
     if troubles:
         topics = [topic for topic in topics if topic.name in troubled]
@@ -143,6 +161,8 @@ def describe(
     if as_json:
         print_json(described)
         return
+    if not described and sys.stdout.isatty():
+        typer.echo("There are no such partitions." if troubles else "There are no topics.")
     for index, each in enumerate(described):
         if index:
             typer.echo()
@@ -157,6 +177,9 @@ def alter(
     config_file: ConfigFile = None,
 ) -> None:
     """Add partitions to a topic. Settings are changed with `barnabas configs alter`."""
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import NewPartitions  # type: ignore[attr-defined]
+
     replicas = parse_assignment(assignment) if assignment is not None else None
     admin = reach(bootstrap, config_file).admin()
     doing = f"Cannot add partitions to topic {name}"
@@ -177,6 +200,10 @@ def delete(
     config_file: ConfigFile = None,
 ) -> None:
     """Delete topics and all their records."""
+    from confluent_kafka import KafkaError, KafkaException
+
+    from barnabas.cli.cluster.client import error_of
+
     admin = reach(bootstrap, config_file).admin()
     for name in dict.fromkeys(names):
         (future,) = admin.client.delete_topics([name], request_timeout=ANSWER_SECONDS_MAX).values()
@@ -199,24 +226,36 @@ def parse_assignment(text: str) -> list[list[int]]:
 
 
 def _troubles(under_replicated: bool, unavailable: bool, under_min_isr: bool, at_min_isr: bool) -> frozenset[Trouble]:
+    if not (under_replicated or unavailable or under_min_isr or at_min_isr):
+        return frozenset()
+    from barnabas.cli.topics.partition_health import Trouble
+
     asked_for = zip(Trouble, (under_replicated, unavailable, under_min_isr, at_min_isr), strict=True)
     return frozenset(trouble for trouble, asked in asked_for if asked)
 
 
 def _list_troubled(admin: Admin, troubles: frozenset[Trouble], as_json: bool) -> None:
-    topics = _existing(admin)
+    from barnabas.cli.topics.partition_health import troubled_partitions
+
+    topics = _existing(admin.cluster)
     troubled = troubled_partitions(admin, topics, troubles)
     rows = [{**summary(topic), "affected": troubled[topic.name]} for topic in topics if topic.name in troubled]
     if as_json:
         print_json(rows)
-    elif rows:
-        print_table(
-            ("Topic", "Partitions", "Replication factor", "Affected"),
-            [(row["name"], row["partitions"], row["replication_factor"], ",".join(map(str, row["affected"]))) for row in rows],
-        )
+        return
+    print_table(
+        ("Topic", "Partitions", "Replication factor", "Affected"),
+        [(row["name"], row["partitions"], row["replication_factor"], ",".join(map(str, row["affected"]))) for row in rows],
+        empty="There are no such partitions.",
+    )
 
 
-def _existing(admin: Admin) -> list[TopicDescription]:
+def _existing(cluster: Cluster) -> list[TopicDescription]:
+    if may_ask(cluster.properties):
+        return ask_for_all_topics(cluster.reachable, cluster.properties, seconds_max=ANSWER_SECONDS_MAX)
+    from confluent_kafka import KafkaException
+
+    admin = cluster.admin()
     try:
         names = sorted(admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
     except KafkaException as error:

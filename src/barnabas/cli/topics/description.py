@@ -12,10 +12,12 @@ import typer
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, error_of
+from barnabas.cli.cluster.client import Admin, error_of
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.cluster.topic_metadata import PartitionDescription, TopicDescription
 from barnabas.cli.configs.resources import ConfigResource, ResourceKind, describe_settings
 from barnabas.cli.terminal.output import print_table
+from barnabas.cli.topics.listing import summary
 from barnabas.cli.topics.sizes import EARLIEST_LOCAL, LATEST_TIERED, NOTHING_TIERED, ReplicaSize, TopicSizes, ask_for_special_offsets
 
 # Errors that follow from stale metadata, which may name a leader that has changed or is down.
@@ -28,16 +30,6 @@ _NO_ANSWER = frozenset(
         KafkaError._TRANSPORT,  # noqa: SLF001
     }
 )
-
-
-def summary(topic: TopicDescription) -> dict[str, Any]:
-    return {
-        "name": topic.name,
-        "topic_id": topic.topic_id,
-        "internal": topic.is_internal,
-        "partitions": len(topic.partitions),
-        "replication_factor": max((len(partition.replicas) for partition in topic.partitions), default=0),
-    }
 
 
 def details(admin: Admin, topic: TopicDescription, sizes: TopicSizes, only: Collection[int] | None = None) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import typer
 
 from barnabas.cli.cluster.admin_request import error_words
 from barnabas.cli.cluster.broker_requests import Brokers, refuse_error
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, reach
 from barnabas.cli.errors import Refused
 from barnabas.cli.reassign.plan import PartitionName
 from barnabas.cli.terminal.output import AsJson, print_json, print_table

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import ConfigResource as RdkafkaResource, ResourceType  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING
 
 from barnabas.cli.cluster.admin_request import may_ask
 from barnabas.cli.cluster.broker_requests import Brokers
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.cluster.topic_metadata import PartitionDescription, TopicDescription
 from barnabas.cli.reassign.plan import PartitionName
 from barnabas.cli.reassign.requests import ongoing_reassignments
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster.client import Admin
 
 _MIN_ISR = "min.insync.replicas"
 
@@ -68,6 +69,9 @@ def _troubles(partition: PartitionDescription, min_isr: int, adding: frozenset[i
 def _min_isr(admin: Admin, topics: list[str]) -> Mapping[str, int]:
     if not topics:
         return {}
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import ConfigResource as RdkafkaResource, ResourceType  # type: ignore[attr-defined]
+
     futures = admin.client.describe_configs(
         [RdkafkaResource(ResourceType.TOPIC, name) for name in topics], request_timeout=ANSWER_SECONDS_MAX
     )

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from barnabas.cli.cluster.admin_request import ask, may_ask
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX
 from barnabas.cli.cluster.topic_metadata import NodeAddress, TopicDescription
 from barnabas.cli.errors import Refused
 from barnabas.model.errors import ErrorCode

@@ -7,13 +7,14 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from confluent_kafka import KafkaException
 
 from barnabas.cli.cluster.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
-from barnabas.cli.cluster.client import ANSWER_SECONDS_MAX, Admin, Bootstrap, ConfigFile, reach
+from barnabas.cli.cluster.options import Bootstrap, ConfigFile
+from barnabas.cli.cluster.reach import ANSWER_SECONDS_MAX, Cluster, reach
+from barnabas.cli.cluster.topic_metadata import ask_for_all_topics
 from barnabas.cli.errors import Refused
 from barnabas.cli.groups.offsets import Partition
-from barnabas.cli.terminal.output import AsJson, print_json, print_table
+from barnabas.cli.terminal.output import AsJson, duration_text, print_json, print_table, time_text
 from barnabas.cli.transactions.requests import (
     DescribedTransaction,
     Producer,
@@ -84,8 +85,13 @@ def list_all(
     found = list_transactions(Brokers(reach(bootstrap, config_file)), request)
     if as_json:
         print_json([each._asdict() for each in found])
-    elif found:
-        print_table(("Transactional id", "Coordinator", "Producer id", "State"), found)
+        return
+    filtered = bool(state or producer_id or duration_min != _EVERY_AGE)
+    print_table(
+        ("Transactional id", "Coordinator", "Producer id", "State"),
+        found,
+        empty="There are no such transactions." if filtered else "There are no transactions.",
+    )
 
 
 def describe(
@@ -99,12 +105,13 @@ def describe(
         print_json({**found._asdict(), "duration_ms": duration_ms, "partitions": partitions})
         return
     print_table(
-        ("Transactional id", "Coordinator", "Producer id", "Epoch", "State", "Timeout ms", "Start ms", "Duration ms", "Partitions"),
+        ("Transactional id", "Coordinator", "Producer id", "Epoch", "State", "Timeout", "Start", "Duration", "Partitions"),
         [
             (
-                *found[: found._fields.index("start_ms")],
-                _MISSING if found.start_ms is None else found.start_ms,
-                _MISSING if duration_ms is None else duration_ms,
+                *found[: found._fields.index("timeout_ms")],
+                duration_text(found.timeout_ms),
+                _MISSING if found.start_ms is None else time_text(found.start_ms),
+                _MISSING if duration_ms is None else duration_text(duration_ms),
                 ",".join(f"{each.topic}-{each.number}" for each in found.partitions) or _MISSING,
             )
         ],
@@ -124,21 +131,22 @@ def describe_partition(
     producers = describe_producers(Brokers(cluster), leader(cluster.admin(), place), [place])
     if as_json:
         print_json([_producer_as_json(each) for each in producers])
-    elif producers:
-        print_table(
-            ("Producer id", "Epoch", "Coordinator epoch", "Last sequence", "Last timestamp", "Start offset"),
-            [
-                (
-                    each.producer_id,
-                    each.producer_epoch,
-                    _MISSING if each.coordinator_epoch is None else each.coordinator_epoch,
-                    each.last_sequence,
-                    each.last_timestamp,
-                    _MISSING if each.start_offset is None else each.start_offset,
-                )
-                for each in producers
-            ],
-        )
+        return
+    print_table(
+        ("Producer id", "Epoch", "Coordinator epoch", "Last sequence", "Last record", "Start offset"),
+        [
+            (
+                each.producer_id,
+                each.producer_epoch,
+                _MISSING if each.coordinator_epoch is None else each.coordinator_epoch,
+                each.last_sequence,
+                time_text(each.last_timestamp),
+                _MISSING if each.start_offset is None else each.start_offset,
+            )
+            for each in producers
+        ],
+        empty=f"Topic {topic}, partition {partition} remembers no producers.",
+    )
 
 
 def abort(
@@ -191,26 +199,27 @@ def search(
     elif topic is not None:
         places = leaders(admin, [topic])
     else:
-        places = leaders(admin, _topics(admin), missing_ok=True)
+        places = leaders(admin, _topics(cluster), missing_ok=True)
     found = find_hanging(Brokers(cluster), places, now_ms=now_ms, age_ms_min=max_transaction_timeout * _MS_PER_MINUTE)
     if as_json:
         print_json([_producer_as_json(each) for each in found])
-    elif found:
-        print_table(
-            ("Topic", "Partition", "Producer id", "Epoch", "Coordinator epoch", "Start offset", "Last timestamp", "Minutes"),
-            [
-                (
-                    *each.partition,
-                    each.producer_id,
-                    each.producer_epoch,
-                    _MISSING if each.coordinator_epoch is None else each.coordinator_epoch,
-                    each.start_offset,
-                    each.last_timestamp,
-                    (now_ms - each.last_timestamp) // _MS_PER_MINUTE,
-                )
-                for each in found
-            ],
-        )
+        return
+    print_table(
+        ("Topic", "Partition", "Producer id", "Epoch", "Coordinator epoch", "Start offset", "Last record", "Duration"),
+        [
+            (
+                *each.partition,
+                each.producer_id,
+                each.producer_epoch,
+                _MISSING if each.coordinator_epoch is None else each.coordinator_epoch,
+                each.start_offset,
+                time_text(each.last_timestamp),
+                duration_text(now_ms - each.last_timestamp),
+            )
+            for each in found
+        ],
+        empty="No transaction hangs.",
+    )
 
 
 def force_terminate(transactional_id: TransactionalId, bootstrap: Bootstrap = None, config_file: ConfigFile = None) -> None:
@@ -238,11 +247,8 @@ def _existing(brokers: Brokers, transactional_id: str) -> DescribedTransaction:
     return found
 
 
-def _topics(admin: Admin) -> list[str]:
-    try:
-        return sorted(admin.client.list_topics(timeout=ANSWER_SECONDS_MAX).topics)
-    except KafkaException as error:
-        raise admin.refusal(error, "Cannot list topics") from error
+def _topics(cluster: Cluster) -> list[str]:
+    return [each.name for each in ask_for_all_topics(cluster.reachable, cluster.properties, seconds_max=ANSWER_SECONDS_MAX)]
 
 
 def _producer_as_json(producer: Producer) -> dict[str, Any]:

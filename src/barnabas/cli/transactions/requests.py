@@ -8,10 +8,9 @@ it *hangs*. :func:`hanging` finds those.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.cli.cluster.broker_requests import Broker, Brokers, CoordinatorOf, refuse_error
-from barnabas.cli.cluster.client import Admin
 from barnabas.cli.errors import Refused
 from barnabas.cli.groups.offsets import Partition
 from barnabas.model.errors import ErrorCode
@@ -24,6 +23,9 @@ from barnabas.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+
+if TYPE_CHECKING:
+    from barnabas.cli.cluster.client import Admin
 
 # A broker answers for all partitions of a request at once, so a search of the whole cluster is
 # split.

@@ -7,12 +7,21 @@ from __future__ import annotations
 from barnabas.config.addresses import is_address
 from barnabas.config.declare import STRING, ConfigKey, Matching
 
+_ADDRESS_OR_EMPTY = Matching("empty or host:port", lambda text: not text or is_address(text))
+
 KEYS = (
     ConfigKey(
         "barnabas.prometheus.listener",
         STRING,
         "",
-        "The host:port where Prometheus may scrape this node's metrics; empty opens none.",
-        valid=Matching("empty or host:port", lambda text: not text or is_address(text)),
+        "The host:port where Prometheus may scrape this node's metrics, with /health and /ready; empty opens none.",
+        valid=_ADDRESS_OR_EMPTY,
+    ),
+    ConfigKey(
+        "barnabas.health.listener",
+        STRING,
+        "",
+        "The host:port of /health and /ready alone, for supervisors that must not see the metrics; empty opens none.",
+        valid=_ADDRESS_OR_EMPTY,
     ),
 )

@@ -16,7 +16,7 @@ from barnabas.config.declare import (
     list_of,
     no_effect,
 )
-from barnabas.config.effects import FLUSHED_TOGETHER, WITH_SASL
+from barnabas.config.effects import FLUSHED_TOGETHER
 
 VOTERS = each("a comma-separated list of id@host:port entries", is_voter)
 SERVERS = each("a comma-separated list of host:port entries", is_address)
@@ -184,7 +184,6 @@ KEYS = (
         STRING,
         "GSSAPI",
         "The SASL mechanism that brokers use towards controllers.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "controller.performance.sample.period.ms",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, LONG, STRING, ConfigKey, at_least, one_of, refused
+from barnabas.config.declare import BOOLEAN, CLUSTER_WIDE, INT, LONG, STRING, ConfigKey, at_least, one_of
 from barnabas.config.effects import SYSTEM_CHOOSES_BUFFERS
 
 KEYS = (
@@ -119,7 +119,6 @@ KEYS = (
         "PLAINTEXT",
         "The security protocol between brokers, where inter.broker.listener.name is not set.",
         valid=one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),
-        effect=refused("connections between brokers support only PLAINTEXT yet"),
     ),
     ConfigKey(
         "replica.selector.class",

@@ -21,7 +21,7 @@ from barnabas.config.declare import (
     between,
     list_of,
 )
-from barnabas.config.effects import WITH_SASL
+from barnabas.config.effects import A_JVM_CLASS, WITH_SASL
 
 KEYS = (
     ConfigKey(
@@ -31,7 +31,6 @@ KEYS = (
         "The SASL mechanisms that clients may use.",
         scope=PER_BROKER,
         valid=list_of(),
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.mechanism.inter.broker.protocol",
@@ -39,7 +38,6 @@ KEYS = (
         "GSSAPI",
         "The SASL mechanism between brokers.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.jaas.config",
@@ -47,26 +45,28 @@ KEYS = (
         None,
         "The login module and its options, in JAAS syntax; brokers set it per listener and mechanism.",
         scope=PER_BROKER,
-        effect=WITH_SASL,
     ),
-    ConfigKey("sasl.server.callback.handler.class", CLASS, None, "The class that checks credentials on the server.", effect=WITH_SASL),
+    ConfigKey("sasl.server.callback.handler.class", CLASS, None, "The class that checks credentials on the server.", effect=A_JVM_CLASS),
     ConfigKey(
         "sasl.server.max.receive.size",
         INT,
         524_288,
         "The largest message accepted before a client has authenticated.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.client.callback.handler.class",
         CLASS,
         None,
         "The class that supplies credentials when this node is the client.",
-        effect=WITH_SASL,
+        effect=A_JVM_CLASS,
     ),
-    ConfigKey("sasl.login.class", CLASS, None, "The class that logs this node in.", effect=WITH_SASL),
+    ConfigKey("sasl.login.class", CLASS, None, "The class that logs this node in.", effect=A_JVM_CLASS),
     ConfigKey(
-        "sasl.login.callback.handler.class", CLASS, None, "The class that supplies the credentials that a login asks for.", effect=WITH_SASL
+        "sasl.login.callback.handler.class",
+        CLASS,
+        None,
+        "The class that supplies the credentials that a login asks for.",
+        effect=A_JVM_CLASS,
     ),
     ConfigKey(
         "sasl.login.connect.timeout.ms",
@@ -127,7 +127,6 @@ KEYS = (
         LONG,
         0,
         "After how long a SASL connection must authenticate again; 0 means never.",
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "connection.failed.authentication.delay.ms",
@@ -135,7 +134,6 @@ KEYS = (
         100,
         "How long a connection that failed to authenticate is kept before it is closed, to slow guessing.",
         valid=at_least(0),
-        effect=WITH_SASL,
     ),
     ConfigKey(
         "sasl.kerberos.service.name",

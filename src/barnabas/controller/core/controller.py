@@ -32,6 +32,7 @@ from barnabas.controller.core.partitions import Partitions
 from barnabas.controller.core.producer_ids import allocate_producer_ids
 from barnabas.controller.core.reassignments import alter_partition_reassignments, list_partition_reassignments
 from barnabas.controller.core.replica_directories import assign_replicas_to_directories
+from barnabas.controller.core.scram_credentials import alter_user_scram_credentials
 from barnabas.controller.core.topics import create_partitions, create_topics, delete_topics
 from barnabas.env.entropy import Entropy
 from barnabas.metadata.effective_configs import EffectiveConfigs
@@ -42,6 +43,7 @@ from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequ
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest
 from barnabas.wire.messages.alter_partition_reassignments import AlterPartitionReassignmentsRequest
+from barnabas.wire.messages.alter_user_scram_credentials import AlterUserScramCredentialsRequest
 from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest
@@ -186,6 +188,8 @@ class Controller:
                 return alter_configs(image, self._configs(), request)
             case UpdateFeaturesRequest():
                 return update_features(image, self._settings, self._quorum, request)
+            case AlterUserScramCredentialsRequest():
+                return alter_user_scram_credentials(image, request)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
             case AssignReplicasToDirsRequest():

@@ -70,6 +70,9 @@ class OffsetTable:
         """The committed offsets of a group."""
         return self._committed.get(group_id, _NONE)
 
+    def by_group(self) -> Iterator[tuple[str, Mapping[TopicPartition, CommittedOffset]]]:
+        yield from self._committed.items()
+
     def is_pending(self, group_id: str, partition: TopicPartition) -> bool:
         """Whether an open transaction may replace the committed offset."""
         return self._pending.holds(group_id, partition)

@@ -75,6 +75,10 @@ class Offsets:
     def replay_end(self, transaction: ProducerIdentity, *, committed: bool) -> None:
         self._table.replay_end(transaction, committed=committed)
 
+    def committed(self) -> Iterator[tuple[str, Mapping[TopicPartition, CommittedOffset]]]:
+        """The groups with committed offsets, and these offsets."""
+        return self._table.by_group()
+
     def _ensure_group(self, group_id: str) -> None:
         if group_id not in self._shard.groups:
             self._simple_group(group_id)

@@ -21,6 +21,9 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import read_meta_properties
 from barnabas.telemetry.logs import EventLog
 
+# After a power cut thousands of logs may need a repair; the line about all of them counts the rest.
+REPAIRS_LOGGED_MAX = 20
+
 
 class NodeDirectories:
     def __init__(self, settings: BrokerSettings, node_id: NodeId, disk: Disk, log: EventLog) -> None:
@@ -32,6 +35,8 @@ class NodeDirectories:
         self.cluster_id = ""
         self.metadata_path = ""
         self.unopened: list[str] = []
+        # The logs that opening has repaired, and the bytes that this took off them.
+        self.repaired, self.bytes_truncated = 0, 0
 
     def __iter__(self) -> Iterator[LogDirectory]:
         return iter(self._all)
@@ -99,7 +104,9 @@ class NodeDirectories:
             try:
                 for log in directory.open_logs(lambda _: settings, clean=clean, now_ms=now_ms):
                     found.add(directory, log)
-                    if log.report.eventful:
+                    self.bytes_truncated += log.report.bytes_truncated
+                    self.repaired += log.report.eventful
+                    if log.report.eventful and self.repaired <= REPAIRS_LOGGED_MAX:
                         self._log.info(
                             "log recovered",
                             partition=str(log.log.partition),

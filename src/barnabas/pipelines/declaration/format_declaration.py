@@ -21,15 +21,16 @@ class FormatDeclaration:
     inferred: bool = False  # the schema was inferred, not declared: it may be out of date
 
 
-def declare_format(fields: Fields) -> FormatDeclaration:
-    """From the fields ``format`` and ``schema`` of a source or a sink."""
-    found = fields.located("format")
-    schema = fields.optional_text("schema")
+def declare_format(fields: Fields, *, has_schema: bool = True) -> FormatDeclaration:
+    """From the fields ``format`` and ``schema`` of a source. A sink has no ``schema``: its columns
+    are those of its view."""
+    found = fields.located("format", "choice", DEFAULT_FORMAT, FORMATS.names)
+    schema = fields.optional_text("schema") if has_schema else None
     kind, own = _kind(found, fields)
     if kind not in FORMATS.names:
-        raise fields.error(
-            f"{fields.what} has the format {kind!r}, which is none of {', '.join(FORMATS.names)}{ending(kind, FORMATS.names)}", "format"
-        )
+        names = FORMATS.names
+        fields.report(f"{fields.what} has the format {kind!r}, which is none of {', '.join(names)}{ending(kind, names)}", "format")
+        return FormatDeclaration(DEFAULT_FORMAT, schema)
     settings = FORMATS.of(kind).declare(own)
     own.end()
     return FormatDeclaration(kind, schema, settings)
@@ -37,12 +38,16 @@ def declare_format(fields: Fields) -> FormatDeclaration:
 
 def _kind(found: Located | None, fields: Fields) -> tuple[str, Fields]:
     place = fields.place_of("format")
+
+    def own(kind: str, settings: Located) -> Fields:
+        return Fields(settings, f"format {kind!r} of {fields.what}", fields.findings)
+
     if found is None:
-        return DEFAULT_FORMAT, Fields(Located({}, place), f"format of {fields.what}")
+        return DEFAULT_FORMAT, own(DEFAULT_FORMAT, Located({}, place))
     if isinstance(found.value, str):
-        return found.value, Fields(Located({}, place), f"format {found.value!r} of {fields.what}")
+        return found.value, own(found.value, Located({}, place))
     if isinstance(found.value, dict) and len(found.value) == 1:
-        ((kind, own),) = found.value.items()
-        settings = own if own.value is not None else Located({}, own.place)
-        return kind, Fields(settings, f"format {kind!r} of {fields.what}")
-    raise found.place.error(f"'format' of {fields.what} is a name such as json, or one name with its settings.")
+        ((kind, settings),) = found.value.items()
+        return kind, own(kind, settings if settings.value is not None else Located({}, settings.place))
+    fields.report(f"'format' of {fields.what} is a name such as json, or one name with its settings.", "format")
+    return DEFAULT_FORMAT, own(DEFAULT_FORMAT, Located({}, place))

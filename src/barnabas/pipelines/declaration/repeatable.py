@@ -10,12 +10,13 @@ from barnabas.pipelines.sources import SOURCES
 from barnabas.pipelines.steps import STEPS
 
 if TYPE_CHECKING:
+    from barnabas.pipelines.declaration.findings import Findings
     from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
     from barnabas.pipelines.declaration.sink_declarations import SinkDeclaration
     from barnabas.pipelines.declaration.step_declarations import StepDeclaration
 
 
-def check_repeatable(pipeline: PipelineDeclaration) -> None:
+def check_repeatable(pipeline: PipelineDeclaration, findings: Findings) -> None:
     """A source that is read again in every batch may not reach an exactly-once sink, except through
     a step that keeps it in its state."""
     changing = {source.name for source in pipeline.sources if SOURCES.constant(source.kind, "READ_ANEW", False)}
@@ -26,11 +27,12 @@ def check_repeatable(pipeline: PipelineDeclaration) -> None:
             if STEPS.constant(step.kind, "KEEPS_TABLES", False):
                 continue
             for table in (each for each in step.inputs if each in changing):
-                raise step.place.error(
+                mistake = step.place.error(
                     f"step {step.view!r} reads the table {table!r} as it is at that moment, which may differ when a batch runs again, "
                     f"and sink {sink.name!r} (line {sink.place.line}) writes exactly once; use a step with 'join', "
                     "or give the sink guarantee: at_least_once."
                 )
+                findings.report(mistake)
 
 
 def _steps_of(sink: SinkDeclaration, pipeline: PipelineDeclaration) -> list[StepDeclaration]:

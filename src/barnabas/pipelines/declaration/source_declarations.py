@@ -7,7 +7,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from barnabas.pipelines.declaration.fields import Fields, ending
+from barnabas.pipelines.declaration.fields import Fields
+from barnabas.pipelines.declaration.findings import Findings
 from barnabas.pipelines.declaration.format_declaration import FormatDeclaration, declare_format
 from barnabas.pipelines.declaration.located import Located, Place
 from barnabas.pipelines.sinks.topic import DEFAULT_GUARANTEE, GUARANTEES
@@ -55,38 +56,41 @@ class SourceDeclaration:
     # The field that names the kind: topic, topics, pattern, table, jdbc, files, generator.
     kind: str
     place: Place
+    declared: Located  # the values with the place of each
     settings: object  # made by the kind's module from its fields
     decoding: Decoding | None  # for kinds that read records
     watermark: Watermark | None
     schema_changes: str = "stop"  # or accept: the reaction when the source's columns change
 
 
-def declare_source(name: str, found: Located) -> SourceDeclaration:
+def declare_source(name: str, found: Located, findings: Findings) -> SourceDeclaration | None:
+    """None when it cannot be read; ``findings`` have the reason."""
     what = f"source {name!r}"
-    check_name(name, what, found.place)
-    fields = Fields(found, what)
-    kinds = [kind for kind in SOURCES.names if kind in fields]
-    if len(kinds) != 1:
-        given = f"it has {' and '.join(kinds)}." if kinds else f"it has none of these{_nearest(fields)}"
-        raise fields.error(f"{what} reads one of {', '.join(SOURCES.names)}, but {given}")
-    (kind,) = kinds
+    check_name(name, what, found.place, findings)
+    fields = Fields(found, what, findings)
+    kind = fields.kind(SOURCES.names, "reads one of")
+    if kind is None:
+        return None
     decoding = _declare_decoding(fields) if SOURCES.constant(kind, "DECODES", False) else None
     watermark = _declare_watermark(fields)
     remembers = SOURCES.constant(kind, "REMEMBERS_SCHEMA", False)
     schema_changes = fields.choice("schema_changes", SCHEMA_CHANGES, default="stop") if remembers else "stop"
-    settings = SOURCES.of(kind).declare(fields)
-    fields.end()
-    return SourceDeclaration(name, kind, found.place, settings, decoding, watermark, schema_changes)
+    settings = None
+    with findings.collected():
+        settings = SOURCES.of(kind).declare(fields)
+        fields.end()
+    return SourceDeclaration(name, kind, found.place, found, settings, decoding, watermark, schema_changes)
 
 
-def check_name(name: str, what: str, place: Place) -> None:
+def check_name(name: str, what: str, place: Place, findings: Findings) -> None:
     """Names of views must be valid in SQL."""
     if NAME.fullmatch(name) is None:
-        raise place.error(f"{what}: a name has letters, digits and underscores and begins with a letter, because SQL uses it.")
+        sentence = f"{what}: a name has letters, digits and underscores and begins with a letter, because SQL uses it."
+        findings.report(place.error(sentence))
 
 
 def declare_watermark(fields: Fields) -> Watermark:
-    watermark = Watermark(fields.text("column"), fields.optional_interval("delay") or "0 seconds")
+    watermark = Watermark(fields.text("column"), f"{fields.duration_ms('delay', default=0)} milliseconds")
     fields.end()
     return watermark
 
@@ -106,19 +110,15 @@ def _declare_decoding(fields: Fields) -> Decoding:
         dead_letters.end()
     tolerance = fields.choice("tolerance", ("none", "all"), default="none" if topic is None else "all")
     if topic is not None and tolerance == "none":
-        raise fields.error(
+        fields.report(
             f"{fields.what} stops at the first bad record (tolerance: none), so nothing would reach its dead letters.", "tolerance"
         )
     return Decoding(declared, None if key is None else _key_column(key, fields), tolerance, topic)
 
 
-def _key_column(text: str, fields: Fields) -> KeyColumn:
+def _key_column(text: str, fields: Fields) -> KeyColumn | None:
     match = _KEY_COLUMN.fullmatch(text)
     if match is None:
-        raise fields.error(f"'key' of {fields.what} is a column and its type such as 'account STRING', not {text!r}.", "key")
+        fields.report(f"'key' of {fields.what} is a column and its type such as 'account STRING', not {text!r}.", "key")
+        return None
     return KeyColumn(match[1], match[2].strip())
-
-
-def _nearest(fields: Fields) -> str:
-    guesses = (ending(name, SOURCES.names) for name in fields.names)
-    return next((guess for guess in guesses if guess != "."), ".")

@@ -35,6 +35,7 @@ def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -
         producer={name.removeprefix("kafka."): value for name, value in options.items() if name not in _OWN_OPTIONS},
         checkpoint=context.checkpoint_of(declaration.name),
         writers=_writers(options, context.session.sparkContext.defaultParallelism),
+        rows_written=context.counts_rows(declaration.name),
     )
     return sink.start(frame, context.writer(frame, declaration.name, declaration.mode))
 
@@ -56,6 +57,8 @@ class ExactlyOnce:
     producer: dict[str, Any]
     checkpoint: str
     writers: int  # for a spread by hash at its first start
+    # By batch; the runner empties it with the reports.
+    rows_written: dict[int, int] = field(default_factory=dict)
     # Of the checkpoint; Spark makes it before the first batch.
     query_id: str = field(default="", init=False)
     # Partitions of the marker topic that are known to exist.
@@ -90,6 +93,7 @@ class ExactlyOnce:
             self.producer,
         )
         outcomes = assignment.frame.mapInArrow(task, _OUTCOME).collect()
+        self.rows_written[batch_id] = sum(outcome["rows"] for outcome in outcomes)
         assert len({outcome["writer"] for outcome in outcomes}) == len(outcomes), "no two tasks are one writer"
 
     def _recorded_by_spark(self, session: SparkSession, name: str) -> str:

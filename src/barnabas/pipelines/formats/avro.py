@@ -59,7 +59,7 @@ def declare(fields: Fields) -> AvroSettings:
         schema_id=fields.optional_integer("schema_id"),
     )
     if settings.schema_id is not None and settings.framing == "none":
-        raise fields.error(f"{fields.what} has a 'schema_id', which only 'framing: registry' puts into records.", "schema_id")
+        fields.report(f"{fields.what} has a 'schema_id', which only 'framing: registry' puts into records.", "schema_id")
     return settings
 
 
@@ -119,24 +119,28 @@ def _unframed(value: Column, settings: AvroSettings) -> tuple[Column, Column]:
 def _declare_schema(fields: Fields) -> str | None:
     found, path = fields.located("schema"), fields.optional_text("schema_file")
     if found is not None and path is not None:
-        raise fields.error(f"{fields.what} has both 'schema' and 'schema_file'.", "schema_file")
+        fields.report(f"{fields.what} has both 'schema' and 'schema_file'.", "schema_file")
+        return None
+    name = "schema" if path is None else "schema_file"
     if path is not None:
-        place = fields.place_of("schema_file")
         try:
             with open(path, encoding="utf-8") as file:
                 text = file.read()
         except OSError as error:
-            raise place.error(f"the schema of {fields.what} cannot be read: {path}: {error.strerror}.") from error
+            fields.report(f"the schema of {fields.what} cannot be read: {path}: {error.strerror}.", name)
+            return None
     elif found is not None:
-        place, text = found.place, found.value if isinstance(found.value, str) else json.dumps(plain(found))
+        text = found.value if isinstance(found.value, str) else json.dumps(plain(found), default=repr)
     else:
         return None
     try:
         schema = json.loads(text)
     except ValueError as error:
-        raise place.error(f"the Avro schema of {fields.what} is not JSON: {error}.") from error
+        fields.report(f"the Avro schema of {fields.what} is not JSON: {error}.", name)
+        return None
     if not isinstance(schema, dict) or schema.get("type") != "record" or not isinstance(schema.get("fields"), list):
-        raise place.error(f"the Avro schema of {fields.what} is not that of a record (type: record, with a name and fields).")
+        fields.report(f"the Avro schema of {fields.what} is not that of a record (type: record, with a name and fields).", name)
+        return None
     return json.dumps(schema)
 
 

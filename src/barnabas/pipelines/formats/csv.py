@@ -45,7 +45,7 @@ def declare(fields: Fields) -> CsvSettings:
     return CsvSettings(
         separator=_character(fields, "separator", ","),
         quote=_character(fields, "quote", '"'),
-        null=fields.optional_text("null") or "",
+        null=fields.text("null", default=""),
     )
 
 
@@ -91,9 +91,10 @@ def _settings(declaration: FormatDeclaration) -> CsvSettings:
 
 
 def _character(fields: Fields, name: str, default: str) -> str:
-    found = fields.located(name)
+    found = fields.located(name, "text", default)
     if found is None:
         return default
     if not isinstance(found.value, str) or len(found.value) != 1:
-        raise found.place.error(f"{name!r} of {fields.what} is one character, not {found.value!r}.")
+        fields.report(f"{name!r} of {fields.what} is one character, not {found.value!r}.", name)
+        return default
     return found.value

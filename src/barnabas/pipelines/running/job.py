@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.read import read_pipeline
 from barnabas.pipelines.running.heartbeat import HeartbeatWriter, heartbeats
+from barnabas.pipelines.running.metrics_page import ServedMetrics, served_metrics
 from barnabas.pipelines.running.preflight import check_topics
 from barnabas.pipelines.running.runner import Run, start
 from barnabas.pipelines.running.stop_signals import ignore_failures_while_stopping, stop_signals
@@ -18,33 +19,55 @@ from barnabas.pipelines.running.watching import watching
 from barnabas.pipelines.session import check_spark, close_session, open_session
 
 if TYPE_CHECKING:
-    from barnabas.pipelines.declaration.pipeline_declaration import PipelineDeclaration
+    from barnabas.pipelines.declaration.pipeline_declaration import MetricsAddress, PipelineDeclaration
 
 
-def run_files(files: Sequence[str], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None) -> None:
-    """Raises ``PipelineError`` with one sentence when a file is invalid, Spark cannot start, or a
+def run_files(
+    files: Sequence[str],
+    *,
+    master: str | None = None,
+    available_now: bool = False,
+    checkpoint: str | None = None,
+    metrics: MetricsAddress | None = None,
+) -> None:
+    """``metrics`` takes precedence over the addresses in the files.
+
+    Raises ``PipelineError`` with one sentence when a file is invalid, Spark cannot start, or a
     query failed."""
-    run_declarations([read_pipeline(path) for path in files], master=master, available_now=available_now, checkpoint=checkpoint)
+    pipelines = [read_pipeline(path) for path in files]
+    run_declarations(pipelines, master=master, available_now=available_now, checkpoint=checkpoint, metrics=metrics)
 
 
 def run_declarations(
-    pipelines: Sequence[PipelineDeclaration], *, master: str | None = None, available_now: bool = False, checkpoint: str | None = None
+    pipelines: Sequence[PipelineDeclaration],
+    *,
+    master: str | None = None,
+    available_now: bool = False,
+    checkpoint: str | None = None,
+    metrics: MetricsAddress | None = None,
 ) -> None:
     check_spark()
     run = Run()
-    with stop_signals(run.stop_asked), heartbeats(pipelines, checkpoint) as heart, ignore_failures_while_stopping(run.stop_asked):
+    with ExitStack() as stack:
+        stack.enter_context(stop_signals(run.stop_asked))
+        heart = stack.enter_context(heartbeats(pipelines, checkpoint))
+        stack.enter_context(ignore_failures_while_stopping(run.stop_asked))
+        served = stack.enter_context(served_metrics(pipelines, metrics))
+        for url in served.urls:
+            sys.stderr.write(f"barnabas: metrics for Prometheus are at {url}.\n")
         for pipeline in pipelines:
             # Spark takes seconds to start; find a missing topic before that.
             check_topics(pipeline)
             _warn_of_at_least_once(pipeline)
         if not run.stop_asked.is_set():
-            _run(pipelines, run, heart, master=master, available_now=available_now, checkpoint=checkpoint)
+            _run(pipelines, run, heart, served, master=master, available_now=available_now, checkpoint=checkpoint)
 
 
 def _run(
     pipelines: Sequence[PipelineDeclaration],
     run: Run,
     heart: HeartbeatWriter,
+    served: ServedMetrics,
     *,
     master: str | None,
     available_now: bool,
@@ -56,8 +79,9 @@ def _run(
         start(pipelines, session, checkpoint=checkpoint, available_now=available_now, run=run)
         at_end.callback(run.stop)
         heart.running()
+        served.running(run)
         observers = at_end.enter_context(watching(pipelines, run))
-        run.wait(observers)
+        run.wait([*served.observers, *observers])
 
 
 def _warn_of_at_least_once(pipeline: PipelineDeclaration) -> None:

@@ -6,11 +6,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
 
 # Spark's value for sinks that do not count, such as foreachBatch.
 _UNCOUNTED = -1
+
+
+class PartitionPosition(NamedTuple):
+    topic: str
+    partition: int
+    reached: int  # the offset after the last record that was read
+    end: int  # of the partition, when the batch began
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +36,17 @@ class Progress:
     state_rows: int
     state_bytes: int
     watermark: str | None
+    executed: bool = True  # False: the query waits for new rows, and only says that it is alive
+    positions: tuple[PartitionPosition, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The numbers that are published. The positions of many partitions would fill the topic."""
+        document = asdict(replace(self, positions=()))
+        del document["positions"], document["executed"]
+        return document
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(self.document())
 
 
 def progress_of(pipeline: str, query: str, report: Mapping[str, Any]) -> Progress:
@@ -53,6 +68,8 @@ def progress_of(pipeline: str, query: str, report: Mapping[str, Any]) -> Progres
         state_rows=sum(int(each.get("numRowsTotal") or 0) for each in states),
         state_bytes=sum(int(each.get("memoryUsedBytes") or 0) for each in states),
         watermark=(report.get("eventTime") or {}).get("watermark"),
+        executed="durationMs" not in report or "addBatch" in report["durationMs"],
+        positions=_positions(report.get("sources") or []),
     )
 
 
@@ -70,6 +87,21 @@ def _lags(sources: list[Mapping[str, Any]]) -> dict[str, int]:
         if behind is not None:
             lags[_name(str(source.get("description", "")))] = behind
     return lags
+
+
+def _positions(sources: list[Mapping[str, Any]]) -> tuple[PartitionPosition, ...]:
+    """A topic that several sources read counts once, where it is read least far."""
+    found: dict[tuple[str, int], PartitionPosition] = {}
+    for source in sources:
+        end, latest = _parsed(source.get("endOffset")), _parsed(source.get("latestOffset"))
+        if _behind(end, latest) is None:
+            continue
+        for topic, partitions in latest.items():
+            for partition, offset in partitions.items():
+                read = PartitionPosition(topic, int(partition), int(end.get(topic, {}).get(partition, 0)), int(offset))
+                other = found.get((topic, read.partition), read)
+                found[topic, read.partition] = min(read, other, key=lambda each: each.reached)
+    return tuple(found.values())
 
 
 def _behind(end: Any, latest: Any) -> int | None:

@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -79,7 +78,7 @@ class ProgressTopic:
 
     def __call__(self, progress: Progress) -> None:
         if progress.pipeline == self.pipeline:
-            self._send(progress.query, {"event": "progress", **asdict(progress)})
+            self._send(progress.query, {"event": "progress", **progress.document()})
 
     def ended(self, queries: Mapping[str, str], reason: str | None) -> None:
         """``queries``: their runs by name. ``reason``: why, unless it was a clean end."""

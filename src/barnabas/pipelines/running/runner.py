@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,8 @@ class RunningQuery:
     reported: str = ""
     # Called with the metrics that a report has beside Spark's own.
     observed: Callable[[Mapping[str, Any]], None] = lambda _: None
+    # By batch: rows that the sink has written, where Spark does not count them.
+    rows_written: dict[int, int] = field(default_factory=dict)
 
     def new_progress(self) -> list[Progress]:
         reports = [json.loads(each.json) for each in self.query.recentProgress]
@@ -69,7 +71,11 @@ class RunningQuery:
             self.observed(report.get("observedMetrics") or {})
         if fresh:
             self.reported = fresh[-1]["timestamp"]
-        return [progress_of(self.pipeline, self.part, each) for each in fresh]
+        return [self._counted(progress_of(self.pipeline, self.part, each)) for each in fresh]
+
+    def _counted(self, progress: Progress) -> Progress:
+        rows = self.rows_written.pop(progress.batch, None) if progress.executed else None
+        return progress if rows is None or progress.output_rows is not None else replace(progress, output_rows=rows)
 
 
 @dataclass(slots=True)
@@ -81,9 +87,19 @@ class Run:
     # Called with a pipeline and the error of one of its queries: True when all queries were started
     # again, with the new columns of a source.
     restarted: Callable[[str, BaseException], bool] = lambda _, __: False
+    # Called after such a restart.
+    on_restart: list[Callable[[], None]] = field(default_factory=list)
 
-    def add(self, pipeline: str, part: str, query: StreamingQuery, observed: Callable[[Mapping[str, Any]], None] = lambda _: None) -> None:
-        self.queries.append(RunningQuery(pipeline, part, query, str(query.runId), observed=observed))
+    def add(
+        self,
+        pipeline: str,
+        part: str,
+        query: StreamingQuery,
+        observed: Callable[[Mapping[str, Any]], None] = lambda _: None,
+        rows_written: dict[int, int] | None = None,
+    ) -> None:
+        written = {} if rows_written is None else rows_written
+        self.queries.append(RunningQuery(pipeline, part, query, str(query.runId), observed=observed, rows_written=written))
 
     def wait(self, observers: Sequence[Observer] = (), seconds_max: float | None = None) -> None:
         """Waits until all ended or ``stop_asked``. Raises ``RunFailed`` when one failed; the others
@@ -187,6 +203,8 @@ class _Beginning:
         self.run.stop()
         self.run.queries.clear()
         self.begin()
+        for told in self.run.on_restart:
+            told()
         return True
 
     def _accepted_columns(self, pipeline: PipelineDeclaration, ending: SchemaEnding) -> bool:
@@ -221,11 +239,11 @@ def _start_pipeline(context: RunContext, run: Run) -> None:
     for sink in context.pipeline.sinks:
         with located_errors(sink.place, f"sink {sink.name!r}"):
             query = SINKS.of(sink.kind).start(context.frame(sink.source), sink, context)
-        run.add(context.name, sink.name, query, observed)
+        run.add(context.name, sink.name, query, observed, context.counts_rows(sink.name))
     for undecodable in context.undecodable:
         source = undecodable.source
         if source.decoding is None or source.decoding.dead_letters is None:
             continue
         with located_errors(source.place, f"dead letters of source {source.name!r}"):
             query = import_module("barnabas.pipelines.dead_letters").start(undecodable.frame, source, context)
-        run.add(context.name, f"{source.name}.dead_letters", query)
+        run.add(context.name, f"{source.name}.dead_letters", query, rows_written=context.counts_rows(f"{source.name}.dead_letters"))

@@ -28,6 +28,8 @@ _SPARKS_OWN = "pyspark.errors."
 # The names of exceptions for failed calls between Python and the JVM: py4j's for a call into the
 # JVM, with the JVM's message in the text after it, and the JVM's for a call into Python.
 _CALL_INTO_JVM, _CALL_INTO_PYTHON = "Py4JJavaError", "Py4JException"
+# The first line of such an error names a call of ours; the JVM's own error follows.
+_CALLED = re.compile(r"^An error occurred while calling \S+\n: ([^\n]+)", re.MULTILINE)
 # The call may have come from Python that the JVM had called; that cause repeats the whole story.
 _CAUSED_BY = re.compile(r"^Caused by: (?!py4j\.Py4JException: An exception was raised by the Python Proxy)([^\n]+)", re.MULTILINE)
 _LOST_TASK = re.compile(r"most recent failure: Lost task [^\n]*?\(TID \d+\) \([^)\n]*\): ([^\n]+)")
@@ -90,6 +92,8 @@ def sentence_of(error: BaseException) -> str:
         return _sentence(f"{kind}: {message.rstrip('.')} ({log_name()} has the traceback)")
     if _CALL_INTO_JVM in text and (java := _CAUSED_BY.findall(text) or _LOST_TASK.findall(text)):
         return _sentence(_without_codes(_EXCEPTION_NAME.sub(r"\1: ", java[-1])))
+    if called := _CALLED.match(text):
+        return _sentence(_without_codes(_EXCEPTION_NAME.sub(r"\1: ", called[1])))
     return _sentence(_first_line(text) or type(error).__name__)
 
 

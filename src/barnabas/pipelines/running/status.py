@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from barnabas.pipelines.display_text import to_the_second
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.kafka_settings import for_librdkafka
 from barnabas.pipelines.kept_text import local_path
@@ -83,7 +84,7 @@ def state_of(beat: Heartbeat | None, report: Mapping[str, Any] | None, *, has_ba
     life = None if beat is None else liveness_of(beat, datetime.now(UTC), is_there=is_there(beat.process))
     if beat is not None and life == "died":
         process = f"Process {beat.process.pid} on {beat.process.host}"
-        return "died", f"{process} ended without a report; its last heartbeat was at {beat.at}."
+        return "died", f"{process} ended without a report; its last heartbeat was at {to_the_second(beat.at)}."
     if beat is not None and life is not None:
         return life, beat.reason
     if report is not None and report["event"] == "ended":

@@ -12,7 +12,8 @@ Not here: transactions into topics (:mod:`barnabas.pipelines.exactly_once`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from barnabas.pipelines.kinds import Kinds
 
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
 
 class Sink(Protocol):
-    """A module may also have ``PACKAGES`` or ``packages(settings)``, the Maven packages it needs,
-    and ``topics(settings)``, the topics it writes to."""
+    """A module may also have ``PACKAGES`` or ``packages(settings)``, the Maven packages it needs;
+    ``topics(settings)``, the topics it writes to; and ``checks(frame, declaration)``
+    (:class:`ChecksColumns`)."""
 
     def declare(self, fields: Fields) -> object:
         """The settings of this kind. The fields that all sinks share (from, mode) have been read
@@ -36,6 +38,29 @@ class Sink(Protocol):
     def start(self, frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:
         """Starts with ``context.writer(frame, declaration)``, which has the query's name,
         checkpoint, trigger and output mode."""
+
+
+Check: TypeAlias = "tuple[tuple[str, ...], Callable[[], object]]"
+
+
+class ChecksColumns(Protocol):
+    def checks(self, frame: DataFrame, declaration: SinkDeclaration) -> Iterable[Check]:
+        """Checks of its fields against the columns, which write nothing: the path of a field, and a
+        function that raises Spark's error about it."""
+
+
+def selects(frame: DataFrame, expression: str, cast_to: str | None = None) -> Callable[[], object]:
+    def check() -> None:
+        # First as it is written, so that a position in Spark's error is one of the file.
+        frame.selectExpr(expression)
+        if cast_to is not None:
+            frame.selectExpr(f"CAST(({expression}) AS {cast_to})")
+
+    return check
+
+
+def has_columns(frame: DataFrame, names: Iterable[str]) -> Callable[[], object]:
+    return lambda: frame.select(*(f"`{name}`" for name in names))
 
 
 SINKS: Kinds[Sink] = Kinds("sink", __name__, {"topic": "topic", "jdbc": "jdbc", "lake": "lake", "files": "files", "console": "console"})

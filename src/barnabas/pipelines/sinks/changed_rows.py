@@ -8,10 +8,12 @@ one.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import CannotRun
+from barnabas.pipelines.sinks import Check, has_columns, selects
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,8 +35,18 @@ def declare_changes(own: Fields, keys: str) -> ChangeSettings:
     settings = ChangeSettings(own.optional_texts(keys) or (), own.optional_text("latest_by"), own.optional_text("delete"))
     for name, value in (("latest_by", settings.latest_by), ("delete", settings.delete)):
         if value is not None and not settings.keys:
-            raise own.error(f"{name!r} of {own.what} needs {keys!r}, because without keys no row replaces another.", name)
+            own.report(f"{name!r} of {own.what} needs {keys!r}, because without keys no row replaces another.", name)
     return settings
+
+
+def change_checks(frame: DataFrame, settings: ChangeSettings, kind: str, keys: str) -> Iterable[Check]:
+    """``kind`` is the sink's field, and ``keys`` that of the keys inside it."""
+    if settings.keys:
+        yield (kind, keys), has_columns(frame, settings.keys)
+    if settings.latest_by is not None:
+        yield (kind, "latest_by"), selects(frame, settings.latest_by)
+    if settings.delete is not None:
+        yield (kind, "delete"), selects(frame, settings.delete, "BOOLEAN")
 
 
 def changed_rows(batch: DataFrame, settings: ChangeSettings) -> DataFrame:

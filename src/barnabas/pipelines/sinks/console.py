@@ -27,7 +27,7 @@ def declare(fields: Fields) -> ConsoleSettings:
     own = fields.optional_nested("console")
     if own is None:
         return ConsoleSettings(DEFAULT_ROWS, truncate=True)
-    settings = ConsoleSettings(own.optional_integer("rows", minimum=1) or DEFAULT_ROWS, own.flag("truncate", default=True))
+    settings = ConsoleSettings(own.integer("rows", minimum=1, default=DEFAULT_ROWS), own.flag("truncate", default=True))
     own.end()
     return settings
 

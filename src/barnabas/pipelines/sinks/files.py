@@ -8,8 +8,11 @@ table is better. Files cannot hold results that change (``mode: update``).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from barnabas.pipelines.sinks import Check, has_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,6 +43,13 @@ def declare(fields: Fields) -> FilesSinkSettings:
     )
     own.end()
     return settings
+
+
+def checks(frame: DataFrame, declaration: SinkDeclaration) -> Iterable[Check]:
+    settings = declaration.settings
+    assert isinstance(settings, FilesSinkSettings)
+    if settings.partition_by:
+        yield ("files", "partition_by"), has_columns(frame, settings.partition_by)
 
 
 def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:

@@ -18,13 +18,15 @@ from __future__ import annotations
 import json
 import time
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.jdbc_database import JdbcConnection, JdbcDatabase, declare_database, is_unavailable
 from barnabas.pipelines.kept_text import KeptText
-from barnabas.pipelines.sinks.changed_rows import DELETED, ChangeSettings, changed_rows, declare_changes
+from barnabas.pipelines.sinks import Check
+from barnabas.pipelines.sinks.changed_rows import DELETED, ChangeSettings, change_checks, changed_rows, declare_changes
 from barnabas.pipelines.sinks.jdbc_statements import JdbcStatements
 
 if TYPE_CHECKING:
@@ -49,10 +51,8 @@ class JdbcSinkSettings:
 
 def declare(fields: Fields) -> JdbcSinkSettings:
     own = fields.nested("jdbc")
-    retry_ms = own.optional_duration_ms("retry")
-    settings = JdbcSinkSettings(
-        declare_database(own), own.text("table"), declare_changes(own, "keys"), DEFAULT_RETRY_MS if retry_ms is None else retry_ms
-    )
+    retry_ms = own.duration_ms("retry", default=DEFAULT_RETRY_MS)
+    settings = JdbcSinkSettings(declare_database(own), own.text("table"), declare_changes(own, "keys"), retry_ms)
     own.end()
     return settings
 
@@ -60,6 +60,12 @@ def declare(fields: Fields) -> JdbcSinkSettings:
 def packages(settings: object) -> tuple[str, ...]:
     assert isinstance(settings, JdbcSinkSettings)
     return (settings.database.dialect.package,)
+
+
+def checks(frame: DataFrame, declaration: SinkDeclaration) -> Iterable[Check]:
+    settings = declaration.settings
+    assert isinstance(settings, JdbcSinkSettings)
+    yield from change_checks(frame, settings.changes, "jdbc", "keys")
 
 
 def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:

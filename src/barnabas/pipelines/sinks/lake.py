@@ -23,11 +23,13 @@ describe. ``evolve: true`` adds columns that a Delta table does not have yet.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.packages import DELTA, ICEBERG
-from barnabas.pipelines.sinks.changed_rows import DELETED, ChangeSettings, changed_rows, declare_changes
+from barnabas.pipelines.sinks import Check, has_columns
+from barnabas.pipelines.sinks.changed_rows import DELETED, ChangeSettings, change_checks, changed_rows, declare_changes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,12 +64,12 @@ def declare(fields: Fields) -> LakeSettings:
         changes=declare_changes(own, "merge_on"),
         evolve=own.flag("evolve", default=False),
     )
-    if (settings.path is None) == (settings.table is None):
-        raise own.error(f"{own.what} has either a 'path' or a 'table'.")
+    if ("path" in own) == ("table" in own):
+        own.report(f"{own.what} has either a 'path' or a 'table'.")
     if settings.table is not None and settings.format != "iceberg":
-        raise own.error(f"{own.what} has a 'table', but only Iceberg tables have names; give its 'path'.", "table")
+        own.report(f"{own.what} has a 'table', but only Iceberg tables have names; give its 'path'.", "table")
     if settings.changes.keys and settings.format == "parquet":
-        raise own.error(f"{own.what} cannot merge into parquet, which cannot replace rows; use delta or iceberg.", "merge_on")
+        own.report(f"{own.what} cannot merge into parquet, which cannot replace rows; use delta or iceberg.", "merge_on")
     own.end()
     return settings
 
@@ -75,6 +77,14 @@ def declare(fields: Fields) -> LakeSettings:
 def packages(settings: object) -> tuple[str, ...]:
     assert isinstance(settings, LakeSettings)
     return {"delta": (DELTA,), "iceberg": (ICEBERG,), "parquet": ()}[settings.format]
+
+
+def checks(frame: DataFrame, declaration: SinkDeclaration) -> Iterable[Check]:
+    settings = declaration.settings
+    assert isinstance(settings, LakeSettings)
+    if settings.partition_by:
+        yield ("lake", "partition_by"), has_columns(frame, settings.partition_by)
+    yield from change_checks(frame, settings.changes, "lake", "merge_on")
 
 
 def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:

@@ -18,13 +18,15 @@ at_least_once   Spark's own Kafka sink                   no row is missing; thos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.format_declaration import FormatDeclaration, declare_format
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.formats import FORMATS
+from barnabas.pipelines.sinks import Check, selects
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 PACKAGES = ("org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",)
 GUARANTEES = ("exactly_once", "at_least_once")
 DEFAULT_GUARANTEE = "exactly_once"
+# The types that these expressions become.
+_CASTS = {"route": "STRING", "tombstone": "BOOLEAN", "partition": "INT"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def declare(fields: Fields) -> TopicSinkSettings:
         topic=fields.topic("topic"),
         key=fields.optional_text("key"),
         value=None if value in (None, ("all",)) else value,
-        format=declare_format(fields),
+        format=declare_format(fields, has_schema=False),
         headers=fields.optional_texts_by_name("headers"),
         partition=fields.optional_text("partition"),
         tombstone=fields.optional_text("tombstone"),
@@ -72,6 +76,18 @@ def declare(fields: Fields) -> TopicSinkSettings:
 def topics(settings: object) -> tuple[str, ...]:
     assert isinstance(settings, TopicSinkSettings)
     return (settings.topic,)
+
+
+def checks(frame: DataFrame, declaration: SinkDeclaration) -> Iterable[Check]:
+    settings = declaration.settings
+    assert isinstance(settings, TopicSinkSettings)
+    for name in ("key", "route", "tombstone", "partition"):
+        expression = getattr(settings, name)
+        if expression is not None:
+            yield (name,), selects(frame, expression, _CASTS.get(name))
+    for header, expression in settings.headers.items():
+        yield ("headers", header), selects(frame, expression)
+    yield ("value",), lambda: records(frame, replace(settings, key=None, headers={}, partition=None, tombstone=None, route=None))
 
 
 def start(frame: DataFrame, declaration: SinkDeclaration, context: RunContext) -> StreamingQuery:

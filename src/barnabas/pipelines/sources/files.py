@@ -75,7 +75,7 @@ def declare(fields: Fields) -> FilesSettings:
         path=own.text("path"),
         format=own.choice("format", FORMATS, default="json"),
         header=own.flag("header", default=True),
-        separator=own.optional_text("separator") or ",",
+        separator=own.text("separator", default=","),
         pattern=own.optional_text("pattern"),
         rate=own.optional_integer("rate", minimum=1),
         recursive=own.flag("recursive", default=False),
@@ -83,7 +83,7 @@ def declare(fields: Fields) -> FilesSettings:
         dead_letters="dead_letters" in fields,
     )
     if "format" in fields:
-        raise fields.error(f"the format of {fields.what} belongs inside 'files'.", "format")
+        fields.report(f"the format of {fields.what} belongs inside 'files'.", "format")
     own.end()
     return settings
 

@@ -32,7 +32,7 @@ def declare(fields: Fields) -> GeneratorSettings:
     own = fields.nested("generator")
     settings = GeneratorSettings(
         rows_per_batch=own.optional_integer("rows_per_batch", minimum=1),
-        rows_per_second=own.optional_integer("rows_per_second", minimum=1) or DEFAULT_ROWS_PER_SECOND,
+        rows_per_second=own.integer("rows_per_second", minimum=1, default=DEFAULT_ROWS_PER_SECOND),
         columns=fields.optional_texts_by_name("columns"),
     )
     own.end()

@@ -89,13 +89,13 @@ def declare(fields: Fields) -> JdbcSettings:
     mode = own.choice("mode", MODES, default="bulk")
     number = own.text("incrementing") if mode != "bulk" else None
     at = own.text("timestamp") if mode == "timestamp+incrementing" else None
-    delay_ms = (own.optional_duration_ms("delay") or 0) if at is not None else 0
+    delay_ms = own.duration_ms("delay", default=0) if at is not None else 0
     settings = JdbcSettings(
         query=JdbcQuery(database, table, mode, number, at, delay_ms),
         schema=fields.optional_text("schema"),
-        poll_ms=own.optional_duration_ms("poll") or DEFAULT_POLL_MS,
-        rows_max=own.optional_integer("rows_max", minimum=1) or DEFAULT_ROWS_MAX,
-        keep_ms=own.optional_duration_ms("keep") or 0,
+        poll_ms=own.duration_ms("poll", default=DEFAULT_POLL_MS),
+        rows_max=own.integer("rows_max", minimum=1, default=DEFAULT_ROWS_MAX),
+        keep_ms=own.duration_ms("keep", default=0),
     )
     own.end()
     return settings

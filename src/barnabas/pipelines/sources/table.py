@@ -59,7 +59,7 @@ class TableSettings:
 
 def declare(fields: Fields) -> TableSettings:
     if "key" not in fields:
-        raise fields.error(f"{fields.what} lacks 'key': the column that is a record's key, and its type, such as 'account STRING'.")
+        fields.report(f"{fields.what} lacks 'key': the column that is a record's key, and its type, such as 'account STRING'.")
     return TableSettings(fields.topic("table"), fields.optional_texts_by_name("options"))
 
 

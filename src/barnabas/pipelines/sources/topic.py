@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from barnabas.pipelines.declaration.located import plain
+from barnabas.pipelines.errors import DeclarationError
 from barnabas.pipelines.formats.decoding import accept_records, decode, with_schema
 from barnabas.pipelines.sources.query_checkpoint import QueryCheckpoint, topic_offsets
 
@@ -39,6 +40,7 @@ INFERENCE_RECORDS_MAX = 1000
 LOOK_BACK_RECORDS_MAX = 100_000
 # How long a cluster may take to list its partitions.
 ANSWER_SECONDS_MAX = 10.0
+DEFAULT_START = "earliest"
 _OFFSETS = {"earliest": -2, "latest": -1}
 
 
@@ -134,16 +136,21 @@ def _declare_topics(fields: Fields) -> tuple[tuple[str, ...], str | None]:
         try:
             re.compile(pattern)
         except re.error as error:
-            raise fields.error(
-                f"'pattern' of {fields.what} is a regular expression, but {pattern!r} is not: {error}.", "pattern"
-            ) from error
+            fields.report(f"'pattern' of {fields.what} is a regular expression, but {pattern!r} is not: {error}.", "pattern")
         return (), pattern
     return (fields.topics("topics") if "topics" in fields else (fields.topic("topic"),)), None
 
 
 def _declare_start(fields: Fields, names: tuple[str, ...]) -> dict[str, str]:
-    found = fields.located("start")
-    if found is None or found.value == "earliest":
+    try:
+        return _start_options(fields.located("start", "value", DEFAULT_START), fields, names)
+    except DeclarationError as mistake:
+        fields.findings.report(mistake)
+        return {}
+
+
+def _start_options(found: Located | None, fields: Fields, names: tuple[str, ...]) -> dict[str, str]:
+    if found is None or found.value == DEFAULT_START:
         return {"startingOffsets": "earliest"}
     if found.value == "latest":
         return {"startingOffsets": "latest"}

@@ -1,11 +1,16 @@
 """SQL over topics: the tables of a query are found among the topics, for the time of the query.
 
-Read :mod:`~.topic_query` first (a query, in batch or as a stream), then :mod:`~.relations` (the
-names in a query), :mod:`~.topic_table` (a topic as a table), :mod:`~.topic_offsets` (where to start
-and end), :mod:`~.time_filter` (how far back a query looks) and :mod:`~.answers` (the rows).
+Read :mod:`~.answering` first: it checks a statement (:mod:`~.syntax`) and gives it to one of two
+engines. The columns of a topic are the same in both (:mod:`~.inference`, :mod:`~.column_types`,
+:mod:`~.moments`), and so are the offsets at which a query starts and ends (:mod:`~.topic_offsets`).
+
+- :mod:`~.embedded`: DuckDB in this process, for the part of SQL that is proven to be equal.
+- Spark: :mod:`~.topic_query` (a query, in batch or as a stream), :mod:`~.relations` (the names in a
+  query), :mod:`~.topic_table` (a topic as a table), :mod:`~.time_filter` (how far back a query
+  looks), :mod:`~.answers` (the rows) and :mod:`~.spark_thread` (Ctrl-C).
 
 Invariants: a batch query ends at the offsets that the topics have when it starts; nothing is
-committed; a query changes nothing.
+committed; a query changes nothing; an engine never starts for a query with an unknown topic.
 
-Not here: printing (:mod:`barnabas.cli.sql`).
+Not here: printing and the shell (:mod:`barnabas.cli.sql`).
 """

@@ -5,11 +5,11 @@ start for a time or a sample.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from barnabas.pipelines.errors import CannotRun
 
@@ -17,8 +17,13 @@ ANSWER_SECONDS_MAX = 30.0
 # How long a sample waits for records that its partitions seem to have: transactions and compaction
 # leave offsets without records.
 SAMPLE_SECONDS_MAX = 5.0
+# How long a query waits for a broker to send the next records of a range.
+IDLE_SECONDS_MAX = 30.0
 _POLL_SECONDS = 0.2
 _RECORDS_AT_ONCE = 1000
+# Records of a batch for the embedded engine, at most.
+BATCH_RECORDS = 10_000
+_EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka's own errors begin with an underscore
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,15 @@ class TopicOffsets:
     """The offsets of a cluster's topics, fetched by a consumer that joins no group."""
 
     def __init__(self, client_config: Mapping[str, Any]) -> None:
-        own = {"group.id": "barnabas.sql", "enable.auto.commit": False, "enable.partition.eof": True, "isolation.level": "read_committed"}
+        own = {
+            "group.id": "barnabas.sql",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            # Retention may delete records that a query is about to read: it reads on at the first
+            # one that is left.
+            "auto.offset.reset": "earliest",
+        }
         self._consumer = Consumer({**client_config, **own})
 
     def close(self) -> None:
@@ -97,6 +110,40 @@ class TopicOffsets:
                     unread.discard(message.partition())
         self._consumer.unassign()
         return found
+
+    def records(self, topic: str, bounds: Mapping[int, Bounds]) -> Iterator[list[Any]]:
+        """All committed records of the ranges, in batches of at most ``BATCH_RECORDS``."""
+        unread = {each: bound for each, bound in bounds.items() if bound.end > bound.start}
+        self._consumer.assign([TopicPartition(topic, each, bound.start) for each, bound in unread.items()])
+        try:
+            polls_left = round(IDLE_SECONDS_MAX / _POLL_SECONDS)
+            while unread:
+                messages: list[Any] = self._consumer.consume(BATCH_RECORDS, timeout=_POLL_SECONDS)
+                polls_left = round(IDLE_SECONDS_MAX / _POLL_SECONDS) if messages else polls_left - 1
+                if polls_left <= 0:
+                    raise CannotRun(f"Topic {topic!r} cannot be read: no records came within {IDLE_SECONDS_MAX:g} seconds.")
+                batch = [each for each in messages if self._is_wanted(each, unread)]
+                if batch:
+                    yield batch
+        finally:
+            self._consumer.unassign()
+
+    def _is_wanted(self, message: Any, unread: dict[int, Bounds]) -> bool:
+        """Also removes partitions from ``unread`` that are read to their end."""
+        partition, bound = message.partition(), unread.get(message.partition())
+        error = message.error()
+        if error is not None and error.code() != _EOF:
+            if error.retriable():
+                return False
+            raise CannotRun(f"Topic {message.topic()!r} cannot be read: {error.str()}.")
+        if bound is None:
+            return False
+        # Transactions and compaction leave offsets without records, also at the end of a range: the
+        # next record or the partition's end tells that the range is read.
+        if error is not None or message.offset() + 1 >= bound.end:
+            del unread[partition]
+            self._consumer.incremental_unassign([TopicPartition(message.topic(), partition)])
+        return error is None and message.offset() < bound.end
 
 
 def as_json(topic: str, offsets: Mapping[int, int]) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.running.sentences import sentence_of
+from barnabas.pipelines.sql.inference import TableShape, infer
 from barnabas.pipelines.sql.relations import Relation, parse, quote_dotted_names, relations
 from barnabas.pipelines.sql.time_filter import oldest_ms
 from barnabas.pipelines.sql.topic_offsets import Bounds, TopicOffsets, as_json
-from barnabas.pipelines.sql.topic_table import TableShape, infer, table
+from barnabas.pipelines.sql.topic_table import table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +49,10 @@ class TopicQuery:
             self._session.conf.set(name, value)
         self._spark_options = dict(spark_options)
         self._client_config = dict(client_config)
+
+    def cancel(self) -> None:
+        """Ends the jobs that run now, with an error."""
+        self._session.sparkContext.cancelAllJobs()
 
     def batch(self, query: str, *, sample: int = SAMPLE_RECORDS) -> DataFrame:
         """A frame over the records that the topics have now."""
@@ -87,7 +92,7 @@ class TopicQuery:
             topics = []
             for name in dict.fromkeys(each.name for each in found):
                 bounds = offsets.bounds(name, existing[name])
-                topics.append(TopicToRead(name, bounds, infer(self._session, offsets.sample(name, bounds, sample))))
+                topics.append(TopicToRead(name, bounds, infer(offsets.sample(name, bounds, sample))))
         finally:
             offsets.close()
         return quote_dotted_names(query, found), topics

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 
 class Step(Protocol):
+    """A module may also have ``check_alone(declaration, context)``, the checks that need Spark but
+    no inputs, and ``needs_tables(settings)``, the inputs that must be tables."""
+
     def declare(self, fields: Fields) -> object:
         """The settings of this kind."""
 

@@ -34,7 +34,7 @@ def declare(fields: Fields) -> DeduplicateSettings:
         source=own.text("from"),
         keys=own.texts("keys"),
         within=own.optional_interval("within"),
-        time=own.optional_text("time") or DEFAULT_TIME,
+        time=own.text("time", default=DEFAULT_TIME),
     )
     own.end()
     return settings

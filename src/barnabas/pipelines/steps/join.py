@@ -21,7 +21,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from barnabas.pipelines.errors import CannotRun
 from barnabas.pipelines.formats import FORMATS, quoted
 from barnabas.pipelines.sources import table as table_source
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from barnabas.pipelines.context import RunContext
     from barnabas.pipelines.declaration.fields import Fields
-    from barnabas.pipelines.declaration.source_declarations import SourceDeclaration
     from barnabas.pipelines.declaration.step_declarations import StepDeclaration
 
 # The table is in the state, which is rolled back with a batch that runs again.
@@ -66,12 +64,19 @@ def inputs(settings: object) -> tuple[str, ...]:
     return (settings.stream, settings.table)
 
 
+def needs_tables(settings: object) -> tuple[str, ...]:
+    """The inputs that must be sources of the kind 'table'."""
+    assert isinstance(settings, JoinSettings)
+    return (settings.table,)
+
+
 def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
     from pyspark.sql import functions as F
 
     settings = declaration.settings
     assert isinstance(settings, JoinSettings)
-    stream, changed = context.frame(settings.stream), _table(settings, declaration, context)
+    stream = context.frame(settings.stream)
+    changed = next(source for source in context.pipeline.sources if source.name == settings.table)
     changes, table = table_source.changes(context.session, changed, context)
     assert table.decoding is not None
     assert table.decoding.key is not None
@@ -134,15 +139,3 @@ def _meeting() -> StatefulProcessor:
             pass
 
     return Meeting()
-
-
-def _table(settings: JoinSettings, declaration: StepDeclaration, context: RunContext) -> SourceDeclaration:
-    for source in context.pipeline.sources:
-        if source.name == settings.table:
-            if source.kind == "table":
-                return source
-            break
-    place = f"{declaration.place.path}:{declaration.place.line}"
-    raise CannotRun(
-        f"{place}: step {declaration.view!r} joins with {settings.table!r}, which is not a source of the kind 'table'; join streams in SQL."
-    )

@@ -19,14 +19,16 @@ from barnabas.pipelines.declaration.located import Place
 
 def declare_function(fields: Fields, name: str) -> Callable[..., Any] | str:
     """``module:name`` from a file, the object itself from code."""
-    found = fields.located(name)
+    found = fields.located(name, "text")
     value: Any = None if found is None else found.value
     if callable(value):
         function: Callable[..., Any] = value
         return function
     if isinstance(value, str) and all(part.strip() for part in value.partition(":")):
         return value
-    raise fields.error(f"{name!r} of {fields.what} is a function as module:name, not {value!r}.", name)
+    if name not in fields or found is not None:
+        fields.report(f"{name!r} of {fields.what} is a function as module:name, not {value!r}.", name)
+    return ""
 
 
 def load(function: Callable[..., Any] | str, place: Place) -> Callable[..., Any]:

@@ -40,12 +40,19 @@ def inputs(settings: object) -> tuple[str, ...]:
     return settings.inputs
 
 
+def check_alone(declaration: StepDeclaration, context: RunContext) -> None:
+    """The module and the function, where the inputs are invalid."""
+    settings = declaration.settings
+    assert isinstance(settings, PythonSettings)
+    load(settings.function, declaration.declared.place_of("python"))
+
+
 def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
     from pyspark.sql import DataFrame
 
     settings = declaration.settings
     assert isinstance(settings, PythonSettings)
-    function = load(settings.function, declaration.place)
+    function = load(settings.function, declaration.declared.place_of("python"))
     made = function(*(context.frame(name) for name in settings.inputs), **settings.arguments)
     if not isinstance(made, DataFrame):
         raise declaration.place.error(f"step {declaration.view!r}: the function returned {type(made).__name__}, not a DataFrame.")

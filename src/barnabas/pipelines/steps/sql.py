@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -47,6 +47,14 @@ def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
     settings = declaration.settings
     assert isinstance(settings, SqlSettings)
     return context.session.sql(settings.query)
+
+
+def check_alone(declaration: StepDeclaration, context: RunContext) -> None:
+    """The syntax, where the inputs are invalid."""
+    settings = declaration.settings
+    assert isinstance(settings, SqlSettings)
+    parser: Any = context.session._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 - PySpark has no parser of its own
+    parser.parsePlan(settings.query)
 
 
 def tables(query: str) -> tuple[str, ...]:

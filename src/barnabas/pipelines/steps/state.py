@@ -53,10 +53,17 @@ def inputs(settings: object) -> tuple[str, ...]:
     return (settings.source,)
 
 
+def check_alone(declaration: StepDeclaration, context: RunContext) -> None:
+    """The module and the class, where the inputs are invalid."""
+    settings = declaration.settings
+    assert isinstance(settings, StateSettings)
+    load(settings.function, declaration.declared.place_of("state", "function"))
+
+
 def apply(declaration: StepDeclaration, context: RunContext) -> DataFrame:
     settings = declaration.settings
     assert isinstance(settings, StateSettings)
-    processor: Any = load(settings.function, declaration.place)
+    processor: Any = load(settings.function, declaration.declared.place_of("state", "function"))
     grouped = context.frame(settings.source).groupBy(*settings.keys)
     return grouped.transformWithStateInPandas(
         statefulProcessor=processor() if isinstance(processor, type) else processor,

@@ -51,7 +51,7 @@ class Controller:
     def receives(self, envelope: EnvelopeRequest) -> Any:
         keys = (ApiKey.CREATE_TOPICS, ApiKey.DESCRIBE_QUORUM, ApiKey.METADATA, ApiKey.ENVELOPE)
         handle = unwrapping(dict.fromkeys(keys, self.handle))
-        connection = cast(Connection, SimpleNamespace(peer_address=("127.0.0.1", 1)))
+        connection = cast(Connection, SimpleNamespace(peer_address=("127.0.0.1", 1), principal=ANONYMOUS))
         return handle(cast(Broker, None), Caller(connection, 0, 1, "broker"), envelope)
 
 

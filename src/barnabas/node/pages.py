@@ -1,0 +1,61 @@
+"""The HTTP pages of a node: metrics, health and readiness, on the listeners that are configured."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from barnabas.config.addresses import host_and_port
+from barnabas.config.settings import BrokerSettings
+from barnabas.model.cannot_start import CannotStart
+from barnabas.telemetry.http_server import HttpServer, Route
+from barnabas.telemetry.logs import EventLog
+from barnabas.telemetry.metrics import Metrics
+from barnabas.telemetry.probes import Probed, Probes
+from barnabas.telemetry.prometheus import MetricsPage
+
+
+class NodePages:
+    def __init__(self, settings: BrokerSettings, metrics: Metrics, probed: Probed, log: EventLog) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._probed = probed
+        self._log = log
+        self._metrics_page: MetricsPage | None = None
+        self._servers: list[HttpServer] = []
+        self.prometheus_port: int | None = None
+        self.health_port: int | None = None
+
+    def open(self) -> None:
+        """``CannotStart`` when an address is taken. The pages are there while the node starts, so
+        that a supervisor can ask how far it is."""
+        probes = Probes(asyncio.get_running_loop(), self._probed)
+        questions: dict[str, Route] = {"/health": probes.health, "/ready": probes.ready}
+        if self._settings.text("barnabas.prometheus.listener"):
+            page = self._metrics_page = MetricsPage(self._metrics)
+            self.prometheus_port = self._listen("barnabas.prometheus.listener", {"/metrics": page.respond, "/": page.respond, **questions})
+        if self._settings.text("barnabas.health.listener"):
+            self.health_port = self._listen("barnabas.health.listener", questions)
+
+    def _listen(self, setting: str, routes: dict[str, Route]) -> int:
+        address = self._settings.text(setting)
+        parsed = host_and_port(address)
+        assert parsed is not None, "checked when the setting was parsed"
+        try:
+            server = HttpServer(*parsed, routes, self._failed)
+        except OSError as error:
+            # The error's own text repeats the address.
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+            raise CannotStart(f"cannot listen on {address} ({setting}): {reason}.") from error
+        self._servers.append(server)
+        return server.port
+
+    def _failed(self, path: str, error: BaseException) -> None:
+        self._log.error("page failed", path=path, error=str(error), exc_info=error)
+
+    def close(self) -> None:
+        for server in self._servers:
+            server.close()
+        self._servers = []
+        if self._metrics_page is not None:
+            self._metrics_page.close()

@@ -1,0 +1,106 @@
+"""The SASL mechanisms of a listener and of this node's own connections, as the settings ask for
+them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from functools import partial
+
+from barnabas.config.listeners import security_protocols
+from barnabas.config.sasl import SaslSettings
+from barnabas.config.settings import BrokerSettings
+from barnabas.env.entropy import Entropy
+from barnabas.metadata.applier import MetadataView
+from barnabas.metadata.scram import ScramUser
+from barnabas.model.cannot_start import CannotStart
+from barnabas.network.peer_connection import Login
+from barnabas.security.principal import Principal
+from barnabas.security.sasl.authenticator import Mechanism
+from barnabas.security.sasl.exchange import ServerExchange
+from barnabas.security.sasl.jaas import LoginModule, parse_jaas
+from barnabas.security.sasl.plain import PlainClient, PlainServer, PlainUsers
+from barnabas.security.sasl.scram import Account, ScramClient, ScramServer
+from barnabas.security.sasl.scram_credentials import ScramKeys, ScramMechanism, invented_keys
+
+WITH_SASL = frozenset({"SASL_PLAINTEXT", "SASL_SSL"})
+PLAIN = "PLAIN"
+_SCRAM = {each.title: each for each in ScramMechanism}
+SUPPORTED = (PLAIN, *_SCRAM)
+_NONCE_BYTES = 24
+
+
+def server_mechanisms(settings: BrokerSettings, listener: str, metadata: MetadataView, entropy: Entropy) -> dict[str, Mechanism]:
+    """Raises ``CannotStart`` for a mechanism that is not supported or not configured."""
+    sasl = SaslSettings(settings, listener)
+    secret = entropy.bytes(32)
+    made: dict[str, Mechanism] = {}
+    for name in sasl.enabled:
+        exchange: Callable[[], ServerExchange]
+        if name == PLAIN:
+            users = PlainUsers(_login(sasl, listener, name).users)
+            exchange = partial(PlainServer, users.check)
+        elif name in _SCRAM:
+            accounts = ScramAccounts(_SCRAM[name], metadata, secret)
+            exchange = partial(_scram_server, accounts, entropy)
+        else:
+            raise CannotStart(f"the listener {listener} enables the mechanism {name}, but only {', '.join(SUPPORTED)} are supported.")
+        made[name] = Mechanism(exchange, sasl.session_ms_max(name))
+    if not made:
+        raise CannotStart(f"the listener {listener} uses SASL, so sasl.enabled.mechanisms must have a mechanism.")
+    return made
+
+
+class ScramAccounts:
+    """The users of the metadata log. An unknown user gets keys that no password fits."""
+
+    def __init__(self, mechanism: ScramMechanism, metadata: MetadataView, secret: bytes) -> None:
+        self.mechanism = mechanism
+        self._metadata = metadata
+        self._secret = secret
+
+    def find(self, user: str, by_token: bool) -> Account:
+        principal = Principal("User", user)
+        found = None if by_token else self._metadata.image.scram.by_user.get(ScramUser(user, self.mechanism.number))
+        if found is None:
+            return Account(invented_keys(self.mechanism, self._secret, user), principal, exists=False)
+        return Account(ScramKeys(found.salt, found.stored_key, found.server_key, found.iterations), principal, exists=True)
+
+
+def client_login(settings: BrokerSettings, listener: str, mechanism_key: str, entropy: Entropy) -> Login | None:
+    """The mechanism with which this node logs in on a listener of this name; None if the listener
+    has no SASL. Raises ``CannotStart``."""
+    if security_protocols(settings).get(listener) not in WITH_SASL:
+        return None
+    name = settings.text(mechanism_key)
+    login = _login(SaslSettings(settings, listener), listener, name)
+    user, password = login.options.get("username"), login.options.get("password")
+    if user is None or password is None:
+        raise CannotStart(f"the JAAS configuration of {listener} and {name} must have a username and a password for this node.")
+    if name == PLAIN:
+        return Login(name, partial(PlainClient, user, password))
+    if name in _SCRAM:
+        return Login(name, lambda: ScramClient(_SCRAM[name], user, password, _nonce(entropy)))
+    raise CannotStart(f"{mechanism_key} is {name}, but only {', '.join(SUPPORTED)} are supported.")
+
+
+def _login(sasl: SaslSettings, listener: str, mechanism: str) -> LoginModule:
+    text = sasl.jaas(mechanism)
+    name = f"listener.name.{listener.lower()}.{mechanism.lower()}.sasl.jaas.config"
+    if text is None:
+        raise CannotStart(f"{name} is not set.")
+    try:
+        modules = parse_jaas(text)
+    except ValueError as error:
+        raise CannotStart(f"{name} cannot be read: {error}.") from error
+    if len(modules) != 1:
+        raise CannotStart(f"{name} must have one login module, but has {len(modules)}.")
+    return modules[0]
+
+
+def _scram_server(accounts: ScramAccounts, entropy: Entropy) -> ServerExchange:
+    return ScramServer(accounts.mechanism, accounts.find, _nonce(entropy))
+
+
+def _nonce(entropy: Entropy) -> str:
+    return base64.b64encode(entropy.bytes(_NONCE_BYTES)).decode("ascii")

@@ -1,0 +1,46 @@
+"""A token bucket: use is paid with tokens, which come at the rate of the quota.
+
+It may fall below zero: a request is admitted while there are tokens at all, so one large request
+passes and those after it wait until it is paid.
+"""
+
+from __future__ import annotations
+
+import math
+
+from barnabas.security.quotas.windowed_rate import Windows
+
+
+class TokenBucket:
+    __slots__ = ("_last_ms", "_per_second", "_tokens", "_windows")
+
+    def __init__(self, windows: Windows, per_second: float) -> None:
+        self._windows = windows
+        self._per_second = per_second
+        self._tokens = 0.0
+        # A new bucket is full at its first use.
+        self._last_ms = 0
+
+    def set_rate(self, per_second: float) -> None:
+        self._per_second = per_second
+
+    def tokens(self, now_ms: int) -> float:
+        self._refill(now_ms)
+        return self._tokens
+
+    def take(self, count: float, now_ms: int) -> None:
+        self._refill(now_ms)
+        self._tokens = min(self._burst, self._tokens - count)
+
+    def delay_ms(self, now_ms: int) -> int:
+        """How long until the debt is paid; 0 without debt."""
+        tokens = self.tokens(now_ms)
+        return 0 if tokens >= 0 else math.floor(-tokens / self._per_second * 1000 + 0.5)
+
+    @property
+    def _burst(self) -> float:
+        return self._windows.span_ms / 1000 * self._per_second
+
+    def _refill(self, now_ms: int) -> None:
+        self._tokens = min(self._burst, self._tokens + self._per_second * (now_ms - self._last_ms) / 1000)
+        self._last_ms = now_ms

@@ -1,0 +1,25 @@
+"""The partition of a key: murmur2, as in Java's producer, so that an application under test finds a
+record where its own producer would have put it."""
+
+from __future__ import annotations
+
+_MASK = 0xFFFF_FFFF
+_MULTIPLIER = 0x5BD1_E995
+_SEED = 0x9747_B28C
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    return (murmur2(key) & 0x7FFF_FFFF) % partitions
+
+
+def murmur2(data: bytes) -> int:
+    hashed = _SEED ^ len(data)
+    whole = len(data) & ~3
+    for position in range(0, whole, 4):
+        mixed = (int.from_bytes(data[position : position + 4], "little") * _MULTIPLIER) & _MASK
+        mixed = ((mixed ^ (mixed >> 24)) * _MULTIPLIER) & _MASK
+        hashed = ((hashed * _MULTIPLIER) & _MASK) ^ mixed
+    if rest := data[whole:]:
+        hashed = ((hashed ^ int.from_bytes(rest, "little")) * _MULTIPLIER) & _MASK
+    hashed = ((hashed ^ (hashed >> 13)) * _MULTIPLIER) & _MASK
+    return hashed ^ (hashed >> 15)

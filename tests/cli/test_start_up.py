@@ -1,0 +1,96 @@
+"""What commands load, and what ``barnabas --help`` knows without loading them.
+
+The claims are about modules, not about seconds: a module that is loaded takes its time on every
+machine, and a measured time depends on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.main import get_command
+
+from barnabas import __version__
+from barnabas.cli.main import COMMANDS, build_app
+from barnabas.cli.summaries import SUMMARIES
+from barnabas.testing import EmbeddedBroker
+from tests.cli.running import Cli
+
+_SHOW_MODULES = (
+    "import sys, atexit;"
+    "sys.argv[0] = 'barnabas';"
+    "atexit.register(lambda: print('LOADED', *sorted(sys.modules), file=sys.stderr));"
+    "from barnabas.cli.main import main; main()"
+)
+HEAVY = ("rich", "confluent_kafka", "pydantic", "asyncio", "uvloop", "ssl", "structlog", "prometheus_client", "yaml", "pyspark")
+
+
+def loaded_by(*words: str) -> set[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("BARNABAS_")}
+    done = subprocess.run([sys.executable, "-c", _SHOW_MODULES, *words], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.partition("LOADED ")[2].split())
+
+
+def test_version_loads_nothing_but_the_entry_point() -> None:
+    loaded = loaded_by("--version")
+    assert not loaded & {"typer", "dataclasses", "socket", "inspect", *HEAVY}
+    assert {each for each in loaded if each.startswith("barnabas")} == {"barnabas", "barnabas.cli", "barnabas.cli.main"}
+
+
+def test_version_is_printed() -> None:
+    assert Cli()("--version").text == f"{__version__}\n"
+
+
+def test_help_loads_no_command() -> None:
+    loaded = loaded_by("--help")
+    assert not loaded & {*HEAVY, "socket"}
+    assert not loaded & {f"barnabas.cli.{module}" for module in COMMANDS.values()}
+
+
+@pytest.mark.parametrize("command", ["topics", "groups", "configs", "brokers", "transactions", "quorum", "reassign", "profile"])
+def test_help_of_a_command_loads_no_client(command: str) -> None:
+    loaded = loaded_by(command, "--help")
+    assert not loaded & set(HEAVY)
+    assert not any(each.startswith(("barnabas.node", "barnabas.api", "barnabas.storage")) for each in loaded)
+
+
+@pytest.mark.parametrize("words", [("topics", "list"), ("groups", "list"), ("brokers", "list"), ("transactions", "list")], ids=" ".join)
+def test_a_list_loads_no_client_and_no_node(words: tuple[str, str], kafka: EmbeddedBroker) -> None:
+    loaded = loaded_by(*words, "--bootstrap", kafka.bootstrap)
+    assert not loaded & set(HEAVY)
+    assert not any(each.startswith(("barnabas.node", "barnabas.api", "barnabas.storage")) for each in loaded)
+
+
+def test_every_summary_is_the_first_sentence_of_the_help_of_its_command() -> None:
+    commands = get_command(build_app(None)).commands  # type: ignore[attr-defined]
+    helps = {name: " ".join((commands[name].help or "").partition("\n\n")[0].split()) for name in COMMANDS}
+    first_sentences = {name: text.partition(". ")[0].rstrip(".") + "." for name, text in helps.items()}
+    assert first_sentences == SUMMARIES
+    assert list(SUMMARIES) == list(COMMANDS)
+
+
+def test_help_lists_every_command_in_order() -> None:
+    listed = Cli()("--help").text.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+
+
+def test_an_unknown_command_gets_a_proposal() -> None:
+    assert Cli()("topic", "list").complaint == "No such command 'topic'. Did you mean 'topics'?"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--partitions", "0"), "Invalid value for '--partitions': Input should be greater than or equal to 1."),
+        (
+            ("--partitions", "many"),
+            "Invalid value for '--partitions': Input should be a valid integer, unable to parse string as an integer.",
+        ),
+    ],
+)
+def test_a_value_that_is_not_plain_is_still_refused_by_typer(words: tuple[str, str], sentence: str) -> None:
+    assert Cli()("topics", "create", "t", *words).complaint == sentence

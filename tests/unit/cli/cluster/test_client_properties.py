@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+from confluent_kafka import KafkaException, Producer
+
+from barnabas.cli.cluster.client_properties import IGNORED, IMPOSSIBLE, RENAMED, REWRITTEN, for_librdkafka, ignored_sentence
+from barnabas.cli.errors import Refused
+
+
+def made(**given: str) -> dict[str, str]:
+    return for_librdkafka({name.replace("_", "."): value for name, value in given.items()}).properties
+
+
+def librdkafka_knows(name: str, value: str) -> bool:
+    try:
+        Producer({name: value, "log_level": 0})
+    except KafkaException as error:
+        return "No such configuration property" not in str(error)
+    except TypeError:
+        return True
+    return True
+
+
+def test_shared_names_pass_unchanged() -> None:
+    given = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "client.id": "me", "linger.ms": "5"}
+    assert for_librdkafka(given) == (given, [])
+
+
+def test_the_login_of_java_becomes_a_user_and_a_password() -> None:
+    jaas = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="ann" password="p\\"w d;";'
+    assert made(sasl_jaas_config=jaas) == {"sasl.username": "ann", "sasl.password": 'p"w d;'}
+
+
+def test_the_other_logins_of_java_have_their_names_too() -> None:
+    kerberos = 'com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true keyTab="/k" principal="me@REALM";'
+    assert made(sasl_jaas_config=kerberos) == {"sasl.kerberos.principal": "me@REALM", "sasl.kerberos.keytab": "/k"}
+    oauth = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required clientId='c' clientSecret='s' scope=x;"
+    assert made(sasl_jaas_config=oauth) == {
+        "sasl.oauthbearer.client.id": "c",
+        "sasl.oauthbearer.client.secret": "s",
+        "sasl.oauthbearer.scope": "x",
+    }
+
+
+def test_a_login_module_without_an_equivalent_is_refused() -> None:
+    with pytest.raises(Refused, match=r"names the login module my\.Module, and librdkafka has no equivalent\."):
+        made(sasl_jaas_config="my.Module required;")
+
+
+def test_pem_stores_become_files_of_certificates_and_keys() -> None:
+    assert made(ssl_truststore_location="/ca.pem", ssl_truststore_password="unused") == {"ssl.ca.location": "/ca.pem"}
+    assert made(ssl_truststore_location="/ca", ssl_truststore_type="PEM") == {"ssl.ca.location": "/ca"}
+    assert made(ssl_keystore_location="/k.pem") == {"ssl.certificate.location": "/k.pem", "ssl.key.location": "/k.pem"}
+    assert made(ssl_keystore_location="/k.p12", ssl_keystore_password="x") == {
+        "ssl.keystore.location": "/k.p12",
+        "ssl.keystore.password": "x",
+    }
+
+
+def test_java_key_stores_are_refused_with_the_way_out() -> None:
+    with pytest.raises(Refused, match=r"reads certificates from PEM files, but .* is /ca\.jks: convert it with `keytool"):
+        made(ssl_truststore_location="/ca.jks")
+    with pytest.raises(Refused, match="reads keys from PKCS12 and PEM files"):
+        made(ssl_keystore_location="/k", ssl_keystore_type="JKS")
+
+
+def test_renamed_properties_keep_their_values_in_librdkafkas_unit() -> None:
+    assert made(buffer_memory="33554432", max_request_size="1000000") == {
+        "queue.buffering.max.kbytes": "32768",
+        "message.max.bytes": "1000000",
+    }
+    with pytest.raises(Refused, match=r"buffer\.memory takes a number of bytes, but was given '32M'\."):
+        made(buffer_memory="32M")
+
+
+def test_the_level_of_the_codec_in_use_counts() -> None:
+    levels = {"compression.gzip.level": "9", "compression.zstd.level": "3"}
+    assert for_librdkafka({"compression.type": "zstd", **levels}).properties == {"compression.type": "zstd", "compression.level": "3"}
+    assert for_librdkafka(levels) == ({}, [])
+
+
+def test_a_name_of_librdkafkas_wins_over_javas() -> None:
+    given = {"request.timeout.ms": "1000", "socket.timeout.ms": "2000"}
+    assert for_librdkafka(given).properties == given
+
+
+def test_an_empty_identification_algorithm_turns_the_check_off() -> None:
+    assert made(ssl_endpoint_identification_algorithm="") == {"ssl.endpoint.identification.algorithm": "none"}
+
+
+def test_assignors_are_named_as_librdkafka_does() -> None:
+    classes = "org.apache.kafka.clients.consumer.RangeAssignor,org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+    assert made(partition_assignment_strategy=classes) == {"partition.assignment.strategy": "range,cooperative-sticky"}
+    assert made(partition_assignment_strategy="roundrobin") == {"partition.assignment.strategy": "roundrobin"}
+    with pytest.raises(Refused, match=r"no assignor like org\.x\.StickyAssignor"):
+        made(partition_assignment_strategy="org.x.StickyAssignor")
+
+
+def test_names_without_an_equivalent_are_left_out_and_named() -> None:
+    translated = for_librdkafka({"max.poll.records": "5", "key.deserializer": "X", "client.id": "me"})
+    assert translated == ({"client.id": "me"}, ["max.poll.records", "key.deserializer"])
+    assert ignored_sentence(translated.ignored) == (
+        "max.poll.records and key.deserializer have no effect here, because librdkafka has no equivalent."
+    )
+    assert ignored_sentence(["a"]) == "a has no effect here, because librdkafka has no equivalent."
+
+
+def test_a_class_that_logs_in_is_refused() -> None:
+    with pytest.raises(Refused, match=r"sasl\.login\.class names a Java class"):
+        made(sasl_login_class="x.Y")
+
+
+def test_librdkafka_knows_every_name_that_ours_become_and_none_of_those_left_out() -> None:
+    assert {name for name in RENAMED.values() if not librdkafka_knows(name, "1")} == set()
+    left_out = IGNORED | IMPOSSIBLE
+    assert {name for name in left_out if librdkafka_knows(name, "1")} <= {"max.poll.records", "share.acknowledgement.mode"}
+    assert not REWRITTEN & RENAMED.keys()
