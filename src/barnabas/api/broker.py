@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
+from barnabas.api.access import Access
 from barnabas.api.produce.verification import QuestionsToCoordinators
 from barnabas.config.settings import BrokerSettings
 from barnabas.controller.internal_topics import InternalTopics
@@ -45,6 +46,7 @@ class Broker:
     markers: LocalMarkers
     metrics: Metrics
     log: EventLog
+    access: Access
     others: OtherBrokers
     internal_topics: InternalTopics
     directory_moves: DirectoryMoves

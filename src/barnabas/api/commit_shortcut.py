@@ -73,7 +73,7 @@ class _Remembered:
 class CommitShortcut:
     """The remembered requests of one connection, in one version of OffsetCommit."""
 
-    __slots__ = ("_broker", "_flush_produces", "_groups", "_head", "_known", "_places", "route")
+    __slots__ = ("_access_version", "_broker", "_flush_produces", "_groups", "_head", "_known", "_places", "route")
 
     def __init__(self, broker: Broker, route: Route, frame: memoryview, flush_produces: Callable[[], None]) -> None:
         """``flush_produces`` serves the produces of this turn, which a later commit must not
@@ -82,6 +82,7 @@ class CommitShortcut:
         self.route = route
         self._flush_produces = flush_produces
         self._broker = broker
+        self._access_version = broker.access.version
         self._groups = broker.groups
         self._head = frame[:_CORRELATION_POSITION].tobytes()
         self._places: list[int] = []
@@ -95,6 +96,8 @@ class CommitShortcut:
         if self.route.version < _LEADER_EPOCH_VERSION_MIN or len(frame) > REMEMBERED_REQUEST_BYTES_MAX or self._groups.runtime.compresses:
             return
         if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+            return
+        if response is not None and any(each.error_code for topic in response.topics for each in topic.partitions):
             return
         asked = request.topics[0]
         topic = self._broker.metadata.image.topics.by_name.get(asked.name)
@@ -142,6 +145,10 @@ class CommitShortcut:
     # -- serving -----------------------------------------------------------------------------------
 
     def serve(self, connection: Connection, frame: memoryview) -> Reply:
+        if self._broker.access.version != self._access_version:
+            # The rules have changed, so every remembered request must pass the handler again.
+            connection.shortcut = None
+            return None
         self._flush_produces()
         started = perf_counter_ns()
         reply = self._commit(frame)

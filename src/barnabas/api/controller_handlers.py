@@ -22,7 +22,7 @@ from barnabas.api.controller_apis import (
     update_raft_voter,
     vote,
 )
-from barnabas.api.handler import Handlers
+from barnabas.api.handler import Handlers, guarded, served
 from barnabas.wire.apis import ApiKey
 
 # The handlers of brokers serve these APIs here too: a controller submits to itself, or refuses if
@@ -39,6 +39,9 @@ _ADMINISTRATION = (
     ApiKey.ALTER_PARTITION_REASSIGNMENTS,
     ApiKey.LIST_PARTITION_REASSIGNMENTS,
     ApiKey.DESCRIBE_QUORUM,
+    ApiKey.DESCRIBE_ACLS,
+    ApiKey.CREATE_ACLS,
+    ApiKey.DELETE_ACLS,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
     ApiKey.UPDATE_FEATURES,
     ApiKey.DESCRIBE_CLUSTER,
@@ -53,18 +56,22 @@ CONTROLLER_HANDLERS: Handlers = MappingProxyType(
         **_ADMINISTERED,
         ApiKey.SASL_HANDSHAKE: BROKER_HANDLERS[ApiKey.SASL_HANDSHAKE],
         ApiKey.SASL_AUTHENTICATE: BROKER_HANDLERS[ApiKey.SASL_AUTHENTICATE],
-        ApiKey.FETCH: metadata_fetch.handle,
-        ApiKey.VOTE: vote.handle,
-        ApiKey.BEGIN_QUORUM_EPOCH: begin_quorum_epoch.handle,
-        ApiKey.END_QUORUM_EPOCH: end_quorum_epoch.handle,
-        ApiKey.ALTER_PARTITION: alter_partition.handle,
-        ApiKey.ENVELOPE: envelope.unwrapping(_ADMINISTERED),
-        ApiKey.FETCH_SNAPSHOT: fetch_snapshot.handle,
-        ApiKey.BROKER_REGISTRATION: broker_registration.handle,
-        ApiKey.BROKER_HEARTBEAT: broker_heartbeat.handle,
-        ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids.handle,
-        ApiKey.CONTROLLER_REGISTRATION: controller_registration.handle,
-        ApiKey.ASSIGN_REPLICAS_TO_DIRS: assign_replicas_to_dirs.handle,
-        ApiKey.UPDATE_RAFT_VOTER: update_raft_voter.handle,
+        **served(
+            {
+                ApiKey.FETCH: metadata_fetch,
+                ApiKey.VOTE: vote,
+                ApiKey.BEGIN_QUORUM_EPOCH: begin_quorum_epoch,
+                ApiKey.END_QUORUM_EPOCH: end_quorum_epoch,
+                ApiKey.ALTER_PARTITION: alter_partition,
+                ApiKey.FETCH_SNAPSHOT: fetch_snapshot,
+                ApiKey.BROKER_REGISTRATION: broker_registration,
+                ApiKey.BROKER_HEARTBEAT: broker_heartbeat,
+                ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,
+                ApiKey.CONTROLLER_REGISTRATION: controller_registration,
+                ApiKey.ASSIGN_REPLICAS_TO_DIRS: assign_replicas_to_dirs,
+                ApiKey.UPDATE_RAFT_VOTER: update_raft_voter,
+            }
+        ),
+        ApiKey.ENVELOPE: guarded(envelope.unwrapping(_ADMINISTERED), envelope.NEEDS),
     }
 )

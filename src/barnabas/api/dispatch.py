@@ -63,7 +63,7 @@ class Dispatch:
             request, _ = route.decode(frame, position)
         except DECODE_ERRORS as error:
             raise MalformedMessage(f"{route.key.api_name} v{version} cannot be read: {error}") from error
-        caller = Caller(connection, version, correlation_id, client_id)
+        caller = Caller(connection, version, correlation_id, client_id, api=route.key.api_name)
         try:
             response = route.handle(self._broker, caller, request)
         except Exception as bug:  # noqa: BLE001

@@ -24,7 +24,6 @@ A_JVM_CLASS = refused("it is a JVM class, and ignoring it would check or send ot
 OPENSSL_SERVES_TLS = no_effect("OpenSSL serves TLS, and no JVM")
 NO_DELAY = no_effect("nothing that a node starts needs to wait")
 
-WITH_ACLS = no_effect("arrives with authorization")
 WITH_CLIENT_METRICS = no_effect("arrives with client metrics")
 WITH_DELEGATION_TOKENS = no_effect("arrives with delegation tokens")
 WITH_QUOTAS = no_effect("arrives with quotas")

@@ -26,7 +26,7 @@ _BY_ITEM: dict[ApiKey, _Outcomes] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: ("responses", lambda request: _resources(request)),
     ApiKey.DESCRIBE_CONFIGS: ("results", lambda request: _resources(request)),
     ApiKey.CREATE_ACLS: ("results", lambda request: ({} for _ in request.creations)),
-    ApiKey.DELETE_ACLS: ("filter_results", lambda request: ({} for _ in request.filters)),
+    ApiKey.DELETE_ACLS: ("filter_results", lambda request: ({"matching_acls": []} for _ in request.filters)),
     ApiKey.ALTER_CLIENT_QUOTAS: ("entries", lambda request: ({"entity": _entity(entry.entity)} for entry in request.entries)),
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("results", lambda request: ({"user": user} for user in _users(request))),
 }

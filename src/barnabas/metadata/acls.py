@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from barnabas.metadata.draft import Draft
 from barnabas.model.ids import Uuid
+from barnabas.security.acls.acl import Acl, Operation, PatternType, Permission, ResourceType, canonical_host
 from barnabas.wire.metadata_records import AccessControlEntryRecord, MetadataRecord, RemoveAccessControlEntryRecord
 
 
@@ -68,3 +69,23 @@ class AclsDelta:
 
     def finish(self) -> AclsImage:
         return AclsImage(self._draft.finish()) if self.changed else self.image
+
+
+def rule_of(acl: AclImage) -> Acl:
+    """The rule as the authorizer compares it. A number that this version does not know becomes
+    UNKNOWN, which matches nothing."""
+    return Acl(
+        _RESOURCE_TYPES.get(acl.resource_type, ResourceType.UNKNOWN),
+        acl.resource_name,
+        _PATTERN_TYPES.get(acl.pattern_type, PatternType.UNKNOWN),
+        acl.principal,
+        canonical_host(acl.host),
+        _OPERATIONS.get(acl.operation, Operation.UNKNOWN),
+        _PERMISSIONS.get(acl.permission_type, Permission.UNKNOWN),
+    )
+
+
+_RESOURCE_TYPES = {int(each): each for each in ResourceType}
+_PATTERN_TYPES = {int(each): each for each in PatternType}
+_OPERATIONS = {int(each): each for each in Operation}
+_PERMISSIONS = {int(each): each for each in Permission}

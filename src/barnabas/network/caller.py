@@ -13,7 +13,7 @@ class Caller:
     both come from the connection.
     """
 
-    __slots__ = ("address", "client_id", "connection", "correlation_id", "principal", "version")
+    __slots__ = ("address", "api", "client_id", "connection", "correlation_id", "principal", "version")
 
     def __init__(
         self,
@@ -23,8 +23,12 @@ class Caller:
         client_id: str | None,
         principal: Principal | None = None,
         address: str | None = None,
+        *,
+        api: str = "",
     ) -> None:
+        """``api`` is the name of the request, for logs."""
         self.connection = connection
+        self.api = api
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = client_id

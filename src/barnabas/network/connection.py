@@ -32,6 +32,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final, cast
 
 from barnabas.model.promise import Promise
+from barnabas.network.client_address import client_address
 from barnabas.network.copying_sender import CopyingSender
 from barnabas.network.sender import UNSENT_BYTES_MAX, Sender
 from barnabas.security.principal import ANONYMOUS
@@ -95,7 +96,8 @@ class Connection(asyncio.BufferedProtocol):
         # uvloop's transports have the methods of asyncio.Transport without being one.
         self._transport = transport = cast(asyncio.Transport, transport)
         transport.set_write_buffer_limits(high=UNSENT_BYTES_MAX)
-        self.peer_address = (transport.get_extra_info("peername") or ("", 0))[:2]
+        host, port = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self.peer_address = (client_address(host), port)
         self.local_address = (transport.get_extra_info("sockname") or ("", 0))[:2]
         self.listener.opened(self)
         tls = self.listener.tls

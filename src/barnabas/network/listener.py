@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.env.descriptors import NONE_LEFT, Descriptors, descriptors
+from barnabas.network.client_address import client_address
 from barnabas.network.connection import Connection, ServeFrame
 from barnabas.network.sender import Duplicates
 from barnabas.wire.frames import ReceiveBuffer
@@ -176,7 +177,7 @@ class Listener:
                     # For example, the peer left while it waited.
                     self._report("", f"cannot accept a connection: {error.strerror}")
                 return
-            self._take(accepted, str(address[0]))
+            self._take(accepted, client_address(address[0]))
 
     def _take(self, accepted: socket.socket, address: str) -> None:
         if self._by_address[address] >= self.limits.allowed_from(address):

@@ -29,6 +29,7 @@ from barnabas.logcare.log_settings import LogSettingsPublisher
 from barnabas.metadata.applier import MetadataApplier, Publisher
 from barnabas.model.ids import Uuid
 from barnabas.network.peers import Peers
+from barnabas.node.acl_publisher import access_of
 from barnabas.node.addresses import OwnAddresses
 from barnabas.node.replica_events import ReplicaEvents
 from barnabas.node_context import NodeContext
@@ -123,6 +124,7 @@ class BrokerRole:
             markers=coordinators.markers,
             metrics=context.metrics,
             log=context.log,
+            access=access_of(settings, context.log),
             others=others,
             internal_topics=internal_topics,
             remote_log=self._remote_log,

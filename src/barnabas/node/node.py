@@ -41,6 +41,7 @@ from barnabas.model.ids import NodeId, Uuid
 from barnabas.network.connection import ServeFrame
 from barnabas.network.listener import AtLimit, Listener, PortTaken
 from barnabas.network.peers import Peers
+from barnabas.node.acl_publisher import AclPublisher
 from barnabas.node.addresses import OwnAddresses
 from barnabas.node.broker import BrokerRole
 from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
@@ -219,7 +220,11 @@ class Node:
             context, directories, found, applier, channel, quorum, to_brokers, addresses, previous_epoch=previous_epoch
         )
         self.broker = role.broker
-        applier.publishers = [ConnectionLimitsPublisher(addresses.all), *(role.publishers if self._is_broker else [])]
+        applier.publishers = [
+            AclPublisher(self.broker.access),
+            ConnectionLimitsPublisher(addresses.all),
+            *(role.publishers if self._is_broker else []),
+        ]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
         delivery = MetadataDelivery(metadata_log, applier, snapshots)
         self._serve(addresses, controller)

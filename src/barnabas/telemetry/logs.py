@@ -16,7 +16,7 @@ from typing import Any
 
 from barnabas.telemetry.log_lines import json_line, text_lines
 
-# Kafka's six levels. Nothing here is written at TRACE, but operators may set it.
+# Kafka's six levels.
 LEVELS = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "FATAL": 50}
 # How JSON names the levels; Python's word for WARN is the longer one.
 _JSON_LEVELS = {"WARN": "warning"}
@@ -53,8 +53,15 @@ class EventLog:
     def error(self, event: str, **values: Any) -> None:
         self._write("ERROR", event, values)
 
+    def write(self, level: str, event: str, **values: Any) -> None:
+        self._write(level, event, values)
+
+    def writes(self, level: str) -> bool:
+        """Whether an event of this level would be written."""
+        return LEVELS[level] >= LEVELS[self.level]
+
     def _write(self, level: str, event: str, values: dict[str, Any]) -> None:
-        if LEVELS[level] < LEVELS[self.level]:
+        if not self.writes(level):
             return
         keys = {**self._context, **values}
         bug = keys.pop("exc_info", None)

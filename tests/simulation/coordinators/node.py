@@ -54,6 +54,7 @@ from barnabas.wire.compiler import decode, encode
 from barnabas.wire.declare import declaration_of
 from barnabas.wire.messages.produce import ProduceResponse
 from barnabas.wire.metadata_records import FeatureLevelRecord, MetadataRecord, PartitionRecord, TopicRecord
+from tests.unit.api.open_access import OPEN_ACCESS
 from tests.unit.controller.core.deciding import Dice
 from tests.unit.metadata.made import after
 from tests.unit.replication.made import ME, led_by
@@ -206,6 +207,7 @@ class Node:
             markers=markers,
             metrics=self._metrics,
             log=self._log,
+            access=OPEN_ACCESS,
             others=others,
             internal_topics=cast(Any, None),
             directory_moves=cast(Any, None),

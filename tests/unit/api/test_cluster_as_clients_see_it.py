@@ -19,6 +19,7 @@ from barnabas.wire.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.metadata_records import MetadataRecord, TopicRecord
 from tests.unit.api.neighbours import HERE, NOBODY, THERE, partition, registration
+from tests.unit.api.open_access import OPEN_ACCESS
 from tests.unit.metadata.made import after, uuid
 
 FENCED, INTERNAL = 3, 4
@@ -41,6 +42,7 @@ def seat(image: MetadataImage, node_id: int = HERE) -> Broker:
         "node_id": node_id,
         "cluster_id": "a cluster",
         "metadata": SimpleNamespace(image=image),
+        "access": OPEN_ACCESS,
         "groups": coordinator,
         "transactions": coordinator,
     }

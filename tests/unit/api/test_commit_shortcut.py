@@ -31,6 +31,7 @@ from barnabas.wire.messages.offset_commit import (
     OffsetCommitResponse,
 )
 from barnabas.wire.metadata_records import RemoveTopicRecord
+from tests.unit.api.open_access import OPEN_ACCESS
 from tests.unit.coordinators.classic.test_classic_groups import GROUP, join, stable_group, subscription
 from tests.unit.coordinators.desk import Desk
 from tests.unit.metadata.made import after, topic, uuid
@@ -55,6 +56,7 @@ class Client:
         self.broker = SimpleNamespace(
             groups=Coordinator("__consumer_offsets", desk.runtime, cast(Any, clock), lambda: 1),
             metadata=metadata,
+            access=OPEN_ACCESS,
             metrics=Metrics(),
             log=SimpleNamespace(error=lambda *_, **__: None),
         )

@@ -6,11 +6,12 @@ import struct
 
 import pytest
 
-from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from barnabas.api.broker_apis import BROKER_HANDLERS
 from barnabas.api.broker_apis.api_versions import _SOFTWARE, _offer, unsupported_version
 from barnabas.api.controller_handlers import CONTROLLER_HANDLERS
 from barnabas.model.errors import ErrorCode
+from barnabas.security.acls.acl import ResourceType
+from barnabas.security.acls.operations import operation_bits
 from barnabas.wire.apis import ApiKey, messages, stable_versions
 from barnabas.wire.compiler import decode, decoder, encoder
 from barnabas.wire.messages.api_versions import ApiVersionsResponse
@@ -69,5 +70,5 @@ def test_api_versions_judges_the_name_of_a_client(name: str, fits: bool) -> None
 
 
 def test_the_bits_of_operations_are_kafkas() -> None:
-    assert TOPIC_OPERATIONS == 3576
-    assert CLUSTER_OPERATIONS == 8096
+    assert operation_bits(ResourceType.TOPIC, lambda _: True) == 3576
+    assert operation_bits(ResourceType.CLUSTER, lambda _: True) == 8096

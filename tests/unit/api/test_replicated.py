@@ -22,6 +22,7 @@ from barnabas.replication.read_replicas import RACK_AWARE_SELECTOR
 from barnabas.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ReplicaState
 from barnabas.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from tests.unit.api.open_access import OPEN_ACCESS
 from tests.unit.replication.made import ME, NOW_MS, TOPIC_ID, World, led_by
 from tests.unit.storage.logs import data
 
@@ -70,6 +71,7 @@ class Server:
             settings=SimpleNamespace(integer=lambda _: 1 << 20, text_or_none=lambda _: selector),
             metadata=SimpleNamespace(image=SimpleNamespace(topics=topics, cluster=SimpleNamespace(brokers=self.brokers))),
             metrics=self.world.metrics,
+            access=OPEN_ACCESS,
             log=SimpleNamespace(error=lambda *_, **__: None),
             loop=self.loop,
         )

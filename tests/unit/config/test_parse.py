@@ -73,10 +73,6 @@ def test_broker_id_and_node_id_stand_for_each_other() -> None:
         ),
         ({"config.providers": "env"}, "config.providers cannot be set: values cannot be fetched from configuration providers yet."),
         (
-            {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"},
-            "authorizer.class.name cannot be set: there is no authorizer yet, and without one everything would be allowed.",
-        ),
-        (
             {"listener.name.plaintext.num.partitions": "1"},
             "listener.name.plaintext.num.partitions has no meaning, because num.partitions cannot be set for one listener.",
         ),
@@ -104,7 +100,7 @@ def test_a_required_setting_that_is_missing_is_named() -> None:
 
 def test_a_refused_setting_may_be_set_to_its_default() -> None:
     builder = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder"
-    parse_broker_config(SMALLEST | {"authorizer.class.name": "", "principal.builder.class": builder})
+    parse_broker_config(SMALLEST | {"principal.builder.class": builder})
 
 
 def test_settings_of_one_listener_are_kept_under_its_name() -> None:

@@ -24,6 +24,7 @@ from barnabas.telemetry.logs import EventLog
 from barnabas.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.unit import simulated
+from tests.unit.api.open_access import OPEN_ACCESS
 from tests.unit.api.test_cluster_as_clients_see_it import client, cluster
 
 REPLICAS = {"transaction.state.log.replication.factor": "3"}
@@ -40,6 +41,7 @@ class Seat:
             "settings": settings,
             "log": EventLog("FATAL"),
             "controller": self,
+            "access": OPEN_ACCESS,
             "metadata": SimpleNamespace(image=cluster(), effective=SimpleNamespace(settings=settings)),
             "internal_topics": InternalTopics(self, settings, EventLog("FATAL")),
         }

@@ -37,6 +37,7 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.telemetry.metrics import Metrics
 from barnabas.wire.messages.fetch import FetchRequest, FetchResponse
 from barnabas.wire.types import RecordsSource
+from tests.unit.api.open_access import OPEN_ACCESS
 from tests.unit.storage.logs import NOW_MS, all_batches, all_records, data, sent
 
 TOPIC = "t"
@@ -138,6 +139,7 @@ class Cluster:
         node.broker = SimpleNamespace(
             replicas=replicas,
             fetch_sessions=FetchSessions(10, SeededEntropy(self.chance)),
+            access=OPEN_ACCESS,
             clock=SimpleNamespace(monotonic_ms=lambda: self.now_ms, wall_ms=lambda: NOW_MS + self.now_ms),
             settings=SimpleNamespace(integer=lambda _: 1 << 20, text_or_none=lambda _: None),
             metadata=SimpleNamespace(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import READ_GROUP, WRITE_TRANSACTIONAL_ID, checked
 from barnabas.coordinators.transaction.older_clients import without_producer_fenced
 from barnabas.coordinators.transaction.transaction_version import OLDEST
 from barnabas.model.errors import ErrorCode
@@ -23,10 +24,16 @@ from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
+NEEDS = checked(WRITE_TRANSACTIONAL_ID, READ_GROUP)
+
 _PRODUCER_FENCED_VERSION_MIN = 2
 
 
 def handle(broker: Broker, caller: Caller, request: AddOffsetsToTxnRequest) -> Answer[AddOffsetsToTxnResponse]:
+    if not broker.access.may(caller, WRITE_TRANSACTIONAL_ID, request.transactional_id):
+        return _answer(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, caller.version)
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return _answer(ErrorCode.GROUP_AUTHORIZATION_FAILED, caller.version)
     if not request.transactional_id:
         return _answer(ErrorCode.INVALID_REQUEST, caller.version)
     partition = broker.groups.partition_of(request.group_id)

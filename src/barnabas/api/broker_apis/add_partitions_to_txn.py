@@ -13,10 +13,12 @@ produce to (KIP-890). TRANSACTION_ABORTABLE from 5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
+from barnabas.api.access import EVERYTHING
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import CLUSTER_ACTION, WRITE_TOPIC, WRITE_TRANSACTIONAL_ID, checked
 from barnabas.coordinators.transaction.older_clients import without_producer_fenced
 from barnabas.coordinators.transaction.transaction_version import version_of_add_partitions
 from barnabas.model.errors import ErrorCode
@@ -33,6 +35,8 @@ from barnabas.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
+NEEDS = checked(WRITE_TRANSACTIONAL_ID, WRITE_TOPIC, CLUSTER_ACTION)
+
 _PRODUCER_FENCED_VERSION_MIN = 2
 _BROKERS_VERSION_MIN = 4
 
@@ -43,8 +47,12 @@ def handle(broker: Broker, caller: Caller, request: AddPartitionsToTxnRequest) -
     version = caller.version
     if version < _BROKERS_VERSION_MIN:
         only = _only_transaction(request)
-        return _decide(broker, version, only).map(
+        return _decide(broker, caller, only).map(
             lambda results: AddPartitionsToTxnResponse(throttle_time_ms=0, results_by_topic_v3_and_below=_by_topic(only, results))
+        )
+    if not broker.access.may(caller, CLUSTER_ACTION):
+        return Promise.kept(
+            AddPartitionsToTxnResponse(throttle_time_ms=0, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED, results_by_transaction=[])
         )
     asked = request.transactions
 
@@ -58,7 +66,7 @@ def handle(broker: Broker, caller: Caller, request: AddPartitionsToTxnRequest) -
             ],
         )
 
-    return all_of([_decide(broker, version, each) for each in asked]).map(answer)
+    return all_of([_decide(broker, caller, each) for each in asked]).map(answer)
 
 
 def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnTransaction:
@@ -71,9 +79,15 @@ def _only_transaction(request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnT
     )
 
 
-def _decide(broker: Broker, version: int, asked: AddPartitionsToTxnTransaction) -> Promise[_Results]:
+def _decide(broker: Broker, caller: Caller, asked: AddPartitionsToTxnTransaction) -> Promise[_Results]:
+    version = caller.version
     partitions = [TopicPartition(topic.name, partition) for topic in asked.topics for partition in topic.partitions]
-    impossible = {each: error for each in partitions if (error := _why_impossible(broker, version, each))}
+    if version < _BROKERS_VERSION_MIN and not broker.access.may(caller, WRITE_TRANSACTIONAL_ID, asked.transactional_id):
+        return Promise.kept(dict.fromkeys(partitions, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+    may_write = EVERYTHING
+    if version < _BROKERS_VERSION_MIN:
+        may_write = broker.access.allowed(caller, WRITE_TOPIC, (topic for topic, _ in partitions if topic not in INTERNAL_TOPICS))
+    impossible = {each: error for each in partitions if (error := _why_impossible(broker, version, each, may_write))}
     if impossible:
         return Promise.kept({each: impossible.get(each, ErrorCode.OPERATION_NOT_ATTEMPTED) for each in partitions})
     transactional_id = asked.transactional_id
@@ -106,8 +120,8 @@ def _decide(broker: Broker, version: int, asked: AddPartitionsToTxnTransaction) 
     return added.map(for_all)
 
 
-def _why_impossible(broker: Broker, version: int, partition: TopicPartition) -> ErrorCode:
-    if version < _BROKERS_VERSION_MIN and partition.topic in INTERNAL_TOPICS:
+def _why_impossible(broker: Broker, version: int, partition: TopicPartition, may_write: Container[str]) -> ErrorCode:
+    if version < _BROKERS_VERSION_MIN and (partition.topic in INTERNAL_TOPICS or partition.topic not in may_write):
         return ErrorCode.TOPIC_AUTHORIZATION_FAILED
     known = broker.metadata.image.topics.partition(partition) is not None
     return ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

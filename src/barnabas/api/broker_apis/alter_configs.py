@@ -13,24 +13,35 @@ Version notes: the fields are the same in all versions; 2 is flexible.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from barnabas.api.broker import Broker
+from barnabas.api.config_access import MESSAGES, TO_ALTER, why_denied
 from barnabas.api.config_targets import why_wrong_broker
+from barnabas.api.needs import checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
-from barnabas.wire.messages.alter_configs import AlterConfigsRequest, AlterConfigsResourceResponse, AlterConfigsResponse
+from barnabas.wire.messages.alter_configs import (
+    AlterConfigsRequest,
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+)
+
+NEEDS = checked(*TO_ALTER)
 
 
 def handle(broker: Broker, caller: Caller, request: AlterConfigsRequest) -> Answer[AlterConfigsResponse]:
     refused = {
         position: AlterConfigsResourceResponse(
-            error_code=ErrorCode.INVALID_REQUEST,
-            error_message=problem,
+            error_code=error,
+            error_message=message,
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
         )
         for position, resource in enumerate(request.resources)
-        if (problem := why_wrong_broker(broker, caller, resource.resource_type, resource.resource_name)) is not None
+        for error, message in _why_refused(broker, caller, resource)
     }
     if len(refused) == len(request.resources):
         return AlterConfigsResponse(throttle_time_ms=0, responses=list(refused.values()))
@@ -42,3 +53,13 @@ def handle(broker: Broker, caller: Caller, request: AlterConfigsRequest) -> Answ
         return AlterConfigsResponse(throttle_time_ms=0, responses=responses)
 
     return broker.controller.submit(AlterConfigsRequest(resources=others, validate_only=request.validate_only), caller).map(together)
+
+
+def _why_refused(broker: Broker, caller: Caller, resource: AlterConfigsResource) -> Iterator[tuple[ErrorCode, str]]:
+    """At most one reason."""
+    denied = why_denied(broker, caller, TO_ALTER, resource.resource_type, resource.resource_name)
+    problem = why_wrong_broker(broker, caller, resource.resource_type, resource.resource_name)
+    if denied:
+        yield denied, MESSAGES[denied]
+    elif problem is not None:
+        yield ErrorCode.INVALID_REQUEST, problem

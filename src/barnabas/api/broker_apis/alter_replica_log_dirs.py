@@ -16,6 +16,7 @@ Version notes: 2 is flexible.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import ALTER_CLUSTER, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import TopicPartition
 from barnabas.network.caller import Caller
@@ -28,15 +29,23 @@ from barnabas.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 
+NEEDS = checked(ALTER_CLUSTER)
+
 
 def handle(broker: Broker, caller: Caller, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    allowed = broker.access.may(caller, ALTER_CLUSTER)
     results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
     for asked in request.dirs:
         directory = next((each for each in broker.replicas.directories if each.path == asked.path), None)
         for topic in asked.topics:
             results.setdefault(topic.name, []).extend(
                 AlterReplicaLogDirPartitionResult(
-                    partition_index=index, error_code=_move(broker, TopicPartition(topic.name, index), asked.path, directory)
+                    partition_index=index,
+                    error_code=(
+                        _move(broker, TopicPartition(topic.name, index), asked.path, directory)
+                        if allowed
+                        else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+                    ),
                 )
                 for index in topic.partitions
             )

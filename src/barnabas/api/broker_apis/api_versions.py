@@ -19,6 +19,7 @@ import re
 import struct
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import NOTHING
 from barnabas.controller.core.features import REGISTERED_FEATURES
 from barnabas.metadata.features import KRAFT_VERSION
 from barnabas.model.errors import ErrorCode
@@ -33,6 +34,8 @@ from barnabas.wire.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
+
+NEEDS = NOTHING
 
 PRODUCE_VERSION_ADVERTISED_MIN = 0
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")

@@ -17,15 +17,24 @@ from __future__ import annotations
 from barnabas.api.broker import Broker
 from barnabas.api.consumer_protocol import consumer_protocol_is_served
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import DESCRIBE_TOPIC, READ_GROUP, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 
+NEEDS = checked(READ_GROUP, DESCRIBE_TOPIC)
+
 
 def handle(broker: Broker, caller: Caller, request: ConsumerGroupHeartbeatRequest) -> Answer[ConsumerGroupHeartbeatResponse]:
     if not consumer_protocol_is_served(broker):
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return _refused(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    names = request.subscribed_topic_names or ()
+    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, names)
+    if any(name not in may_describe for name in names):
+        return _refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.consumer.heartbeat(

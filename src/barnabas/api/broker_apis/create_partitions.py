@@ -10,10 +10,30 @@ THROTTLING_QUOTA_EXCEEDED (KIP-599).
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import ALTER_TOPIC, checked
+from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
-from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse
+from barnabas.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopicResult
+
+NEEDS = checked(ALTER_TOPIC)
 
 
 def handle(broker: Broker, caller: Caller, request: CreatePartitionsRequest) -> Promise[CreatePartitionsResponse]:
-    return broker.controller.submit(request, caller)
+    if not broker.access.enabled:
+        return broker.controller.submit(request, caller)
+    names = [topic.name for topic in request.topics]
+    may_alter = broker.access.allowed(caller, ALTER_TOPIC, names)
+    denied = [_denied(name) for name in dict.fromkeys(names) if name not in may_alter]
+    request.topics = [topic for topic in request.topics if topic.name in may_alter]
+
+    def answer(response: CreatePartitionsResponse) -> CreatePartitionsResponse:
+        response.results += denied
+        return response
+
+    return broker.controller.submit(request, caller).map(answer)
+
+
+def _denied(name: str) -> CreatePartitionsTopicResult:
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    return CreatePartitionsTopicResult(name=name, error_code=code, error_message="Topic authorization failed.")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import DELETE_GROUP, checked
 from barnabas.coordinators.group.machine import GroupMachine
 from barnabas.coordinators.outcome import Outcome
 from barnabas.model.errors import ErrorCode
@@ -19,10 +20,19 @@ from barnabas.model.promise import Promise, all_of
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 
+NEEDS = checked(DELETE_GROUP)
+
 
 def handle(broker: Broker, caller: Caller, request: DeleteGroupsRequest) -> Promise[DeleteGroupsResponse]:
     group_ids = list(dict.fromkeys(request.groups_names))
-    deleted = [broker.groups.run(group_id, _deletion(group_id)) for group_id in group_ids]
+    may_delete = broker.access.allowed(caller, DELETE_GROUP, group_ids)
+
+    def delete(group_id: str) -> Promise[ErrorCode]:
+        if group_id not in may_delete:
+            return Promise.kept(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return broker.groups.run(group_id, _deletion(group_id))
+
+    deleted = [delete(group_id) for group_id in group_ids]
     return all_of(deleted).map(
         lambda codes: DeleteGroupsResponse(
             throttle_time_ms=0,

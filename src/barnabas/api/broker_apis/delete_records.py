@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
+from barnabas.api.needs import DELETE_TOPIC, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.network.caller import Caller
@@ -26,6 +27,8 @@ from barnabas.wire.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 
+NEEDS = checked(DELETE_TOPIC)
+
 
 class _Waiting(NamedTuple):
     result: DeleteRecordsPartitionResult
@@ -35,12 +38,18 @@ class _Waiting(NamedTuple):
 
 def handle(broker: Broker, caller: Caller, request: DeleteRecordsRequest) -> Answer[DeleteRecordsResponse]:
     waiting: list[_Waiting] = []
+    may_delete = broker.access.allowed(caller, DELETE_TOPIC, (topic.name for topic in request.topics))
+
+    def delete(topic: str, asked: DeleteRecordsPartition) -> DeleteRecordsPartitionResult:
+        if topic not in may_delete:
+            denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            return DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=-1, error_code=denied)
+        return _delete(broker, topic, asked, waiting)
+
     response = DeleteRecordsResponse(
         throttle_time_ms=0,
         topics=[
-            DeleteRecordsTopicResult(
-                name=topic.name, partitions=[_delete(broker, topic.name, partition, waiting) for partition in topic.partitions]
-            )
+            DeleteRecordsTopicResult(name=topic.name, partitions=[delete(topic.name, partition) for partition in topic.partitions])
             for topic in request.topics
         ],
     )

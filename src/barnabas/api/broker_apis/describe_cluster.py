@@ -10,20 +10,26 @@ Fenced brokers from 2, if the client asks for them.
 
 from __future__ import annotations
 
-from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
+from barnabas.api.needs import ALTER_CLUSTER, DESCRIBE_CLUSTER, checked
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.replication.other_brokers import any_alive
+from barnabas.security.acls.operations import NOT_ASKED
 from barnabas.wire.messages.describe_cluster import DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse
+
+NEEDS = checked(ALTER_CLUSTER, DESCRIBE_CLUSTER)
 
 BROKERS, CONTROLLERS = 1, 2
 _ENDPOINT_TYPE_VERSION_MIN = 1
 
 
 def handle(broker: Broker, caller: Caller, request: DescribeClusterRequest) -> DescribeClusterResponse:
-    served = CONTROLLERS if caller.connection.listener.for_controllers else BROKERS
+    for_controllers = caller.connection.listener.for_controllers
+    if for_controllers and not broker.access.may(caller, ALTER_CLUSTER):
+        return _refused(caller, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+    served = CONTROLLERS if for_controllers else BROKERS
     if request.endpoint_type not in (BROKERS, CONTROLLERS):
         return _refused(caller, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Endpoint type {request.endpoint_type} does not exist.")
     if request.endpoint_type != served:
@@ -43,7 +49,9 @@ def handle(broker: Broker, caller: Caller, request: DescribeClusterRequest) -> D
         # active one.
         controller_id=broker.quorum.status().leader_id if served == CONTROLLERS else any_alive(image, caller.listener, broker.node_id),
         brokers=_controllers(image, caller) if served == CONTROLLERS else _brokers(image, caller, request),
-        cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
+        cluster_authorized_operations=(
+            broker.access.cluster_operations(caller, DESCRIBE_CLUSTER) if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
     )
 
 
@@ -69,7 +77,7 @@ def _controllers(image: MetadataImage, caller: Caller) -> list[DescribeClusterBr
 
 
 def _refused(caller: Caller, error: ErrorCode, message: str) -> DescribeClusterResponse:
-    if caller.version < _ENDPOINT_TYPE_VERSION_MIN:
+    if caller.version < _ENDPOINT_TYPE_VERSION_MIN and error is not ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         # A client that cannot name an endpoint type does not know the errors about it either.
         error = ErrorCode.INVALID_REQUEST
     return DescribeClusterResponse(throttle_time_ms=0, error_code=error, error_message=message, cluster_id="", brokers=[])

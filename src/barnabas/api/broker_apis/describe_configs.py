@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import DEFAULT_LEVEL, ROOT_LOGGER
+from barnabas.api.config_access import MESSAGES, TO_DESCRIBE, why_denied
+from barnabas.api.needs import checked
 from barnabas.config.values import ConfigType, read_integer
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.effective_configs import ConfigEntry, ConfigSource
@@ -32,6 +34,8 @@ from barnabas.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
+NEEDS = checked(*TO_DESCRIBE)
+
 
 def handle(broker: Broker, caller: Caller, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
     results = []
@@ -39,6 +43,9 @@ def handle(broker: Broker, caller: Caller, request: DescribeConfigsRequest) -> D
         # Kafka leaves the message of a successful result at its default, the empty string.
         error, message, entries = ErrorCode.NONE, "", []
         try:
+            denied = why_denied(broker, caller, TO_DESCRIBE, resource.resource_type, resource.resource_name)
+            if denied:
+                raise KafkaError(denied, MESSAGES[denied])
             wanted = frozenset(resource.configuration_keys) if resource.configuration_keys else None
             entries = [_shown(entry, request) for entry in _entries(broker, resource) if wanted is None or entry.name in wanted]
         except KafkaError as refused:

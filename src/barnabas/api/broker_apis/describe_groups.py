@@ -9,24 +9,34 @@ is Dead; from 6 it also carries GROUP_ID_NOT_FOUND.
 
 from __future__ import annotations
 
-from barnabas.api.authorized_operations import GROUP_OPERATIONS, NOT_ASKED
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import DESCRIBE_GROUP, checked
 from barnabas.coordinators.group.classic.classic_groups import not_described
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import ResourceType
+from barnabas.security.acls.operations import NOT_ASKED
 from barnabas.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
+
+NEEDS = checked(DESCRIBE_GROUP)
 
 _NOT_FOUND_VERSION_MIN = 6
 
 
 def handle(broker: Broker, caller: Caller, request: DescribeGroupsRequest) -> Promise[DescribeGroupsResponse]:
-    operations = GROUP_OPERATIONS if request.include_authorized_operations else NOT_ASKED
+    may_describe = broker.access.allowed(caller, DESCRIBE_GROUP, request.groups)
+
+    def operations(group_id: str) -> int:
+        asked = request.include_authorized_operations
+        return broker.access.operations(caller, ResourceType.GROUP, group_id) if asked else NOT_ASKED
 
     def described(group_id: str) -> Promise[DescribedGroup]:
+        if group_id not in may_describe:
+            return Promise.kept(not_described(group_id, ErrorCode.GROUP_AUTHORIZATION_FAILED))
         found = broker.groups.run(group_id, lambda machine, _: machine.classic.describe(group_id))
-        return found.map(lambda group: _answer(group_id, group, caller.version, operations))
+        return found.map(lambda group: _answer(group_id, group, caller.version, operations(group_id)))
 
     return all_of([described(group_id) for group_id in request.groups]).map(lambda groups: DescribeGroupsResponse(groups=groups))
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 import os
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.replication.partition import Partition
+from barnabas.security.acls.acl import Operation
 from barnabas.storage.log import Log
 from barnabas.storage.log_directory import LogDirectory
 from barnabas.wire.messages.describe_log_dirs import (
@@ -26,6 +28,8 @@ from barnabas.wire.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+
+NEEDS = on_cluster(Operation.DESCRIBE)
 
 _UNKNOWN_BYTES = -1
 

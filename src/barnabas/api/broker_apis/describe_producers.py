@@ -10,6 +10,7 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import READ_TOPIC, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.topic_names import why_illegal
 from barnabas.network.caller import Caller
@@ -23,15 +24,24 @@ from barnabas.wire.messages.describe_producers import (
     TopicResponse,
 )
 
+NEEDS = checked(READ_TOPIC)
+
 _NO_TRANSACTION = -1
 _ANY_LEADER_EPOCH = -1
 
 
 def handle(broker: Broker, caller: Caller, request: DescribeProducersRequest) -> DescribeProducersResponse:
+    may_read = broker.access.allowed(caller, READ_TOPIC, (topic.name for topic in request.topics))
+
+    def describe(topic: str, index: int) -> PartitionResponse:
+        if topic not in may_read:
+            return _refused(index, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+        return _describe(broker, topic, index)
+
     return DescribeProducersResponse(
         throttle_time_ms=0,
         topics=[
-            TopicResponse(name=topic.name, partitions=[_describe(broker, topic.name, index) for index in topic.partition_indexes])
+            TopicResponse(name=topic.name, partitions=[describe(topic.name, index) for index in topic.partition_indexes])
             for topic in request.topics
         ],
     )

@@ -11,10 +11,14 @@ messages from 2.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
 from barnabas.quorum.description import fit_to_version
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+
+NEEDS = on_cluster(Operation.DESCRIBE)
 
 
 def handle(broker: Broker, caller: Caller, request: DescribeQuorumRequest) -> Promise[DescribeQuorumResponse]:

@@ -10,13 +10,14 @@ Version notes: one version.
 
 from __future__ import annotations
 
-from barnabas.api.authorized_operations import TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
+from barnabas.api.needs import DESCRIBE_TOPIC, checked
 from barnabas.metadata.topics import PartitionImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, ZERO_UUID
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import ResourceType
 from barnabas.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -25,11 +26,15 @@ from barnabas.wire.messages.describe_topic_partitions import (
     ResponseCursor,
 )
 
+NEEDS = checked(DESCRIBE_TOPIC)
+
 
 def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:
     image = broker.metadata.image
     every = not request.topics
     names = sorted(image.topics.by_name) if every else sorted({topic.name for topic in request.topics})
+    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, names, filters=every)
+    denied = [] if every else [name for name in names if name not in may_describe]
     first_partition = 0
     if request.cursor is not None:
         if request.cursor.partition_index < 0 or not (every or request.cursor.topic_name in names):
@@ -37,6 +42,7 @@ def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsReque
         names = [name for name in names if name >= request.cursor.topic_name]
         if names and names[0] == request.cursor.topic_name:
             first_partition = request.cursor.partition_index
+    names = [name for name in names if name in may_describe]
     room = min(max(1, request.response_partition_limit), broker.settings.integer("max.request.partition.size.limit"))
     alive = {each.broker_id for each in image.cluster.brokers.values() if not each.fenced}
     topics = []
@@ -48,10 +54,10 @@ def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsReque
         topic = image.topics.by_name.get(name)
         if topic is None:
             error = ErrorCode.INVALID_TOPIC_EXCEPTION if why_illegal(name) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            topics.append(_topic(name, error))
+            topics.append(_topic(broker, caller, name, error))
             continue
         indexes = sorted(topic.partitions)[first_partition:]
-        answer = _topic(name, ErrorCode.NONE)
+        answer = _topic(broker, caller, name, ErrorCode.NONE)
         answer.topic_id = topic.topic_id
         answer.partitions = [_partition(index, topic.partitions[index], alive) for index in indexes[:room]]
         topics.append(answer)
@@ -60,6 +66,7 @@ def handle(broker: Broker, caller: Caller, request: DescribeTopicPartitionsReque
             break
         room -= len(indexes)
         first_partition = 0
+    topics += [_denied(name) for name in denied]
     return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=topics, next_cursor=next_cursor)
 
 
@@ -71,14 +78,21 @@ def _all_refused(request: DescribeTopicPartitionsRequest) -> DescribeTopicPartit
     return DescribeTopicPartitionsResponse(throttle_time_ms=0, topics=topics)
 
 
-def _topic(name: str, error: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
+def _denied(name: str) -> DescribeTopicPartitionsResponseTopic:
+    """Nothing here may depend on whether the topic exists."""
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name, topic_id=ZERO_UUID, partitions=[]
+    )
+
+
+def _topic(broker: Broker, caller: Caller, name: str, error: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         error_code=error,
         name=name,
         topic_id=ZERO_UUID,
         is_internal=name in INTERNAL_TOPICS,
         partitions=[],
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=broker.access.operations(caller, ResourceType.TOPIC, name),
     )
 
 

@@ -1,7 +1,8 @@
 """DescribeTransactions (key 65): the state of transactional ids.
 
 Behaviour: each id has its own result. TRANSACTIONAL_ID_NOT_FOUND for an id that was never used or
-that expired; NOT_COORDINATOR for an id that another broker coordinates.
+that expired; NOT_COORDINATOR for an id that another broker coordinates. Topics that the caller may
+not describe are left out.
 
 Version notes: one version.
 """
@@ -9,6 +10,7 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import DESCRIBE_TOPIC, DESCRIBE_TRANSACTIONAL_ID, checked
 from barnabas.coordinators.transaction.transaction import Transaction
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
@@ -20,20 +22,29 @@ from barnabas.wire.messages.describe_transactions import (
     TransactionState,
 )
 
+NEEDS = checked(DESCRIBE_TRANSACTIONAL_ID, DESCRIBE_TOPIC)
+
 
 def handle(broker: Broker, caller: Caller, request: DescribeTransactionsRequest) -> Promise[DescribeTransactionsResponse]:
-    described = all_of([_describe(broker, each) for each in request.transactional_ids])
+    may_describe = broker.access.allowed(caller, DESCRIBE_TRANSACTIONAL_ID, request.transactional_ids)
+
+    def describe(transactional_id: str) -> Promise[TransactionState]:
+        if transactional_id not in may_describe:
+            return Promise.kept(_unknown(transactional_id, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED))
+        return _describe(broker, caller, transactional_id)
+
+    described = all_of([describe(each) for each in request.transactional_ids])
     return described.map(lambda states: DescribeTransactionsResponse(throttle_time_ms=0, transaction_states=states))
 
 
-def _describe(broker: Broker, transactional_id: str) -> Promise[TransactionState]:
+def _describe(broker: Broker, caller: Caller, transactional_id: str) -> Promise[TransactionState]:
     if not transactional_id:
         return Promise.kept(_unknown(transactional_id, ErrorCode.INVALID_REQUEST))
     found = broker.transactions.run(transactional_id, lambda machine, _: machine.describe(transactional_id))
-    return found.map(lambda transaction: _state(transactional_id, transaction))
+    return found.map(lambda transaction: _state(broker, caller, transactional_id, transaction))
 
 
-def _state(transactional_id: str, found: Transaction | ErrorCode | None) -> TransactionState:
+def _state(broker: Broker, caller: Caller, transactional_id: str, found: Transaction | ErrorCode | None) -> TransactionState:
     if found is None:
         return _unknown(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
     if isinstance(found, ErrorCode):
@@ -41,6 +52,7 @@ def _state(transactional_id: str, found: Transaction | ErrorCode | None) -> Tran
     topics: dict[str, list[int]] = {}
     for topic, partition in sorted(found.partitions):
         topics.setdefault(topic, []).append(partition)
+    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, topics, filters=True)
     return TransactionState(
         error_code=ErrorCode.NONE,
         transactional_id=transactional_id,
@@ -49,7 +61,7 @@ def _state(transactional_id: str, found: Transaction | ErrorCode | None) -> Tran
         transaction_start_time_ms=found.start_ms,
         producer_id=found.producer_id,
         producer_epoch=found.producer_epoch,
-        topics=[TopicData(topic=topic, partitions=partitions) for topic, partitions in topics.items()],
+        topics=[TopicData(topic=topic, partitions=partitions) for topic, partitions in topics.items() if topic in may_describe],
     )
 
 

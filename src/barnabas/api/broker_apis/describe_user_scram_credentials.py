@@ -12,15 +12,19 @@ from __future__ import annotations
 from collections import Counter
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.metadata.scram import ScramImage
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
+
+NEEDS = on_cluster(Operation.DESCRIBE)
 
 
 def handle(broker: Broker, caller: Caller, request: DescribeUserScramCredentialsRequest) -> DescribeUserScramCredentialsResponse:

@@ -14,10 +14,14 @@ partition carries the error.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+
+NEEDS = on_cluster(Operation.ALTER)
 
 
 def handle(broker: Broker, caller: Caller, request: ElectLeadersRequest) -> Promise[ElectLeadersResponse]:

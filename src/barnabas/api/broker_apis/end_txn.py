@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import WRITE_TRANSACTIONAL_ID, checked
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
 from barnabas.coordinators.transaction.decision import Granted
 from barnabas.coordinators.transaction.fresh_producer_id import run_with_producer_id
@@ -23,10 +24,14 @@ from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 
+NEEDS = checked(WRITE_TRANSACTIONAL_ID)
+
 _PRODUCER_FENCED_VERSION_MIN = 2
 
 
 def handle(broker: Broker, caller: Caller, request: EndTxnRequest) -> Answer[EndTxnResponse]:
+    if not broker.access.may(caller, WRITE_TRANSACTIONAL_ID, request.transactional_id):
+        return EndTxnResponse(throttle_time_ms=0, error_code=ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if not request.transactional_id:
         return EndTxnResponse(throttle_time_ms=0, error_code=ErrorCode.INVALID_REQUEST)
 

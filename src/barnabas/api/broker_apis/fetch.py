@@ -9,6 +9,8 @@ Behaviour:
 - consumers read up to the high watermark, or with ``read_committed`` up to the last stable offset,
   with a list of the aborted transactions to skip. They may read from any replica (KIP-392), and a
   leader that knows a replica in the consumer's rack redirects the consumer to it;
+- TOPIC_AUTHORIZATION_FAILED for a topic that the caller may not read, and for all topics if the
+  caller names itself a follower and is no broker;
 - followers read to the log end. The fetch offset of a follower acknowledges everything below it,
   which moves the high watermark. UNKNOWN_LEADER_EPOCH for a broker that is not one of the replicas,
   NOT_LEADER_OR_FOLLOWER for one that has restarted since;
@@ -32,6 +34,7 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import HINTED, LeaderHints, not_here, topic_name
+from barnabas.api.needs import CLUSTER_ACTION, READ_TOPIC, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.network.caller import Caller
@@ -54,6 +57,8 @@ from barnabas.wire.messages.fetch import (
     PartitionData,
     SnapshotId,
 )
+
+NEEDS = checked(READ_TOPIC, CLUSTER_ACTION)
 
 _READ_FROM_FOLLOWERS_VERSION_MIN = 11
 _TOPIC_ID_VERSION_MIN = 13
@@ -123,6 +128,15 @@ class _Consumer:
         self._leader_only = caller.version < _READ_FROM_FOLLOWERS_VERSION_MIN
         selects = request.rack_id and broker.settings.text_or_none("replica.selector.class") == RACK_AWARE_SELECTOR
         self._rack = request.rack_id if selects else ""
+        self._caller = caller
+        self._verdicts: dict[str, bool] = {}
+
+    def may_read(self, topic: str) -> bool:
+        """One decision for all partitions of a topic."""
+        found = self._verdicts.get(topic)
+        if found is None:
+            found = self._verdicts[topic] = self._broker.access.may(self._caller, READ_TOPIC, topic)
+        return found
 
     def read(self, partition: Partition | None, each: FetchedPartition, size_bytes_max: int, *, at_least_one: bool) -> PartitionRead:
         if self._rack and partition is not None and partition.leads:
@@ -164,6 +178,11 @@ class _Follower:
         self._now_ms = broker.clock.monotonic_ms()
         self._throttle = broker.replicas.throttles.leader
         self._acknowledges = True
+        self._is_broker = broker.access.may(caller, CLUSTER_ACTION)
+
+    def may_read(self, topic: str) -> bool:
+        """A broker may read every topic."""
+        return self._is_broker
 
     def read(self, partition: Partition | None, each: FetchedPartition, size_bytes_max: int, *, at_least_one: bool) -> PartitionRead:
         if partition is not None and partition.nothing_new(
@@ -243,6 +262,7 @@ def _read_all(
     """
     remaining = min(request.max_bytes, broker.settings.integer("fetch.max.bytes"))
     replicas = broker.replicas
+    checks_access = broker.access.enabled
     reads: Reads = []
     total = 0
     urgent = False
@@ -252,6 +272,8 @@ def _read_all(
         partition = replicas.get(topic, each.index) if topic is not None else None
         if topic is None:
             read = PartitionRead(ErrorCode.UNKNOWN_TOPIC_ID)
+        elif checks_access and not reader.may_read(topic):
+            read = PartitionRead(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         elif partition is None:
             read = PartitionRead(not_here(broker, topic, each.index))
         else:

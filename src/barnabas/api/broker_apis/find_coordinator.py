@@ -15,17 +15,29 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTIONAL_ID, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import NO_NODE, TopicPartition
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import CLUSTER_NAME
 from barnabas.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+NEEDS = checked(DESCRIBE_GROUP, DESCRIBE_TRANSACTIONAL_ID, CLUSTER_ACTION)
 
 _GROUP, _TRANSACTION, _SHARE = 0, 1, 2
 _SEVERAL_VERSION_MIN = 4
+_NEEDED = {
+    _GROUP: (DESCRIBE_GROUP, ErrorCode.GROUP_AUTHORIZATION_FAILED),
+    _TRANSACTION: (DESCRIBE_TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+    _SHARE: (CLUSTER_ACTION, ErrorCode.CLUSTER_AUTHORIZATION_FAILED),
+}
 _MESSAGES = {
     ErrorCode.NONE: "NONE",
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
     ErrorCode.INVALID_REQUEST: "Only groups (key type 0) and transactional ids (key type 1) have coordinators.",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "Transactional Id authorization failed.",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed.",
 }
 
 
@@ -38,13 +50,13 @@ class _Location(NamedTuple):
 
 def handle(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
     if caller.version < _SEVERAL_VERSION_MIN:
-        found = _find(broker, caller.listener, request.key_type, request.key)
+        found = _find(broker, caller, request.key_type, request.key)
         return FindCoordinatorResponse(
             error_code=found.error, error_message=_MESSAGES[found.error], node_id=found.node_id, host=found.host, port=found.port
         )
     coordinators = []
     for key in request.coordinator_keys:
-        found = _find(broker, caller.listener, request.key_type, key)
+        found = _find(broker, caller, request.key_type, key)
         # As in Kafka, the code needs no message except for a key type that does not exist.
         message = _MESSAGES[found.error] if request.key_type > _SHARE else ""
         coordinators.append(
@@ -53,7 +65,10 @@ def handle(broker: Broker, caller: Caller, request: FindCoordinatorRequest) -> F
     return FindCoordinatorResponse(coordinators=coordinators)
 
 
-def _find(broker: Broker, listener: str, key_type: int, key: str) -> _Location:
+def _find(broker: Broker, caller: Caller, key_type: int, key: str) -> _Location:
+    need, denied = _NEEDED.get(key_type, (None, ErrorCode.NONE))
+    if need is not None and not broker.access.may(caller, need, CLUSTER_NAME if key_type == _SHARE else key):
+        return _Location(denied)
     if key_type == _GROUP:
         topic, partition = broker.groups.topic, broker.groups.partition_of(key)
     elif key_type == _TRANSACTION:
@@ -66,7 +81,7 @@ def _find(broker: Broker, listener: str, key_type: int, key: str) -> _Location:
     image = broker.metadata.image
     led = image.topics.partition(TopicPartition(topic, partition))
     leader = image.cluster.brokers.get(led.leader) if led is not None else None
-    endpoint = leader.endpoint(listener) if leader is not None and not leader.fenced else None
+    endpoint = leader.endpoint(caller.listener) if leader is not None and not leader.fenced else None
     if leader is None or endpoint is None:
         return _Location(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return _Location(ErrorCode.NONE, leader.broker_id, endpoint.host, endpoint.port)

@@ -13,7 +13,9 @@ from collections import Counter
 
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import alter_loggers
+from barnabas.api.config_access import MESSAGES, TO_ALTER, why_denied
 from barnabas.api.config_targets import why_wrong_broker
+from barnabas.api.needs import checked
 from barnabas.metadata.configs import ResourceType
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
@@ -25,13 +27,18 @@ from barnabas.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 
+NEEDS = checked(*TO_ALTER)
+
 
 def handle(broker: Broker, caller: Caller, request: IncrementalAlterConfigsRequest) -> Answer[IncrementalAlterConfigsResponse]:
     times = Counter((each.resource_type, each.resource_name) for each in request.resources)
     decided: dict[int, AlterConfigsResourceResponse] = {}
     for position, resource in enumerate(request.resources):
+        denied = why_denied(broker, caller, TO_ALTER, resource.resource_type, resource.resource_name)
         problem = why_wrong_broker(broker, caller, resource.resource_type, resource.resource_name)
-        if problem is not None:
+        if denied:
+            decided[position] = _answer(resource, denied, MESSAGES[denied])
+        elif problem is not None:
             decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, problem)
         elif resource.resource_type == ResourceType.BROKER_LOGGER:
             repeated = times[resource.resource_type, resource.resource_name] > 1

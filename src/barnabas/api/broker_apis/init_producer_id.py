@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import IDEMPOTENT_WRITE, TWO_PHASE_COMMIT, WRITE_TOPIC, WRITE_TRANSACTIONAL_ID, checked
 from barnabas.coordinators.outcome import Outcome, ProducerIdentity
 from barnabas.coordinators.transaction.decision import Granted
 from barnabas.coordinators.transaction.fresh_producer_id import run_with_producer_id
@@ -25,13 +26,18 @@ from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
+NEEDS = checked(WRITE_TRANSACTIONAL_ID, TWO_PHASE_COMMIT, IDEMPOTENT_WRITE, WRITE_TOPIC)
+
 _PRODUCER_FENCED_VERSION_MIN = 4
 
 
 def handle(broker: Broker, caller: Caller, request: InitProducerIdRequest) -> Answer[InitProducerIdResponse]:
+    transactional_id = request.transactional_id
+    denied = _why_denied(broker, caller, request)
+    if denied:
+        return _refused(denied)
     if (request.producer_id == -1) != (request.producer_epoch == -1):
         return _refused(ErrorCode.INVALID_REQUEST)
-    transactional_id = request.transactional_id
     if transactional_id is None:
         return broker.producer_ids.next_producer_id().map(_fresh)
     if not transactional_id:
@@ -51,6 +57,19 @@ def handle(broker: Broker, caller: Caller, request: InitProducerIdRequest) -> An
 
     granted = run_with_producer_id(broker.transactions, broker.producer_ids.next_producer_id, transactional_id, begin)
     return granted.map(lambda identity: _answer(identity, caller.version))
+
+
+def _why_denied(broker: Broker, caller: Caller, request: InitProducerIdRequest) -> ErrorCode:
+    """An idempotent producer asks before it names a topic, so one topic that it may write to, if it
+    existed, is enough."""
+    access, transactional_id = broker.access, request.transactional_id
+    if transactional_id is None:
+        allowed = access.may(caller, IDEMPOTENT_WRITE, filters=True) or access.may_for_some(caller, WRITE_TOPIC)
+        return ErrorCode.NONE if allowed else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    allowed = access.may(caller, WRITE_TRANSACTIONAL_ID, transactional_id)
+    if allowed and request.enable2_pc:
+        allowed = access.may(caller, TWO_PHASE_COMMIT, transactional_id)
+    return ErrorCode.NONE if allowed else ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def _answer(granted: ProducerIdentity | ErrorCode, api_version: int) -> InitProducerIdResponse:

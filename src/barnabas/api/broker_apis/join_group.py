@@ -17,18 +17,23 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import READ_GROUP, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+NEEDS = checked(READ_GROUP)
 
 _NULL_PROTOCOL_VERSION_MIN = 7
 _SKIP_ASSIGNMENT_VERSION_MIN = 9
 
 
 def handle(broker: Broker, caller: Caller, request: JoinGroupRequest) -> Answer[JoinGroupResponse]:
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return _for_version(_refused("", ErrorCode.GROUP_AUTHORIZATION_FAILED), caller.version)
     if not request.group_id:
-        return _for_version(_refused(request, ErrorCode.INVALID_GROUP_ID), caller.version)
+        return _for_version(_refused(request.member_id, ErrorCode.INVALID_GROUP_ID), caller.version)
     answer = broker.groups.run(
         request.group_id,
         lambda machine, now_ms: machine.classic.join(
@@ -37,7 +42,7 @@ def handle(broker: Broker, caller: Caller, request: JoinGroupRequest) -> Answer[
     )
     return answer.map(
         lambda response: _for_version(
-            _refused(request, response) if isinstance(response, ErrorCode) else response,
+            _refused(request.member_id, response) if isinstance(response, ErrorCode) else response,
             caller.version,
         )
     )
@@ -60,5 +65,5 @@ def _for_version(response: JoinGroupResponse, version: int) -> JoinGroupResponse
     )
 
 
-def _refused(request: JoinGroupRequest, error: ErrorCode) -> JoinGroupResponse:
-    return JoinGroupResponse(error_code=error, protocol_name=None, leader="", member_id=request.member_id, members=[])
+def _refused(member_id: str, error: ErrorCode) -> JoinGroupResponse:
+    return JoinGroupResponse(error_code=error, protocol_name=None, leader="", member_id=member_id, members=[])

@@ -10,15 +10,20 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import READ_GROUP, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
+NEEDS = checked(READ_GROUP)
+
 _MEMBERS_VERSION_MIN = 3
 
 
 def handle(broker: Broker, caller: Caller, request: LeaveGroupRequest) -> Answer[LeaveGroupResponse]:
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if not request.group_id:
         return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
     answer = broker.groups.run(

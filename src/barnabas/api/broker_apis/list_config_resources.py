@@ -11,10 +11,14 @@ means all.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.metadata.configs import ResourceType
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.list_config_resources import ConfigResource, ListConfigResourcesRequest, ListConfigResourcesResponse
+
+NEEDS = on_cluster(Operation.DESCRIBE_CONFIGS)
 
 _SUPPORTED = (
     ResourceType.TOPIC,

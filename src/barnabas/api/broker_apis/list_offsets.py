@@ -31,6 +31,7 @@ from collections.abc import Mapping
 
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
+from barnabas.api.needs import CLUSTER_ACTION, DESCRIBE_TOPIC, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.network.caller import Caller
@@ -44,6 +45,8 @@ from barnabas.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+
+NEEDS = checked(DESCRIBE_TOPIC, CLUSTER_ACTION)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = -1, -2, -3, -4, -5, -6
 _VERSION_MIN = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
@@ -62,14 +65,17 @@ def handle(broker: Broker, caller: Caller, request: ListOffsetsRequest) -> Answe
     asked: dict[str, dict[int, ListOffsetsPartition]] = {}
     for topic in request.topics:
         asked.setdefault(topic.name, {}).update((partition.partition_index, partition) for partition in topic.partitions)
-    isolation = _FOR_REPLICAS if request.replica_id >= 0 else request.isolation_level
-    answers = {
-        name: {
-            index: _answer(broker, caller, name, partition, isolation, repeated=times[name, index] > 1)
-            for index, partition in partitions.items()
-        }
-        for name, partitions in asked.items()
-    }
+    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, (topic.name for topic in request.topics))
+    # Only a broker may look past the high watermark.
+    for_replica = request.replica_id >= 0 and broker.access.may(caller, CLUSTER_ACTION)
+    isolation = _FOR_REPLICAS if for_replica else request.isolation_level
+
+    def answer(topic: str, asked: ListOffsetsPartition) -> Answer[Found]:
+        if topic not in may_describe:
+            return _error(asked.partition_index, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        return _answer(broker, caller, topic, asked, isolation, repeated=times[topic, asked.partition_index] > 1)
+
+    answers = {name: {index: answer(name, partition) for index, partition in partitions.items()} for name, partitions in asked.items()}
     remote = [each for partitions in answers.values() for each in partitions.values() if isinstance(each, Promise) and not each.done]
     if not remote:
         return _respond(answers)

@@ -1,7 +1,8 @@
 """ListTransactions (key 66): the transactional ids that this broker coordinates, filtered by state,
 producer, duration and id.
 
-Behaviour: an empty filter matches everything; unknown states are returned as such.
+Behaviour: an empty filter matches everything; unknown states are returned as such. Ids that the
+caller may not describe are left out.
 COORDINATOR_LOAD_IN_PROGRESS while a shard is being loaded, because the list would be incomplete.
 INVALID_REGULAR_EXPRESSION for an invalid pattern.
 
@@ -12,12 +13,15 @@ the whole transactional id.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import DESCRIBE_TRANSACTIONAL_ID, checked
 from barnabas.coordinators.pattern import matcher
 from barnabas.coordinators.transaction.listing import TransactionFilter
 from barnabas.coordinators.transaction.state import STATE_BY_TITLE
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse, TransactionState
+
+NEEDS = checked(DESCRIBE_TRANSACTIONAL_ID)
 
 
 def handle(broker: Broker, caller: Caller, request: ListTransactionsRequest) -> ListTransactionsResponse:
@@ -41,6 +45,7 @@ def handle(broker: Broker, caller: Caller, request: ListTransactionsRequest) -> 
         for machine in runtime.machines()
         for each in machine.transactions.values()
         if wanted.shows(each, now_ms)
+        if broker.access.may(caller, DESCRIBE_TRANSACTIONAL_ID, each.transactional_id, filters=True)
     ]
     return _answer(ErrorCode.NONE, [each for each in request.state_filters if each not in STATE_BY_TITLE], shown)
 

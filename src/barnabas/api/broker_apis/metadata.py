@@ -9,6 +9,8 @@ Behaviour:
   The response waits up to :data:`CREATION_WAIT_SECONDS_MAX` for the controller, so that a client
   only asks again if this broker has not applied the new topic yet. Kafka answers at once with an
   error;
+- a topic that the caller may not describe is left out of a list of all topics. By name it gets
+  TOPIC_AUTHORIZATION_FAILED, whether it exists or not; by id it gets the same, without its name;
 - a topic named twice is described once. If any topic is requested by id, names are ignored.
 
 Version notes: an empty list means all topics in version 0 and none later; null means all.
@@ -18,11 +20,11 @@ id from 12; a lookup by id in 10 or 11 fails the whole request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.api.authorized_operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from barnabas.api.broker import Broker
+from barnabas.api.needs import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER, DESCRIBE_TOPIC, checked
 from barnabas.metadata.cluster import Endpoint
 from barnabas.metadata.metadata_image import MetadataImage
 from barnabas.metadata.topics import PartitionImage, TopicImage
@@ -32,6 +34,8 @@ from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS, why_illegal
 from barnabas.network.caller import Caller
 from barnabas.replication.other_brokers import any_alive
+from barnabas.security.acls.acl import ResourceType
+from barnabas.security.acls.operations import NOT_ASKED
 from barnabas.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -41,6 +45,8 @@ from barnabas.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 
+NEEDS = checked(DESCRIBE_TOPIC, CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_CLUSTER)
+
 # The longest wait for the controller to create a topic.
 CREATION_WAIT_SECONDS_MAX = 2.0
 _ID_LOOKUP_VERSION_MIN = 12
@@ -49,7 +55,7 @@ _NOT_ABOUT_THE_TOPIC = frozenset({ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CON
 
 
 def handle(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[MetadataResponse]:
-    image = broker.metadata.image
+    image, access = broker.metadata.image, broker.access
     if request.topics is None or (not request.topics and caller.version == 0):
         return _respond(broker, caller, request, {})
     if any(topic.name is None or topic.topic_id != ZERO_UUID for topic in request.topics):
@@ -57,17 +63,29 @@ def handle(broker: Broker, caller: Caller, request: MetadataRequest) -> Answer[M
         if nameless or caller.version < _ID_LOOKUP_VERSION_MIN:
             return _all_refused(request.topics)
         return _respond(broker, caller, request, {})
+    may_describe = access.allowed(caller, DESCRIBE_TOPIC, (topic.name for topic in request.topics if topic.name is not None))
+    errors = {
+        topic.name: ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        for topic in request.topics
+        if topic.name is not None and topic.name not in may_describe
+    }
     missing = [
         topic.name
         for topic in request.topics
-        if topic.name is not None and topic.name not in image.topics.by_name and not why_illegal(topic.name)
+        if topic.name is not None and topic.name not in errors and topic.name not in image.topics.by_name and not why_illegal(topic.name)
     ]
     if not (missing and request.allow_auto_topic_creation and broker.metadata.effective.settings.flag("auto.create.topics.enable")):
-        return _respond(broker, caller, request, {})
-    return _create(broker, caller, request, missing)
+        return _respond(broker, caller, request, errors)
+    if not access.may(caller, CREATE_CLUSTER, filters=True):
+        may_create = access.allowed(caller, CREATE_TOPIC, missing)
+        errors |= {name: ErrorCode.TOPIC_AUTHORIZATION_FAILED for name in missing if name not in may_create}
+        missing = [name for name in missing if name in may_create]
+    return _create(broker, caller, request, missing, errors) if missing else _respond(broker, caller, request, errors)
 
 
-def _create(broker: Broker, caller: Caller, request: MetadataRequest, missing: list[str]) -> Promise[MetadataResponse]:
+def _create(
+    broker: Broker, caller: Caller, request: MetadataRequest, missing: list[str], refused: Mapping[str, ErrorCode]
+) -> Promise[MetadataResponse]:
     """The wait is bounded, because a client retries by itself if no controller is elected yet."""
     answer: Promise[MetadataResponse] = Promise()
     creations = broker.internal_topics.create_all(missing)
@@ -75,7 +93,7 @@ def _create(broker: Broker, caller: Caller, request: MetadataRequest, missing: l
     def respond() -> None:
         if not answer.done:
             errors = {name: created.value for name, created in creations.items() if created.done and created.value}
-            answer.resolve(_respond(broker, caller, request, errors))
+            answer.resolve(_respond(broker, caller, request, {**refused, **errors}))
 
     alarm = broker.loop.call_later(CREATION_WAIT_SECONDS_MAX, respond)
 
@@ -93,23 +111,32 @@ class _ClusterView(NamedTuple):
     image: MetadataImage
     reachable: Mapping[int, Endpoint | None]
     """Brokers that are not fenced, with their address on the client's listener."""
-    operations: int
+    operations: Callable[[str], int]
+    """The operations that the client may perform on a topic, if it asked for them."""
     not_on_listener: ErrorCode
 
 
-def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: dict[str, ErrorCode]) -> MetadataResponse:
-    image = broker.metadata.image
+def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: Mapping[str, ErrorCode]) -> MetadataResponse:
+    image, access = broker.metadata.image, broker.access
     listener = caller.listener
+
+    def operations(topic: str) -> int:
+        return access.operations(caller, ResourceType.TOPIC, topic) if request.include_topic_authorized_operations else NOT_ASKED
+
     view = _ClusterView(
         image,
         {each.broker_id: each.endpoint(listener) for each in image.cluster.brokers.values() if not each.fenced},
-        TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED,
+        operations,
         ErrorCode.LISTENER_NOT_FOUND if caller.version >= _LISTENER_NOT_FOUND_VERSION_MIN else ErrorCode.LEADER_NOT_AVAILABLE,
     )
     if request.topics is None or (not request.topics and caller.version == 0):
-        topics = [_describe(topic, view) for topic in image.topics.by_name.values()]
+        may_describe = access.allowed(caller, DESCRIBE_TOPIC, image.topics.by_name, filters=True)
+        topics = [_describe(topic, view) for topic in image.topics.by_name.values() if topic.name in may_describe]
+    elif any(topic.topic_id != ZERO_UUID for topic in request.topics):
+        topics = _look_up_ids(broker, caller, request.topics, view)
     else:
-        topics = _look_up_all(request.topics, view, errors)
+        names = dict.fromkeys(topic.name for topic in request.topics)
+        topics = [_look_up(name, view, errors) for name in names if name is not None]
     return MetadataResponse(
         throttle_time_ms=0,
         brokers=[
@@ -120,21 +147,28 @@ def _respond(broker: Broker, caller: Caller, request: MetadataRequest, errors: d
         cluster_id=broker.cluster_id,
         controller_id=any_alive(image, listener, broker.node_id),
         topics=topics,
-        cluster_authorized_operations=CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED,
+        cluster_authorized_operations=(
+            access.cluster_operations(caller, DESCRIBE_CLUSTER) if request.include_cluster_authorized_operations else NOT_ASKED
+        ),
     )
 
 
-def _look_up_all(asked: Sequence[MetadataRequestTopic], view: _ClusterView, errors: Mapping[str, ErrorCode]) -> list[MetadataResponseTopic]:
+def _look_up_ids(broker: Broker, caller: Caller, asked: Sequence[MetadataRequestTopic], view: _ClusterView) -> list[MetadataResponseTopic]:
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
-    if ids:
-        by_id = view.image.topics.by_id
-        unknown = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in by_id]
-        return unknown + [_describe(by_id[each], view) for each in ids if each in by_id]
-    names = dict.fromkeys(topic.name for topic in asked)
-    return [_look_up(name, view, errors) for name in names if name is not None]
+    by_id = view.image.topics.by_id
+    known = [by_id[each] for each in ids if each in by_id]
+    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, (topic.name for topic in known))
+    unknown = [_missing(None, topic_id, ErrorCode.UNKNOWN_TOPIC_ID) for topic_id in ids if topic_id not in by_id]
+    return unknown + [
+        _describe(topic, view) if topic.name in may_describe else _missing(None, topic.topic_id, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        for topic in known
+    ]
 
 
 def _look_up(name: str, view: _ClusterView, errors: Mapping[str, ErrorCode]) -> MetadataResponseTopic:
+    if errors.get(name) is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        # Nothing here may depend on whether the topic exists.
+        return _missing(name, ZERO_UUID, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     topic = view.image.topics.by_name.get(name)
     if topic is not None:
         return _describe(topic, view)
@@ -143,7 +177,7 @@ def _look_up(name: str, view: _ClusterView, errors: Mapping[str, ErrorCode]) -> 
     # These errors are temporary failures to reach the controller, and say nothing about the topic.
     answer = _missing(name, ZERO_UUID, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if error in _NOT_ABOUT_THE_TOPIC else error)
     answer.is_internal = name in INTERNAL_TOPICS
-    answer.topic_authorized_operations = view.operations
+    answer.topic_authorized_operations = view.operations(name)
     return answer
 
 
@@ -185,7 +219,7 @@ def _describe(topic: TopicImage, view: _ClusterView) -> MetadataResponseTopic:
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL_TOPICS,
         partitions=partitions,
-        topic_authorized_operations=view.operations,
+        topic_authorized_operations=view.operations(topic.name),
     )
 
 

@@ -18,7 +18,9 @@ from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import READ_GROUP, READ_TOPIC, checked
 from barnabas.api.topic_answers import existing_and_missing, merged
+from barnabas.metadata.topics import TopicImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
@@ -31,27 +33,36 @@ from barnabas.wire.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 
+NEEDS = checked(READ_GROUP, READ_TOPIC)
+
 _TOPIC_ID_VERSION_MIN = 10
 
 
 def handle(broker: Broker, caller: Caller, request: OffsetCommitRequest) -> Answer[OffsetCommitResponse]:
     version = caller.version
-    missing = _keep_existing(broker, request, by_id=version >= _TOPIC_ID_VERSION_MIN)
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return answer_all(request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    missing = _keep_existing(broker, caller, request, by_id=version >= _TOPIC_ID_VERSION_MIN)
     if not request.topics:
         return _answer(request, missing, OffsetCommitResponse(topics=[]))
     outcome = broker.groups.run(request.group_id, lambda machine, now_ms: machine.offsets.commit(request, version, now_ms))
     return outcome.map(lambda answer: _answer(request, missing, answer))
 
 
-def _keep_existing(broker: Broker, request: OffsetCommitRequest, *, by_id: bool) -> list[OffsetCommitResponseTopic]:
-    """Reduce the request to existing partitions, with names and ids; return the results of the
-    others.
+def _keep_existing(broker: Broker, caller: Caller, request: OffsetCommitRequest, *, by_id: bool) -> list[OffsetCommitResponseTopic]:
+    """Reduce the request to existing partitions of topics that the caller may read, with names and
+    ids; return the results of the others.
     """
     topics = broker.metadata.image.topics
     kept = []
     refused = []
-    for topic in request.topics:
-        known = topics.by_id.get(topic.topic_id) if by_id else topics.by_name.get(topic.name)
+    known_topics = [topics.by_id.get(topic.topic_id) if by_id else topics.by_name.get(topic.name) for topic in request.topics]
+    may_read = broker.access.allowed(caller, READ_TOPIC, _names(request.topics, known_topics, by_id=by_id))
+    for topic, known in zip(request.topics, known_topics, strict=True):
+        name = known.name if known is not None else topic.name
+        if name not in may_read and not (by_id and known is None):
+            refused.append(_answered(topic, topic.partitions, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            continue
         if known is not None:
             topic.name, topic.topic_id = known.name, known.topic_id
         existing, missing = existing_and_missing(known, topic.partitions)
@@ -64,6 +75,13 @@ def _keep_existing(broker: Broker, request: OffsetCommitRequest, *, by_id: bool)
             kept.append(topic)
     request.topics = kept
     return refused
+
+
+def _names(asked: Sequence[OffsetCommitRequestTopic], known: Sequence[TopicImage | None], *, by_id: bool) -> list[str]:
+    """Of the topics that have a name; an id may be unknown."""
+    if not by_id:
+        return [topic.name for topic in asked]
+    return [topic.name for topic in known if topic is not None]
 
 
 def _answer(

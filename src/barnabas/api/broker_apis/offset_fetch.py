@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import DESCRIBE_GROUP, DESCRIBE_TOPIC, checked
 from barnabas.metadata.topics import TopicsImage
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise, all_of
@@ -36,6 +37,8 @@ from barnabas.wire.messages.offset_fetch import (
     OffsetFetchResponseTopics,
 )
 
+NEEDS = checked(DESCRIBE_GROUP, DESCRIBE_TOPIC)
+
 _GROUP_ERROR_VERSION_MIN = 2
 _GROUPS_VERSION_MIN = 8
 _TOPIC_ID_VERSION_MIN = 10
@@ -50,7 +53,7 @@ def handle(broker: Broker, caller: Caller, request: OffsetFetchRequest) -> Promi
     version = caller.version
     groups = request.groups if version >= _GROUPS_VERSION_MIN else [_only_group(request)]
     by_id = version >= _TOPIC_ID_VERSION_MIN
-    answers = all_of([_fetch(broker, group, require_stable=request.require_stable, by_id=by_id) for group in groups])
+    answers = all_of([_fetch(broker, caller, group, require_stable=request.require_stable, by_id=by_id) for group in groups])
     if version >= _GROUPS_VERSION_MIN:
         return answers.map(lambda groups: OffsetFetchResponse(groups=groups))
     return answers.map(lambda groups: _single(request, groups[0], version))
@@ -63,23 +66,44 @@ def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:
     return OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
 
 
-def _fetch(broker: Broker, asked: OffsetFetchRequestGroup, *, require_stable: bool, by_id: bool) -> Promise[OffsetFetchResponseGroup]:
+def _fetch(
+    broker: Broker, caller: Caller, asked: OffsetFetchRequestGroup, *, require_stable: bool, by_id: bool
+) -> Promise[OffsetFetchResponseGroup]:
+    if not broker.access.may(caller, DESCRIBE_GROUP, asked.group_id):
+        denied = OffsetFetchResponseGroup(group_id=asked.group_id, topics=[], error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return Promise.kept(denied)
     topics = broker.metadata.image.topics
     unknown = _name_topics(topics, asked.topics, by_id=by_id) if asked.topics is not None else []
     if unknown and asked.topics is not None:
         asked.topics = [topic for topic in asked.topics if topic.name]
+    denied_topics = _take_denied(broker, caller, asked)
     outcome = broker.groups.run(asked.group_id, lambda machine, _: machine.offsets.fetch(asked, require_stable=require_stable))
 
     def answer(outcome: OffsetFetchResponseGroup | ErrorCode) -> OffsetFetchResponseGroup:
         if isinstance(outcome, ErrorCode):
             error = ErrorCode.NOT_COORDINATOR if outcome in _ASK_ELSEWHERE else client_error(outcome)
             return OffsetFetchResponseGroup(group_id=asked.group_id, topics=[], error_code=error)
-        if by_id and asked.topics is None:
-            outcome.topics = _with_ids(topics, outcome.topics)
-        outcome.topics += [_unknown(topic) for topic in unknown]
+        if asked.topics is None:
+            names = [topic.name for topic in outcome.topics]
+            may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, names, filters=True)
+            outcome.topics = [topic for topic in outcome.topics if topic.name in may_describe]
+            if by_id:
+                outcome.topics = _with_ids(topics, outcome.topics)
+        outcome.topics += [_refused(topic, ErrorCode.UNKNOWN_TOPIC_ID) for topic in unknown]
+        outcome.topics += [_refused(topic, ErrorCode.TOPIC_AUTHORIZATION_FAILED) for topic in denied_topics]
         return outcome
 
     return outcome.map(answer)
+
+
+def _take_denied(broker: Broker, caller: Caller, asked: OffsetFetchRequestGroup) -> list[OffsetFetchRequestTopics]:
+    """Remove from the request the topics that the caller may not describe, and return them."""
+    if asked.topics is None or not broker.access.enabled:
+        return []
+    may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, (topic.name for topic in asked.topics))
+    denied = [topic for topic in asked.topics if topic.name not in may_describe]
+    asked.topics = [topic for topic in asked.topics if topic.name in may_describe]
+    return denied
 
 
 def _name_topics(topics: TopicsImage, asked: Sequence[OffsetFetchRequestTopics], *, by_id: bool) -> list[OffsetFetchRequestTopics]:
@@ -102,14 +126,12 @@ def _with_ids(topics: TopicsImage, answered: Sequence[OffsetFetchResponseTopics]
     return [topic for topic in answered if topic.name in topics.by_name]
 
 
-def _unknown(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+def _refused(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
     partitions = [
-        OffsetFetchResponsePartitions(
-            partition_index=index, committed_offset=_NO_OFFSET, metadata="", error_code=ErrorCode.UNKNOWN_TOPIC_ID
-        )
+        OffsetFetchResponsePartitions(partition_index=index, committed_offset=_NO_OFFSET, metadata="", error_code=error)
         for index in topic.partition_indexes
     ]
-    return OffsetFetchResponseTopics(topic_id=topic.topic_id, partitions=partitions)
+    return OffsetFetchResponseTopics(name=topic.name, topic_id=topic.topic_id, partitions=partitions)
 
 
 def _single(request: OffsetFetchRequest, group: OffsetFetchResponseGroup, version: int) -> OffsetFetchResponse:

@@ -9,8 +9,10 @@ Version notes: from 3 the request carries a replica id, which this broker ignore
 
 from __future__ import annotations
 
+from barnabas.api.access import EVERYTHING
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here
+from barnabas.api.needs import CLUSTER_ACTION, DESCRIBE_TOPIC, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.replication.reads import check_leader
@@ -22,14 +24,23 @@ from barnabas.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
+NEEDS = checked(CLUSTER_ACTION, DESCRIBE_TOPIC)
+
 
 def handle(broker: Broker, caller: Caller, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    may_describe = EVERYTHING
+    if not broker.access.may(caller, CLUSTER_ACTION, filters=True):
+        may_describe = broker.access.allowed(caller, DESCRIBE_TOPIC, (topic.topic for topic in request.topics))
+
+    def answer(topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+        if topic not in may_describe:
+            return EpochEndOffset(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, partition=asked.partition)
+        return _answer(broker, topic, asked)
+
     return OffsetForLeaderEpochResponse(
         throttle_time_ms=0,
         topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[_answer(broker, topic.topic, partition) for partition in topic.partitions]
-            )
+            OffsetForLeaderTopicResult(topic=topic.topic, partitions=[answer(topic.topic, partition) for partition in topic.partitions])
             for topic in request.topics
         ],
     )

@@ -11,9 +11,12 @@ Version notes: the session's lifetime from 1.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import NOTHING
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+
+NEEDS = NOTHING
 
 _MESSAGE = "SaslAuthenticate request received after successful authentication"
 

@@ -12,9 +12,12 @@ Version notes: 0 and 1 differ only in what follows them.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import NOTHING
 from barnabas.model.errors import ErrorCode
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+NEEDS = NOTHING
 
 
 def handle(broker: Broker, caller: Caller, request: SaslHandshakeRequest) -> SaslHandshakeResponse:

@@ -12,15 +12,20 @@ from __future__ import annotations
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import READ_GROUP, checked
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
 from barnabas.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
+NEEDS = checked(READ_GROUP)
+
 _PROTOCOL_VERSION_MIN = 5
 
 
 def handle(broker: Broker, caller: Caller, request: SyncGroupRequest) -> Answer[SyncGroupResponse]:
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return _refused(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     if caller.version >= _PROTOCOL_VERSION_MIN and (request.protocol_type is None or request.protocol_name is None):
         return _refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if not request.group_id:

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from barnabas.api.broker import Broker
 from barnabas.api.coordinator_errors import client_error
+from barnabas.api.needs import READ_GROUP, READ_TOPIC, WRITE_TRANSACTIONAL_ID, checked
 from barnabas.api.produce.verification import Verdicts, verify
 from barnabas.api.topic_answers import existing_and_missing, merged
 from barnabas.coordinators.outcome import ProducerIdentity
@@ -36,6 +37,8 @@ from barnabas.wire.messages.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+NEEDS = checked(WRITE_TRANSACTIONAL_ID, READ_GROUP, READ_TOPIC)
+
 _LOAD_IN_PROGRESS_VERSION_MIN = 2
 _ABORTABLE_VERSION_MIN = 4
 _IMPLICIT_VERSION_MIN = 5
@@ -43,7 +46,11 @@ _IMPLICIT_VERSION_MIN = 5
 
 def handle(broker: Broker, caller: Caller, request: TxnOffsetCommitRequest) -> Answer[TxnOffsetCommitResponse]:
     version = caller.version
-    missing = _keep_existing(broker, request)
+    if not broker.access.may(caller, WRITE_TRANSACTIONAL_ID, request.transactional_id):
+        return _answer(request, version, [], ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if not broker.access.may(caller, READ_GROUP, request.group_id):
+        return _answer(request, version, [], ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    missing = _keep_existing(broker, caller, request)
     if not request.topics:
         return _answer(request, version, missing, TxnOffsetCommitResponse(throttle_time_ms=0, topics=[]))
     if not request.group_id:
@@ -85,12 +92,17 @@ def _verify(broker: Broker, request: TxnOffsetCommitRequest, version: int) -> Pr
     return verify(broker, request.transactional_id, producer, [partition.partition], implicit=implicit).map(verified)
 
 
-def _keep_existing(broker: Broker, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
-    """Reduce the request to existing partitions; return the results of the others."""
+def _keep_existing(broker: Broker, caller: Caller, request: TxnOffsetCommitRequest) -> list[TxnOffsetCommitResponseTopic]:
+    """Reduce the request to existing partitions of topics that the caller may read; return the
+    results of the others."""
     topics = broker.metadata.image.topics.by_name
+    may_read = broker.access.allowed(caller, READ_TOPIC, (topic.name for topic in request.topics))
     kept = []
     refused = []
     for topic in request.topics:
+        if topic.name not in may_read:
+            refused.append(_refused(topic, topic.partitions, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            continue
         existing, missing = existing_and_missing(topics.get(topic.name), topic.partitions)
         if missing:
             refused.append(_refused(topic, missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))

@@ -10,9 +10,13 @@ Version notes: one version.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+
+NEEDS = on_cluster(Operation.ALTER)
 
 
 def handle(broker: Broker, caller: Caller, request: UnregisterBrokerRequest) -> Promise[UnregisterBrokerResponse]:

@@ -12,9 +12,13 @@ whole.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
+
+NEEDS = on_cluster(Operation.ALTER)
 
 
 def handle(broker: Broker, caller: Caller, request: UpdateFeaturesRequest) -> Promise[UpdateFeaturesResponse]:

@@ -10,9 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
+
+NEEDS = on_cluster(Operation.CLUSTER_ACTION)
 
 
 def handle(broker: Broker, caller: Caller, request: BeginQuorumEpochRequest) -> Promise[Any]:

@@ -11,9 +11,13 @@ Version notes: failed directories from 1, cordoned directories from 2.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+
+NEEDS = on_cluster(Operation.CLUSTER_ACTION)
 
 
 def handle(broker: Broker, caller: Caller, request: BrokerHeartbeatRequest) -> Promise[BrokerHeartbeatResponse]:

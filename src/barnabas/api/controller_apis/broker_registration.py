@@ -12,9 +12,13 @@ clean shutdown; without it every restart counts as unclean.
 from __future__ import annotations
 
 from barnabas.api.broker import Broker
+from barnabas.api.needs import on_cluster
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest, BrokerRegistrationResponse
+
+NEEDS = on_cluster(Operation.CLUSTER_ACTION)
 
 
 def handle(broker: Broker, caller: Caller, request: BrokerRegistrationRequest) -> Promise[BrokerRegistrationResponse]:

@@ -20,16 +20,20 @@ from typing import Any
 
 from barnabas.api.broker import Broker
 from barnabas.api.handler import Handler, Handlers
+from barnabas.api.needs import on_cluster
 from barnabas.controller.envelopes import FORWARDABLE, read_address, read_principal, response_bytes
 from barnabas.controller.error_responses import carries
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.caller import Caller
+from barnabas.security.acls.acl import Operation
 from barnabas.wire.apis import ApiKey, messages, stable_versions
 from barnabas.wire.compiler import DECODE_ERRORS, FieldNotInVersion, decode
 from barnabas.wire.headers import read_request_prefix, request_header_version
 from barnabas.wire.messages.envelope import EnvelopeRequest, EnvelopeResponse
 from barnabas.wire.tagged_fields import MalformedMessage, skip_tagged_fields
+
+NEEDS = on_cluster(Operation.CLUSTER_ACTION)
 
 # These APIs answer NOT_LEADER_OR_FOLLOWER where the others answer NOT_CONTROLLER.
 _QUORUM_APIS = frozenset({ApiKey.DESCRIBE_QUORUM, ApiKey.ADD_RAFT_VOTER, ApiKey.REMOVE_RAFT_VOTER})
@@ -74,7 +78,7 @@ def _unwrap(caller: Caller, envelope: EnvelopeRequest, handlers: Handlers) -> tu
         request, _ = decode(request_class, version, data, position)
     except DECODE_ERRORS:
         return ErrorCode.UNSUPPORTED_VERSION
-    forwarded = Caller(caller.connection, version, header.correlation_id, header.client_id, principal, client_address)
+    forwarded = Caller(caller.connection, version, header.correlation_id, header.client_id, principal, client_address, api=key.api_name)
     return key, forwarded, request
 
 

@@ -12,6 +12,9 @@ Behaviour:
   producer retries in all these cases;
 - clients cannot write to internal topics (INVALID_TOPIC_EXCEPTION), except with the client id
   ``__admin_client``, as in Kafka;
+- TOPIC_AUTHORIZATION_FAILED for a topic that the caller may not write to, whether it exists or not.
+  TRANSACTIONAL_ID_AUTHORIZATION_FAILED for the whole request if it has transactional batches and
+  the caller may not use the transactional id;
 - every partition has its own outcome; the retry of a batch of an idempotent producer gets the same
   response as the first attempt;
 - the first batch of a transaction in a partition waits until the transaction's coordinator has
@@ -27,8 +30,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from barnabas.api.access import EVERYTHING
 from barnabas.api.broker import Broker
 from barnabas.api.leader_hints import not_here, topic_name
+from barnabas.api.needs import WRITE_TOPIC, WRITE_TRANSACTIONAL_ID, checked
 from barnabas.api.produce.acknowledgement import AwaitedEntry, await_replicas
 from barnabas.api.produce.appending import append_all
 from barnabas.api.produce.hints import HINTS_VERSION_MIN, give_hints
@@ -38,7 +43,7 @@ from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer, Promise, all_of
 from barnabas.model.topic_names import INTERNAL_TOPICS
 from barnabas.network.caller import Caller
-from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, CODEC_MASK, read_header
+from barnabas.records.batch_header import ATTRIBUTES_LOW_BYTE_POSITION, CODEC_MASK, TRANSACTIONAL_BIT, read_header
 from barnabas.records.compression import Codec
 from barnabas.records.validation import Refused
 from barnabas.replication.partition import ACKS_ALL, NOT_VERIFIED, Partition
@@ -52,6 +57,8 @@ from barnabas.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+
+NEEDS = checked(WRITE_TOPIC, WRITE_TRANSACTIONAL_ID)
 
 _ZSTD_VERSION_MIN = 7
 _TOPIC_ID_VERSION_MIN = 13
@@ -73,6 +80,8 @@ _RETRIED = frozenset(
 _UNKNOWN = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition")
 _ELSEWHERE = Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this broker has no replica of the partition")
 _UNKNOWN_ID = Refused(ErrorCode.UNKNOWN_TOPIC_ID, "no topic has this id")
+_DENIED = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+_TRANSACTION_DENIED = Refused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactional Id authorization failed.")
 _INTERNAL = Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, "only the broker itself may append to an internal topic")
 _WRONG_ACKS = Refused(ErrorCode.INVALID_REQUIRED_ACKS, "acks must be 0, 1 or -1")
 _NO_ZSTD = Refused(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "zstd needs Produce version 7 or higher")
@@ -98,6 +107,12 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
     topics = []
     unverified: list[_Unverified] = []
     waiting: list[AwaitedEntry] = []
+    may_write = EVERYTHING
+    if broker.access.enabled:
+        if not _may_use_transaction(broker, caller, request):
+            return _finish(broker, caller, acks, _all_refused(request, _TRANSACTION_DENIED))
+        named = (topic_name(broker, topic.topic_id) if by_id else topic.name for topic in request.topic_data)
+        may_write = broker.access.allowed(caller, WRITE_TOPIC, (name for name in named if name is not None))
     for topic in request.topic_data:
         name = topic_name(broker, topic.topic_id) if by_id else topic.name
         partitions = replicas.by_topic.get(name) if name is not None else None
@@ -106,13 +121,15 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
         for data in topic.partition_data:
             partition = partitions.get(data.index) if partitions is not None else None
             outcome: Appended | Refused
-            if partition is None:
+            if name is not None and name not in may_write:
+                outcome = _DENIED
+            elif partition is None:
                 outcome = _missing(broker, name, data.index)
             elif acks not in _ACKS:
                 outcome = _WRONG_ACKS
             elif forbidden:
                 outcome = _INTERNAL
-            elif caller.version < _ZSTD_VERSION_MIN and _codec(data) == Codec.ZSTD:
+            elif caller.version < _ZSTD_VERSION_MIN and _attributes(data) & CODEC_MASK == Codec.ZSTD:
                 outcome = _NO_ZSTD
             else:
                 outcome = _append(broker, partition, data, acks, now_ms)
@@ -134,6 +151,25 @@ def handle(broker: Broker, caller: Caller, request: ProduceRequest) -> Answer[Pr
     if waiting:
         return await_replicas(broker.loop, waiting, request.timeout_ms, finish)
     return finish()
+
+
+def _may_use_transaction(broker: Broker, caller: Caller, request: ProduceRequest) -> bool:
+    """Whether the request has no transactional batch, or the caller may write with its
+    transactional id."""
+    if not any(_attributes(data) & TRANSACTIONAL_BIT for topic in request.topic_data for data in topic.partition_data):
+        return True
+    transactional_id = request.transactional_id
+    return transactional_id is not None and broker.access.may(caller, WRITE_TRANSACTIONAL_ID, transactional_id)
+
+
+def _all_refused(request: ProduceRequest, refused: Refused) -> ProduceResponse:
+    topics = [
+        TopicProduceResponse(
+            name=topic.name, topic_id=topic.topic_id, partition_responses=[_refused(data.index, refused) for data in topic.partition_data]
+        )
+        for topic in request.topic_data
+    ]
+    return ProduceResponse(responses=topics, throttle_time_ms=0)
 
 
 def _missing(broker: Broker, topic: str | None, index: int) -> Refused:
@@ -237,10 +273,11 @@ def _for_producers(verdict: ErrorCode, version: int) -> ErrorCode:
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def _codec(data: PartitionProduceData) -> int:
+def _attributes(data: PartitionProduceData) -> int:
+    """The low byte of the attributes of the first batch; 0 if the records are too short for one."""
     records = data.records
     known = records is not None and len(records) > ATTRIBUTES_LOW_BYTE_POSITION
-    return records[ATTRIBUTES_LOW_BYTE_POSITION] & CODEC_MASK if known else 0  # type: ignore[index]
+    return records[ATTRIBUTES_LOW_BYTE_POSITION] if known else 0  # type: ignore[index]
 
 
 def _answer(index: int, partition: Partition | None, outcome: Appended | Refused) -> PartitionProduceResponse:

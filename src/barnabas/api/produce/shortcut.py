@@ -65,7 +65,19 @@ Recognised: TypeAlias = tuple[Remembered, bytes, memoryview]
 class ProduceShortcut:
     """The remembered requests of one connection, in one version of Produce."""
 
-    __slots__ = ("_batching", "_broker", "_head", "_known", "_listener", "_places", "_replicas", "_tail", "route")
+    __slots__ = (
+        "_access",
+        "_access_version",
+        "_batching",
+        "_broker",
+        "_head",
+        "_known",
+        "_listener",
+        "_places",
+        "_replicas",
+        "_tail",
+        "route",
+    )
 
     def __init__(self, broker: Broker, route: Route, batching: ProduceBatching, frame: memoryview, listener: str = "") -> None:
         self.route = route
@@ -73,6 +85,8 @@ class ProduceShortcut:
         self._batching = batching
         self._listener = listener
         self._replicas = broker.replicas
+        self._access = broker.access
+        self._access_version = broker.access.version
         self._head = frame[:_CORRELATION_POSITION].tobytes()
         self._tail = _FLEXIBLE_TAIL if route.flexible_request else b""
         # Positions of the length of the records. Each has a function that reads the bytes before
@@ -82,6 +96,10 @@ class ProduceShortcut:
         self._known: dict[bytes, Remembered] = {}
 
     def serve(self, connection: Connection, frame: memoryview) -> Reply:
+        if self._access.version != self._access_version:
+            # The rules have changed, so every remembered request must pass the handler again.
+            connection.shortcut = None
+            return None
         recognised = self.recognise(frame)
         if recognised is None:
             return None

@@ -6,8 +6,9 @@ no ConfigDef, so DescribeConfigs gives them no type and hides their values.
 
 from __future__ import annotations
 
-from barnabas.config.declare import BOOLEAN, CLASS, LIST, PER_BROKER, STRING, ConfigKey, list_of, no_effect, refused
-from barnabas.config.effects import WITH_ACLS
+from barnabas.config.declare import BOOLEAN, CLASS, LIST, PER_BROKER, STRING, ConfigKey, list_of, no_effect, one_of, refused
+
+STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 KEYS = (
     ConfigKey(
@@ -15,21 +16,19 @@ KEYS = (
         STRING,
         "",
         "The authorizer that decides what each principal may do; empty allows everything.",
-        effect=refused("there is no authorizer yet, and without one everything would be allowed"),
+        valid=one_of("", STANDARD_AUTHORIZER),
     ),
     ConfigKey(
         "super.users",
         STRING,
         "",
         "Principals that may do everything, as Type:name entries separated by semicolons.",
-        effect=refused("there is no authorizer yet that could exempt a user"),
     ),
     ConfigKey(
         "allow.everyone.if.no.acl.found",
         BOOLEAN,
         False,
         "Whether a resource without any ACL is open to everyone.",
-        effect=WITH_ACLS,
     ),
     ConfigKey(
         "early.start.listeners",
@@ -37,7 +36,7 @@ KEYS = (
         None,
         "Listeners that open before the authorizer has loaded its ACLs.",
         valid=list_of(),
-        effect=no_effect("no authorizer delays the start of a listener"),
+        effect=no_effect("clients' listeners open when the rules are known, and controllers' listeners always"),
     ),
     ConfigKey(
         "principal.builder.class",

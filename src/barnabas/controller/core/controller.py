@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from barnabas.config.settings import BrokerSettings
+from barnabas.controller.core.acls import create_acls, delete_acls
 from barnabas.controller.core.alter_partition import alter_partition
 from barnabas.controller.core.bootstrap import first_records
 from barnabas.controller.core.broker_sessions import BrokerSessions
@@ -48,8 +49,10 @@ from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsR
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.broker_registration import BrokerRegistrationRequest
 from barnabas.wire.messages.controller_registration import ControllerRegistrationRequest
+from barnabas.wire.messages.create_acls import CreateAclsRequest
 from barnabas.wire.messages.create_partitions import CreatePartitionsRequest
 from barnabas.wire.messages.create_topics import CreateTopicsRequest
+from barnabas.wire.messages.delete_acls import DeleteAclsRequest
 from barnabas.wire.messages.delete_topics import DeleteTopicsRequest
 from barnabas.wire.messages.elect_leaders import ElectLeadersRequest
 from barnabas.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
@@ -190,6 +193,10 @@ class Controller:
                 return update_features(image, self._settings, self._quorum, request)
             case AlterUserScramCredentialsRequest():
                 return alter_user_scram_credentials(image, request)
+            case CreateAclsRequest():
+                return create_acls(image, self._entropy, request)
+            case DeleteAclsRequest():
+                return delete_acls(image, request)
             case AllocateProducerIdsRequest():
                 return allocate_producer_ids(image, request)
             case AssignReplicasToDirsRequest():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from ipaddress import ip_address
 from typing import Final, NamedTuple
 
 
@@ -102,3 +103,12 @@ def concerns(acl: Acl, host: str, operation: Operation) -> bool:
     if acl.operation in (Operation.ALL, operation):
         return True
     return acl.permission is Permission.ALLOW and acl.operation in _IMPLIED_BY.get(operation, ())
+
+
+def canonical_host(host: str) -> str:
+    """An address in one spelling. Java writes all eight groups of an IPv6 address, others shorten
+    them, and a rule must hold for both."""
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return host

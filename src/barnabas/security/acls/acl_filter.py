@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from barnabas.security.acls.acl import WILDCARD, Acl, Operation, PatternType, Permission, ResourceType
+from barnabas.security.acls.acl import WILDCARD, Acl, Operation, PatternType, Permission, ResourceType, canonical_host
 
 
 class AclFilter(NamedTuple):
@@ -42,3 +42,36 @@ class AclFilter(NamedTuple):
         if acl.pattern_type is PatternType.PREFIXED:
             return self.resource_name.startswith(acl.resource_name)
         return acl.resource_name == WILDCARD
+
+
+def read_filter(
+    resource_type: int,
+    resource_name: str | None,
+    pattern_type: int,
+    principal: str | None,
+    host: str | None,
+    operation: int,
+    permission: int,
+) -> AclFilter | str:
+    """The filter of a request; a sentence, in Kafka's words, if one of its numbers is unknown."""
+    try:
+        found = AclFilter(
+            ResourceType(resource_type),
+            resource_name,
+            PatternType(pattern_type),
+            principal,
+            None if host is None else canonical_host(host),
+            Operation(operation),
+            Permission(permission),
+        )
+    except ValueError:
+        return "Unknown patternFilter." if not _is_known(resource_type, pattern_type) else "Unknown entryFilter."
+    if found.resource_type is ResourceType.UNKNOWN or found.pattern_type is PatternType.UNKNOWN:
+        return "Unknown patternFilter."
+    if found.operation is Operation.UNKNOWN or found.permission is Permission.UNKNOWN:
+        return "Unknown entryFilter."
+    return found
+
+
+def _is_known(resource_type: int, pattern_type: int) -> bool:
+    return resource_type in set(ResourceType) and pattern_type in set(PatternType)

@@ -36,6 +36,8 @@ class AclIndex:
     def add(self, acl_id: Uuid, acl: Acl) -> None:
         """An id that exists already gets the new rule."""
         self.remove(acl_id)
+        if acl.pattern_type not in (PatternType.LITERAL, PatternType.PREFIXED):
+            return  # a pattern of a later version, which matches nothing here
         self._by_id[acl_id] = acl
         patterns = self._patterns(acl)
         name = Resource(acl.resource_type, acl.resource_name)
