@@ -133,6 +133,7 @@ class _Submission:
         # Requests of APIs that cannot be forwarded are sent in the broker's own name.
         self._caller = caller if self.key in FORWARDABLE else None
         self._deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+        self._attempted = False
         self._asked: Leader | None = None
         self._pending: Promise[Any] | None = None
         self._alarm: asyncio.TimerHandle | None = None
@@ -143,9 +144,14 @@ class _Submission:
     def attempt(self) -> None:
         self._alarm = None
         left_ms = int((self._deadline - asyncio.get_running_loop().time()) * 1000)
-        if left_ms <= 0:
+        if left_ms <= 0 and self._attempted:
             self.give_up()
             return
+        # However short its time is, a request reaches the controller once if there is one: a client
+        # with a timeout of a millisecond gets its answer in time and its topic later, as with
+        # Kafka.
+        self._attempted = True
+        left_ms = max(1, left_ms)
         leader = self._asked = self._channel.quorum.leader
         pending = self._ask(leader, left_ms) if leader is not None else None
         if pending is None:

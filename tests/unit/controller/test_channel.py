@@ -212,6 +212,18 @@ def test_a_request_without_a_controller_is_answered_request_timed_out(leader: Le
     run(scenario)
 
 
+def test_a_request_whose_time_is_over_at_once_still_reaches_the_controller() -> None:
+    async def scenario() -> None:
+        local = Local(Promise())
+        world = World(local)
+        world.leads(HERE)
+        answer = world.channel.submit(ALLOCATE, timeout_ms=0)
+        assert local.asked == [ALLOCATE]
+        assert (await awaited(answer)).error_code == ErrorCode.REQUEST_TIMED_OUT
+
+    run(scenario)
+
+
 def test_a_request_that_names_a_time_is_answered_by_then() -> None:
     async def scenario() -> None:
         world = World(Local(Promise()))  # The controller decides, and its answer never comes.
