@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipelines.dead_letters import OFFSET, PARTITION, PREFIX, REASON, TIMESTAMP, TOPIC
@@ -184,7 +185,7 @@ class _Redriving:
 
 
 def letter_of(message: Any) -> Letter:
-    headers: Headers = list(message.headers() or [])
+    headers = _headers_of(message)
     by_name = {name: _text(value) for name, value in headers}
     topic = by_name.get(TOPIC)
     attempts = by_name.get(REDRIVEN, "0")
@@ -197,6 +198,21 @@ def letter_of(message: Any) -> Letter:
         position=_position(by_name),
         attempts=int(attempts) if attempts.isdecimal() else 0,
     )
+
+
+# confluent-kafka returns a list and leaves the error of a name behind. Only a generic call checks
+# for that; a call that the interpreter has specialized would raise it at some later line.
+_headers = methodcaller("headers")
+
+
+def _headers_of(message: Any) -> Headers:
+    """Raises ``RunFailed`` for a name that is not UTF-8: a letter that is sent again without its
+    headers would not be the record that failed."""
+    try:
+        return list(_headers(message) or [])
+    except (SystemError, UnicodeDecodeError) as error:
+        place = f"{message.topic()}-{message.partition()} at offset {message.offset()}"
+        raise RunFailed(f"The dead letter in {place} has a header whose name is not UTF-8, so it cannot be sent again.") from error
 
 
 def _position(by_name: Mapping[str, str]) -> Position | None:
