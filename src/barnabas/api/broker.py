@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from barnabas.api.access import Access
@@ -18,6 +19,7 @@ from barnabas.coordinators.transaction.machine import TransactionMachine
 from barnabas.env.clock import Clock
 from barnabas.logcare.directories.moves import DirectoryMoves
 from barnabas.metadata.applier import MetadataApplier
+from barnabas.metadata.effective_configs import EffectiveConfigs
 from barnabas.model.ids import NodeId
 from barnabas.quorum.driver import QuorumDriver
 from barnabas.replication.fetch_sessions import FetchSessions
@@ -52,4 +54,6 @@ class Broker:
     directory_moves: DirectoryMoves
     # None without tiered storage.
     remote_log: RemoteLog | None = None
+    # A sentence if this node could not use changed settings of its listeners.
+    why_listeners_unusable: Callable[[EffectiveConfigs], str | None] = lambda _: None
     questions_to_coordinators: QuestionsToCoordinators = field(default_factory=QuestionsToCoordinators)

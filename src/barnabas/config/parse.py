@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS, security_sasl, security_tls
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
@@ -35,12 +35,15 @@ from barnabas.config.topic_keys import TOPIC_KEYS
 
 __all__ = [
     "BrokerSettings",
+    "ListenerKey",
     "is_of_kafka_3",
+    "listener_key",
     "names_a_setting",
     "parse_broker_config",
     "parse_client_metrics_config",
     "parse_group_config",
     "parse_topic_config",
+    "refuse_unknown_listener",
 ]
 
 MECHANISM_KEYS: Final = frozenset(
@@ -59,7 +62,7 @@ LISTENER_KEYS: Final = frozenset(
 
 # Two names of one number: setting either sets both.
 _TWINS: Final = {"node.id": "broker.id", "broker.id": "node.id"}
-_LISTENER_PREFIX: Final = "listener.name."
+LISTENER_PREFIX: Final = "listener.name."
 _PROVIDER_PREFIX: Final = "config.providers."
 _METRICS_CONTEXT_PREFIX: Final = "metrics.context."
 REMOTE_STORE_PREFIX: Final = "remote.log.storage.config."
@@ -98,7 +101,7 @@ def parse_broker_config(raw: Mapping[str, str]) -> BrokerSettings:
     settings = BrokerSettings(MappingProxyType(values), explicit, of_listeners, of_plugins)
     _refuse_unserved(BROKER_KEYS, given)
     for listener, overrides in of_listeners.items():
-        _refuse_unknown_listener(listener, settings)
+        refuse_unknown_listener(listener, settings)
         _refuse_unserved(BROKER_KEYS, overrides)
     check(settings)
     return settings
@@ -110,8 +113,8 @@ def names_a_setting(name: str, raw: Mapping[str, str]) -> bool:
     """
     if name in BROKER_KEYS or name in DYNAMIC_ONLY_KEYS:
         return True
-    if name.startswith(_LISTENER_PREFIX):
-        key = name.removeprefix(_LISTENER_PREFIX).partition(".")[2]
+    if name.startswith(LISTENER_PREFIX):
+        key = name.removeprefix(LISTENER_PREFIX).partition(".")[2]
         return key in BROKER_KEYS or key.partition(".")[2] in MECHANISM_KEYS
     plugins = (raw.get(key, str(BROKER_KEYS[key].default)) for key in _PLUGIN_PREFIX_KEYS)
     return name.startswith((_PROVIDER_PREFIX, _METRICS_CONTEXT_PREFIX, REMOTE_STORE_PREFIX, *plugins))
@@ -151,9 +154,8 @@ def _sort_prefixed(prefixed: Mapping[str, str], values: Mapping[str, Value]) -> 
     of_plugins: dict[str, str] = {}
     plugin_prefixes = (_METRICS_CONTEXT_PREFIX, REMOTE_STORE_PREFIX, *(str(values[name]) for name in _PLUGIN_PREFIX_KEYS))
     for name, text in prefixed.items():
-        if name.startswith(_LISTENER_PREFIX):
-            listener, _, rest = name.removeprefix(_LISTENER_PREFIX).partition(".")
-            of_listeners.setdefault(listener.upper(), {})[rest] = _listener_key(name, rest).parse(text)
+        if (found := listener_key(name)) is not None:
+            of_listeners.setdefault(found.listener, {})[found.rest] = found.key.parse(text)
         elif name.startswith(_PROVIDER_PREFIX):
             _refuse_unknown_provider(name, values)
             of_plugins[name] = text
@@ -164,7 +166,25 @@ def _sort_prefixed(prefixed: Mapping[str, str], values: Mapping[str, Value]) -> 
     return of_listeners, of_plugins
 
 
-def _listener_key(name: str, rest: str) -> ConfigKey:
+class ListenerKey(NamedTuple):
+    """A setting of one listener."""
+
+    listener: str  # in upper case
+    rest: str  # the name without the prefix, which may begin with a mechanism
+    key: ConfigKey
+
+
+def listener_key(name: str) -> ListenerKey | None:
+    """None for a name without the prefix of a listener. Raises ``ConfigError`` for one that cannot
+    be set for a listener.
+    """
+    if not name.startswith(LISTENER_PREFIX):
+        return None
+    listener, _, rest = name.removeprefix(LISTENER_PREFIX).partition(".")
+    return ListenerKey(listener.upper(), rest, _key_of_listener(name, rest))
+
+
+def _key_of_listener(name: str, rest: str) -> ConfigKey:
     if rest in LISTENER_KEYS:
         return BROKER_KEYS[rest]
     mechanism, _, key = rest.partition(".")
@@ -175,11 +195,12 @@ def _listener_key(name: str, rest: str) -> ConfigKey:
     raise _not_a_setting(name, rest, LISTENER_KEYS)
 
 
-def _refuse_unknown_listener(listener: str, settings: BrokerSettings) -> None:
+def refuse_unknown_listener(listener: str, settings: BrokerSettings) -> None:
+    """Raises ``ConfigError`` if no listener has this name, which is in upper case."""
     known = {*security_protocols(settings), inter_broker_listener_name(settings)}
     known.update(name.upper() for name in settings.strings("controller.listener.names"))
     if listener not in known:
-        prefix = f"{_LISTENER_PREFIX}{listener.lower()}"
+        prefix = f"{LISTENER_PREFIX}{listener.lower()}"
         raise ConfigError(f"{prefix} configures a listener that does not exist: there are {', '.join(sorted(known))}.")
 
 

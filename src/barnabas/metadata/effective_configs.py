@@ -10,6 +10,7 @@ setting's own name. Like Kafka it leaves out earlier entries, which belong to an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import IntEnum
 from itertools import dropwhile
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, Required, Scope, Value
+from barnabas.config.parse import LISTENER_PREFIX, ListenerKey, listener_key
 from barnabas.config.settings import BrokerSettings
 from barnabas.config.topic_keys import TOPIC_KEYS, topic_defaults
 from barnabas.metadata.configs import CLUSTER_DEFAULT, ConfigsImage, ResourceType
@@ -76,6 +78,8 @@ class EffectiveConfigs:
         self._broker_dynamic = configs.of(ResourceType.BROKER, str(broker_id))
         self._cluster_dynamic = configs.by_resource.get(CLUSTER_DEFAULT, {})
         self.broker: Mapping[str, Value] = self._broker_values()
+        # Changed settings of listeners, by the whole name.
+        self._of_listeners = _listener_keys(self._broker_dynamic)
         self._topic_defaults = topic_defaults(self.broker)
 
     def _broker_values(self) -> Mapping[str, Value]:
@@ -95,6 +99,21 @@ class EffectiveConfigs:
             for name, key in live.items():
                 values[name] = _read(key, dynamic[name], values[name])
         return values
+
+    @property
+    def in_force(self) -> BrokerSettings:
+        """The settings of this broker with every change made at run time."""
+        of_listeners = {listener: dict(values) for listener, values in self.settings.of_listeners.items()}
+        for name, found in self._of_listeners.items():
+            own = of_listeners.setdefault(found.listener, {})
+            before = own.get(found.rest, self.broker[found.key.name])
+            own[found.rest] = _read(found.key, self._broker_dynamic[name], before)
+        return replace(self.settings, values=self.broker, of_listeners=of_listeners)
+
+    @property
+    def changed_listeners(self) -> frozenset[str]:
+        """The listeners with settings that were changed at run time, in upper case."""
+        return frozenset(found.listener for found in self._of_listeners.values())
 
     @property
     def topic_defaults(self) -> Mapping[str, Value]:
@@ -151,6 +170,27 @@ class EffectiveConfigs:
             value = None if key.sensitive else key.render(self.broker[key.name])
             source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
             yield ConfigEntry(key.name, value, source, key.scope is Scope.READ_ONLY, key.sensitive, key.type.code, key.doc, synonyms)
+        yield from self._listener_entries()
+
+    def _listener_entries(self) -> Iterator[ConfigEntry]:
+        """The settings of single listeners. A value falls back to the setting of the node."""
+        static = {
+            f"{LISTENER_PREFIX}{listener.lower()}.{rest}": value
+            for listener, values in self.settings.of_listeners.items()
+            for rest, value in values.items()
+        }
+        for name in sorted({*static, *self._of_listeners}):
+            found = listener_key(name)
+            assert found is not None
+            key = found.key
+            synonyms = []
+            if name in self._broker_dynamic:
+                synonyms.append(ConfigSynonym(name, _shown(key, self._broker_dynamic[name]), ConfigSource.BROKER))
+            if name in static:
+                synonyms.append(ConfigSynonym(name, None if key.sensitive else key.render(static[name]), ConfigSource.STATIC))
+            value, source = synonyms[0].value, synonyms[0].source
+            synonyms += self._chain((key.name,))
+            yield ConfigEntry(name, value, source, key.scope is Scope.READ_ONLY, key.sensitive, key.type.code, key.doc, synonyms)
 
     def describe_cluster_default(self) -> Iterator[ConfigEntry]:
         """Only settings made for all brokers; defaults belong to single brokers."""
@@ -211,6 +251,20 @@ class EffectiveConfigs:
             # Kafka has no defaults for settings that no file can contain.
             if name in BROKER_KEYS and key.default is not None and not isinstance(key.default, Required):
                 yield ConfigSynonym(name, None if key.sensitive else key.render(key.default), ConfigSource.DEFAULT)
+
+
+def _listener_keys(dynamic: Mapping[str, str]) -> dict[str, ListenerKey]:
+    """The settings of listeners among those of a broker. A name that this node does not know was
+    accepted by a controller that does, and has no effect here."""
+    found = {}
+    for name in dynamic:
+        try:
+            key = listener_key(name)
+        except ConfigError:
+            continue
+        if key is not None and key.key.scope is not Scope.READ_ONLY:
+            found[name] = key
+    return found
 
 
 def _read(key: ConfigKey, text: str, otherwise: Value) -> Value:

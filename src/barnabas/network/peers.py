@@ -16,16 +16,18 @@ twice.
 from __future__ import annotations
 
 import asyncio
-import ssl
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Promise
 from barnabas.network.peer_connection import ANSWER_BYTES_MAX, Call, Login, PeerConnection
 from barnabas.wire.frames import ReceiveBuffer
 from barnabas.wire.versions import Versions
+
+if TYPE_CHECKING:
+    from barnabas.network.tls.client_tls import ClientTls
 
 # As between Kafka's brokers: a node that restarts is back within a second, so no request waits
 # longer than that.
@@ -55,7 +57,7 @@ class Peer:
         *,
         answer_bytes_max: int,
         setup_timeout_ms: int,
-        tls: ssl.SSLContext | None = None,
+        tls: ClientTls | None = None,
         login: Login | None = None,
     ) -> None:
         self.host = host
@@ -145,7 +147,7 @@ class Peer:
             if self._tls is None:
                 await loop.create_connection(lambda: connection, self.host, self.port)
             else:
-                await loop.create_connection(lambda: connection, self.host, self.port, ssl=self._tls, server_hostname=self.host)
+                await loop.create_connection(lambda: connection, self.host, self.port, ssl=self._tls.context, server_hostname=self.host)
         # The address is unchecked: it came from a registration, and a resolver may refuse it.
         except (OSError, ValueError, OverflowError) as error:
             self._lost(str(error))
@@ -237,7 +239,7 @@ class Peers:
         report: Report | None = None,
         answer_bytes_max: int = ANSWER_BYTES_MAX,
         setup_timeout_ms: int = SETUP_TIMEOUT_MS,
-        tls: ssl.SSLContext | None = None,
+        tls: ClientTls | None = None,
         login: Login | None = None,
     ) -> None:
         """``report(address, reason)`` is called when a connection could not be made or ended, but

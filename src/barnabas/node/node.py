@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from barnabas import __version__
 from barnabas.api.authentication import Authentication
@@ -44,6 +45,7 @@ from barnabas.network.peers import Peers
 from barnabas.node.acl_publisher import AclPublisher
 from barnabas.node.addresses import OwnAddresses
 from barnabas.node.broker import BrokerRole
+from barnabas.node.certificates import NodeCertificates
 from barnabas.node.connection_limits_publisher import ConnectionLimitsPublisher
 from barnabas.node.format import FormatRefused, read_bootstrap
 from barnabas.node.group_lag import GroupLag
@@ -65,6 +67,9 @@ from barnabas.storage.log_settings import LogSettings
 from barnabas.storage.meta_properties import MetaPropertiesDamaged
 from barnabas.telemetry.logs import EventLog
 from barnabas.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from barnabas.network.tls.client_tls import ClientTls
 
 # The threads only wait for the disk; the second lets a checkpoint pass a long flush.
 DISK_THREADS = 2
@@ -123,6 +128,7 @@ class Node:
         self._registering: asyncio.Future[None] | None = None
         self._quorum: QuorumDriver
         self._stops: list[Callable[[], None]] = []
+        self._client_tls: list[tuple[str, ClientTls]] = []
         self.failure: BaseException | None = None
         self.failed = asyncio.Event()
         self.cluster_id = ""
@@ -220,15 +226,19 @@ class Node:
             context, directories, found, applier, channel, quorum, to_brokers, addresses, previous_epoch=previous_epoch
         )
         self.broker = role.broker
+        certificates = NodeCertificates(settings, self.node_id, self.log, listeners=addresses.all, clients=self._client_tls)
+        self.broker.why_listeners_unusable = certificates.why_unusable
         applier.publishers = [
             AclPublisher(self.broker.access),
             ConnectionLimitsPublisher(addresses.all),
+            certificates,
             *(role.publishers if self._is_broker else []),
         ]
         snapshots = Snapshots(metadata_log, applier, quorum, settings, self._clock, self._executor, self.metrics, self._fatal)
         delivery = MetadataDelivery(metadata_log, applier, snapshots)
         self._serve(addresses, controller)
         self._stops = [
+            certificates.stop,
             controller.stop,
             role.stop,
             applier.stop,
@@ -239,6 +249,7 @@ class Node:
             to_brokers.close,
         ]
 
+        certificates.start()
         delivery.begin()
         quorum.start(QuorumEvents(delivery, controller, channel, quorum, self.log, self._fatal))
         for listener in addresses:
@@ -269,11 +280,14 @@ class Node:
 
     def _peers_on(self, listener: str, mechanism_key: str) -> Peers:
         """The other nodes, as they are reached on a listener of this name."""
+        tls = client_tls(self.settings, listener)
+        if tls is not None:
+            self._client_tls.append((listener, tls))
         return self._dial(
             f"node-{self.node_id}",
             report=self._peer_failed,
             setup_timeout_ms=self.settings.integer("socket.connection.setup.timeout.ms"),
-            tls=client_tls(self.settings, listener),
+            tls=tls,
             login=client_login(self.settings, listener, mechanism_key, self._entropy),
         )
 

@@ -15,6 +15,7 @@ from barnabas.config.tls import tls_settings
 from barnabas.model.cannot_start import CannotStart
 
 if TYPE_CHECKING:
+    from barnabas.network.tls.client_tls import ClientTls
     from barnabas.network.tls.server_tls import ServerTls
 
 WITH_TLS = frozenset({"SSL", "SASL_SSL"})
@@ -33,15 +34,15 @@ def server_tls(settings: BrokerSettings, listener: Listener) -> ServerTls | None
         raise CannotStart(f"the listener {listener.name} cannot use TLS: {error}") from error
 
 
-def client_tls(settings: BrokerSettings, listener: str) -> ssl.SSLContext | None:
+def client_tls(settings: BrokerSettings, listener: str) -> ClientTls | None:
     """For connections to other nodes on a listener of this name; None if it has no TLS. Raises
     ``CannotStart``."""
     if security_protocols(settings).get(listener) not in WITH_TLS:
         return None
-    from barnabas.network.tls.contexts import client_context
+    from barnabas.network.tls.client_tls import ClientTls
     from barnabas.network.tls.stores import StoreUnreadable
 
     try:
-        return client_context(tls_settings(settings, listener))
+        return ClientTls(tls_settings(settings, listener))
     except (StoreUnreadable, ssl.SSLError) as error:
         raise CannotStart(f"connections to other nodes on {listener} cannot use TLS: {error}") from error

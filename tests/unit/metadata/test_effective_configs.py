@@ -174,3 +174,21 @@ def test_values_that_cannot_be_read_count_as_not_set() -> None:
     assert (configs.topic("t")["max.message.bytes"], configs.topic("t")["retention.ms"]) == (7, 5)
     assert shown(configs.describe_topic("t"), "max.message.bytes").value == "7"
     assert configs.broker["message.max.bytes"] == 7
+
+
+def test_a_changed_setting_of_a_listener_overrides_the_file_and_passwords_are_not_shown() -> None:
+    file = {"listener.name.plaintext.ssl.keystore.location": "/old", "listener.name.plaintext.ssl.keystore.password": "old-secret"}
+    changes = {"listener.name.plaintext.ssl.keystore.location": "/new", "listener.name.plaintext.ssl.key.password": "new-secret"}
+    found = effective(file=file, broker=changes)
+    own = found.in_force.of_listeners["PLAINTEXT"]
+    assert own == {"ssl.keystore.location": "/new", "ssl.keystore.password": "old-secret", "ssl.key.password": "new-secret"}
+    assert found.changed_listeners == {"PLAINTEXT"}
+    shown = {each.name: each for each in found.describe_broker() if each.name.startswith("listener.name.")}
+    assert shown["listener.name.plaintext.ssl.keystore.location"].value == "/new"
+    assert [each.source for each in shown["listener.name.plaintext.ssl.keystore.location"].synonyms] == [BROKER, STATIC]
+    assert "secret" not in str(shown)
+
+
+def test_a_changed_setting_of_a_listener_that_this_node_does_not_know_has_no_effect() -> None:
+    found = effective(broker={"listener.name.plaintext.no.such": "1", "listener.name.plaintext.ssl.client.auth": "perhaps"})
+    assert found.in_force.of_listeners == {"PLAINTEXT": {"ssl.client.auth": "none"}}

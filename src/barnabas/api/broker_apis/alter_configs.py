@@ -6,7 +6,7 @@ Behaviour:
 - a setting that the request does not name is removed, which is why clients prefer
   IncrementalAlterConfigs;
 - a client must send the settings of one broker to that broker; any other broker answers
-  INVALID_REQUEST.
+  INVALID_REQUEST. The broker checks the stores of its listeners, which only it can read.
 
 Version notes: the fields are the same in all versions; 2 is flexible.
 """
@@ -17,8 +17,10 @@ from collections.abc import Iterator
 
 from barnabas.api.broker import Broker
 from barnabas.api.config_access import MESSAGES, TO_ALTER, why_denied
-from barnabas.api.config_targets import why_wrong_broker
+from barnabas.api.config_targets import why_unusable, why_wrong_broker
 from barnabas.api.needs import checked
+from barnabas.controller.core.configs import Operation
+from barnabas.metadata.configs import ConfigResource
 from barnabas.model.errors import ErrorCode
 from barnabas.model.promise import Answer
 from barnabas.network.caller import Caller
@@ -58,8 +60,16 @@ def handle(broker: Broker, caller: Caller, request: AlterConfigsRequest) -> Answ
 def _why_refused(broker: Broker, caller: Caller, resource: AlterConfigsResource) -> Iterator[tuple[ErrorCode, str]]:
     """At most one reason."""
     denied = why_denied(broker, caller, TO_ALTER, resource.resource_type, resource.resource_name)
-    problem = why_wrong_broker(broker, caller, resource.resource_type, resource.resource_name)
     if denied:
         yield denied, MESSAGES[denied]
-    elif problem is not None:
+        return
+    kind, name = resource.resource_type, resource.resource_name
+    problem = why_wrong_broker(broker, caller, kind, name)
+    if problem is None:
+        present = broker.metadata.image.configs.by_resource.get(ConfigResource(kind, name), {})
+        named = {each.name for each in resource.configs}
+        changes: list[tuple[str, int, str | None]] = [(each.name, Operation.SET, each.value) for each in resource.configs]
+        changes += [(each, Operation.DELETE, None) for each in present if each not in named]
+        problem = why_unusable(broker, caller, kind, name, changes)
+    if problem is not None:
         yield ErrorCode.INVALID_REQUEST, problem

@@ -1,8 +1,9 @@
 """IncrementalAlterConfigs (key 44): change single settings.
 
 Behaviour: this broker itself changes the levels of its loggers. A client must send the settings of
-one broker to that broker. The controller decides everything else. Results come in the order of the
-request.
+one broker to that broker, which checks the stores of its listeners before it passes the change on:
+only this broker can read the files. The controller decides everything else. Results come in the
+order of the request.
 
 Version notes: the fields are the same in both versions; 1 is flexible.
 """
@@ -14,7 +15,7 @@ from collections import Counter
 from barnabas.api.broker import Broker
 from barnabas.api.broker_loggers import alter_loggers
 from barnabas.api.config_access import MESSAGES, TO_ALTER, why_denied
-from barnabas.api.config_targets import why_wrong_broker
+from barnabas.api.config_targets import why_unusable, why_wrong_broker
 from barnabas.api.needs import checked
 from barnabas.metadata.configs import ResourceType
 from barnabas.model.errors import ErrorCode
@@ -43,6 +44,11 @@ def handle(broker: Broker, caller: Caller, request: IncrementalAlterConfigsReque
         elif resource.resource_type == ResourceType.BROKER_LOGGER:
             repeated = times[resource.resource_type, resource.resource_name] > 1
             decided[position] = _alter_loggers(broker, resource, repeated=repeated, dry=request.validate_only)
+        else:
+            changes = [(each.name, each.config_operation, each.value) for each in resource.configs]
+            problem = why_unusable(broker, caller, resource.resource_type, resource.resource_name, changes)
+            if problem is not None:
+                decided[position] = _answer(resource, ErrorCode.INVALID_REQUEST, problem)
     if len(decided) == len(request.resources):
         return IncrementalAlterConfigsResponse(throttle_time_ms=0, responses=list(decided.values()))
     others = [each for position, each in enumerate(request.resources) if position not in decided]

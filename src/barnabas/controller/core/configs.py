@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import IntEnum
 
-from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS
+from barnabas.config.broker_keys import BROKER_KEYS, DYNAMIC_ONLY_KEYS, security_tls
 from barnabas.config.client_metrics_keys import CLIENT_METRICS_KEYS, INTERVAL_MS
 from barnabas.config.consistency import check
 from barnabas.config.group_keys import GROUP_KEYS
 from barnabas.config.keys import ConfigError, ConfigKey, ConfigType, Required, Scope, Value
-from barnabas.config.parse import parse_client_metrics_config, parse_group_config, parse_topic_config
+from barnabas.config.parse import listener_key, parse_client_metrics_config, parse_group_config, parse_topic_config
 from barnabas.config.tiered_topics import REMOTE_STORAGE_ENABLE, check_tiered_topic
 from barnabas.config.topic_keys import TOPIC_KEYS
 from barnabas.config.values import read_integer, trim
@@ -56,6 +56,9 @@ _KEYS: Mapping[int, Mapping[str, ConfigKey]] = {
 # Kafka can open and close listeners while it runs. This node cannot yet, and must refuse the change
 # rather than ignore it.
 _FIXED_WHILE_RUNNING = frozenset({"listeners", "advertised.listeners", "listener.security.protocol.map"})
+
+# Of the settings of one listener, these reach the listener while it runs.
+_OF_RUNNING_LISTENERS = frozenset(key.name for key in security_tls.KEYS)
 
 
 def incremental_alter_configs(
@@ -180,7 +183,24 @@ def _altered(image: MetadataImage, effective: EffectiveConfigs, resource: Config
     _validate(resource, values, {name for name, operation, _ in changes if operation != Operation.DELETE}, effective)
     if image.features.eligible_leader_replicas:
         _check_min_isr_of_brokers(resource, values, {name for name, _, _ in changes})
-    return {name: values.get(name) for name, _, _ in changes if values.get(name) != present.get(name)}
+    # A record of a broker is written even if the value stays the same: the broker then reads the
+    # files again that the value names, such as a renewed certificate.
+    again = resource.type == ResourceType.BROKER
+    return {name: values.get(name) for name, _, _ in changes if again or values.get(name) != present.get(name)}
+
+
+def settings_after(
+    image: MetadataImage, effective: EffectiveConfigs, resource: ConfigResource, changes: Changes
+) -> EffectiveConfigs | None:
+    """The settings of the broker ``resource`` as the changes would make them; None for changes that
+    :func:`incremental_alter_configs` refuses."""
+    present = image.configs.by_resource.get(resource, {})
+    try:
+        changed = _altered(image, effective, resource, changes)
+    except (KafkaError, ConfigError):
+        return None
+    values = {name: value for name, value in {**present, **changed}.items() if value is not None}
+    return EffectiveConfigs(effective.settings, ConfigsImage({**image.configs.by_resource, resource: values}), int(resource.name))
 
 
 def _check_min_isr_of_brokers(resource: ConfigResource, values: Mapping[str, str], touched: set[str]) -> None:
@@ -285,12 +305,14 @@ def _check_together(resource: ConfigResource, values: Mapping[str, str], effecti
 
 
 def _validate_broker(resource: ConfigResource, name: str, text: str) -> None:
-    key = BROKER_KEYS.get(name) or DYNAMIC_ONLY_KEYS.get(name)
+    of_listener = listener_key(name)
+    key = of_listener.key if of_listener is not None else BROKER_KEYS.get(name) or DYNAMIC_ONLY_KEYS.get(name)
     if key is None:
         raise KafkaError(ErrorCode.INVALID_CONFIG, f"{name} is not a setting of a broker.")
-    if key.scope is Scope.READ_ONLY or name in _FIXED_WHILE_RUNNING:
+    fixed = name in _FIXED_WHILE_RUNNING if of_listener is None else of_listener.rest not in _OF_RUNNING_LISTENERS
+    if key.scope is Scope.READ_ONLY or fixed:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update these configs dynamically: {name}")
-    if name.startswith(_STORES_OF_KEYS):
+    if of_listener is None and name.startswith(_STORES_OF_KEYS):
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"{name} can be changed for a listener only, as listener.name.<listener>.{name}.")
     if key.scope is Scope.PER_BROKER and not resource.name:
         raise KafkaError(ErrorCode.INVALID_REQUEST, f"Cannot update {name} for all brokers at once: a broker id must be given.")

@@ -1,7 +1,7 @@
 """The contexts that TLS connections are made from.
 
-A context can be renewed while it is in use: later handshakes use the new certificates, and
-connections that exist keep theirs.
+A context is never changed. A listener whose certificate is renewed gets a new context for its later
+handshakes, and connections that exist keep theirs.
 """
 
 from __future__ import annotations
@@ -13,46 +13,44 @@ from contextlib import contextmanager
 
 from barnabas.config.tls import ClientAuth, TlsSettings
 from barnabas.network.tls.cipher_suites import is_of_tls_1_3, openssl_name
-from barnabas.network.tls.stores import Identity, StoreUnreadable, read_identity, read_trusted
+from barnabas.network.tls.stores import Stores, StoreUnreadable
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _VERIFY = {ClientAuth.NONE: ssl.CERT_NONE, ClientAuth.REQUESTED: ssl.CERT_OPTIONAL, ClientAuth.REQUIRED: ssl.CERT_REQUIRED}
 
 
-def server_context(tls: TlsSettings) -> ssl.SSLContext:
+def server_context(tls: TlsSettings, stores: Stores) -> ssl.SSLContext:
     """Raises :class:`StoreUnreadable` with a sentence for the user."""
-    identity = read_identity(tls.keys, tls.key_password)
-    if identity is None:
+    if stores.identity is None:
         raise StoreUnreadable("A listener with TLS needs a private key and a certificate: set ssl.keystore.location or ssl.keystore.key.")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _set_versions(context, tls)
     context.verify_mode = _VERIFY[tls.client_auth]
-    _load(context, tls, identity)
+    _load(context, stores)
     # A resumed session would keep the identity of a certificate that may have been replaced.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     return context
 
 
-def client_context(tls: TlsSettings) -> ssl.SSLContext:
+def client_context(tls: TlsSettings, stores: Stores) -> ssl.SSLContext:
     """For this node's own connections. Raises :class:`StoreUnreadable`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = tls.checks_host_name
     context.verify_mode = ssl.CERT_REQUIRED
     _set_versions(context, tls)
-    _load(context, tls, read_identity(tls.keys, tls.key_password))
+    _load(context, stores)
     return context
 
 
-def _load(context: ssl.SSLContext, tls: TlsSettings, identity: Identity | None) -> None:
-    if identity is not None:
-        with _in_memory(identity.key + identity.chain) as path:
+def _load(context: ssl.SSLContext, stores: Stores) -> None:
+    if stores.identity is not None:
+        with _in_memory(stores.identity.key + stores.identity.chain) as path:
             context.load_cert_chain(path)
-    trusted = read_trusted(tls.trust)
-    if trusted is None:
+    if stores.trusted is None:
         context.load_default_certs(ssl.Purpose.SERVER_AUTH if context.check_hostname else ssl.Purpose.CLIENT_AUTH)
     else:
-        context.load_verify_locations(cadata=trusted)
+        context.load_verify_locations(cadata=stores.trusted)
 
 
 def _set_versions(context: ssl.SSLContext, tls: TlsSettings) -> None:

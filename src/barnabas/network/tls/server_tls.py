@@ -1,5 +1,9 @@
 """TLS of one listener: the context of its handshakes, and the principal of a client that showed a
-certificate."""
+certificate.
+
+A renewal replaces all of it at once. The principal of a connection is decided at its handshake, so
+connections that exist keep theirs.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from cryptography import x509
 
 from barnabas.config.tls import TlsSettings
 from barnabas.network.tls.contexts import server_context
+from barnabas.network.tls.stores import read_stores
 from barnabas.network.tls.subjects import subject_name
 from barnabas.security.principal import ANONYMOUS, Principal
 from barnabas.security.principal_mapping import map_subject, parse_mapping_rules
@@ -18,8 +23,14 @@ from barnabas.security.principal_mapping import map_subject, parse_mapping_rules
 class ServerTls:
     def __init__(self, settings: TlsSettings) -> None:
         """Raises ``StoreUnreadable``, or ``ValueError`` for rules that cannot be read."""
+        self.settings = settings
         self._rules = parse_mapping_rules(settings.mapping_rules)
-        self.context: ssl.SSLContext = server_context(settings)
+        self.stores = read_stores(settings)
+        self.context: ssl.SSLContext = server_context(settings, self.stores)
+
+    def replace_with(self, renewed: ServerTls) -> None:
+        """For later handshakes."""
+        self.settings, self._rules, self.stores, self.context = renewed.settings, renewed._rules, renewed.stores, renewed.context
 
     def principal(self, ssl_object: Any) -> Principal | None:
         """None when no mapping rule names the client's certificate, which must not be let in."""

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509 import Certificate, load_pem_x509_certificates
 
-from barnabas.config.tls import Store
+from barnabas.config.tls import Store, TlsSettings
 
 # Far more than any store of a node; a device or a log given by mistake ends here.
 STORE_BYTES_MAX = 16 * 1024 * 1024
@@ -33,6 +33,19 @@ class Identity:
     key: bytes = field(repr=False)
     chain: bytes
     certificate: Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The content of a key store and of a trust store, as it was when they were read."""
+
+    identity: Identity | None
+    trusted: str | None
+
+
+def read_stores(tls: TlsSettings) -> Stores:
+    """Raises :class:`StoreUnreadable`."""
+    return Stores(read_identity(tls.keys, tls.key_password), read_trusted(tls.trust))
 
 
 def read_identity(store: Store, key_password: str | None) -> Identity | None:

@@ -73,6 +73,13 @@ def test_an_unchanged_setting_is_not_written_again() -> None:
     assert desk.decide(request(alter(TOPIC, "t", ("flush.ms", DELETE, None)))).records == []
 
 
+def test_an_unchanged_setting_of_a_broker_is_written_again_so_that_it_reads_its_files_again() -> None:
+    desk = office()
+    location = ("listener.name.ssl.ssl.keystore.location", SET, "/node.pem")
+    assert changed(desk, BROKER, "1", location) == {"listener.name.ssl.ssl.keystore.location": "/node.pem"}
+    assert len(desk.decide(request(alter(BROKER, "1", location))).records) == 1
+
+
 def test_append_and_subtract_start_from_the_effective_list() -> None:
     desk = office()
     assert changed(desk, TOPIC, "t", ("cleanup.policy", APPEND, "compact")) == {"cleanup.policy": "delete,compact"}
@@ -142,6 +149,11 @@ def test_one_wrong_setting_spoils_its_resource() -> None:
         (BROKER, "1", ("node.id", SET, "4"), REFUSED),
         (BROKER, "", ("advertised.listeners", SET, "PLAINTEXT://h:1"), REFUSED),
         (BROKER, "1", ("ssl.keystore.password", SET, "x"), REFUSED),
+        (BROKER, "", ("listener.name.ssl.ssl.keystore.password", SET, "x"), REFUSED),
+        (BROKER, "1", ("listener.name.ssl.ssl.principal.mapping.rules", SET, "DEFAULT"), REFUSED),
+        (BROKER, "1", ("listener.name.ssl.ssl.keystor.password", SET, "x"), REFUSED),
+        (BROKER, "1", ("listener.name.ssl.num.partitions", SET, "1"), REFUSED),
+        (BROKER, "1", ("listener.name.ssl.ssl.client.auth", SET, "perhaps"), REFUSED),
         (GROUP, "", ("consumer.session.timeout.ms", SET, "50000"), REFUSED),
         (GROUP, "g", ("consumer.session.timeout.ms", SET, "1"), ErrorCode.INVALID_CONFIG),
         (GROUP, "g", ("no.such", SET, "1"), ErrorCode.INVALID_CONFIG),
